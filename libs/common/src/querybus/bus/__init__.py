@@ -1,0 +1,1 @@
+"""The only code that knows NATS and FastStream, beside the composition roots."""

@@ -1,0 +1,133 @@
+"""What is known of a connected database: tables, columns, keys, names for people, and some values.
+
+A catalog is a frozen value without I/O. Text in it (comments, names, values) is data from outside: it is quoted
+and bounded wherever it is shown or sent, never followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Language = Literal["en", "zh"]
+
+COLUMN_VALUES_MAX: Final = 500
+VALUE_LENGTH_MAX: Final = 80
+
+
+class Dialect(StrEnum):
+    """The SQL dialects, named as sqlglot names them."""
+
+    SQLITE = "sqlite"
+    DUCKDB = "duckdb"
+    POSTGRESQL = "postgres"
+    MYSQL = "mysql"
+    CLICKHOUSE = "clickhouse"
+    ORACLE = "oracle"
+    SNOWFLAKE = "snowflake"
+    BIGQUERY = "bigquery"
+
+
+class ColumnKind(StrEnum):
+    """A column's type, reduced to what questions and charts need."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATETIME = "datetime"
+    TIME = "time"
+    BYTES = "bytes"
+    JSON = "json"
+    OTHER = "other"
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Column(_Value):
+    """One column. `values` are frequent values, most frequent first, bounded by COLUMN_VALUES_MAX."""
+
+    name: str
+    type: str = Field(description="the engine's own type text")
+    kind: ColumnKind = ColumnKind.OTHER
+    nullable: bool = True
+    comment: str = ""
+    display_names: Mapping[Language, str] = {}
+    synonyms: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    values_complete: bool = Field(default=False, description="`values` holds every distinct value")
+    distinct_count: int | None = None
+    personal: bool = Field(default=False, description="no value of it is ever kept or sent")
+
+
+class ForeignKey(_Value):
+    """`columns` of this table refer to `referred_columns` of `referred_table`, in the same order."""
+
+    columns: tuple[str, ...]
+    referred_table: str
+    referred_columns: tuple[str, ...]
+    referred_schema: str | None = None
+
+
+class Table(_Value):
+    """One table or view, columns in the engine's order."""
+
+    name: str
+    schema_name: str | None = None
+    kind: Literal["table", "view"] = "table"
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    unique_keys: tuple[tuple[str, ...], ...] = ()
+    comment: str = ""
+    display_names: Mapping[Language, str] = {}
+    synonyms: tuple[str, ...] = ()
+    row_estimate: int | None = None
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, case ignored, or None."""
+        return self._by_name.get(name.lower())
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {each.name.lower(): each for each in self.columns}
+
+
+class Catalog(_Value):
+    """All tables of one connection that its callers may see."""
+
+    connection: str
+    dialect: Dialect
+    tables: tuple[Table, ...] = ()
+    default_schema: str | None = None
+    glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning in words")
+
+    def table(self, name: str, schema_name: str | None = None) -> Table | None:
+        """Return the table of that name, case ignored; without a schema the default schema wins."""
+        found = self._by_name.get(name.lower(), ())
+        if schema_name is not None:
+            return next((each for each in found if (each.schema_name or "").lower() == schema_name.lower()), None)
+        default = (self.default_schema or "").lower()
+        return next(
+            (each for each in found if (each.schema_name or "").lower() == default), found[0] if found else None
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, tuple[Table, ...]]:
+        found: dict[str, tuple[Table, ...]] = {}
+        for each in self.tables:
+            found[each.name.lower()] = (*found.get(each.name.lower(), ()), each)
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]

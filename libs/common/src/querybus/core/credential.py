@@ -1,0 +1,65 @@
+"""Who may come in: a credential carries tenant, user, audience and connections; a request never does.
+
+A key's text is `qb.<tenant>.<credential>.<secret>`; only its SHA-256 is kept, compared in constant time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.core.envelope import Audience
+from querybus.core.options import OptionCaps
+from querybus.core.subjects import is_token
+
+KEY_LENGTH_MAX = 300
+
+
+class Credential(BaseModel):
+    """One credential as the gateway's registry keeps it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str
+    tenant: str
+    user: str
+    audience: Audience = "business"
+    connections: tuple[str, ...] | None = Field(default=None, description="None: every connection")
+    key_sha256: str = Field(default="", description="hex; empty: no key, the bus door only")
+    caps: OptionCaps = OptionCaps()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyName:
+    """The public part of a key: whose record it is."""
+
+    tenant: str
+    credential: str
+
+
+def key_text(tenant: str, credential: str, secret: str) -> str:
+    """Return the text of a key; tenant and credential are subject tokens."""
+    return f"qb.{tenant}.{credential}.{secret}"
+
+
+def key_name(key: str) -> KeyName | None:
+    """Return whose key this claims to be, or None for anything that is not a key."""
+    if len(key) > KEY_LENGTH_MAX:
+        return None
+    parts = key.split(".")
+    if len(parts) != 4 or parts[0] != "qb" or not (is_token(parts[1]) and is_token(parts[2]) and parts[3]):
+        return None
+    return KeyName(parts[1], parts[2])
+
+
+def key_hash(key: str) -> str:
+    """Return what is stored of a key: 64 hex digits."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def key_fits(key: str, credential: Credential) -> bool:
+    """Return whether the key is this credential's; takes the same time whatever differs."""
+    return bool(credential.key_sha256) and hmac.compare_digest(key_hash(key), credential.key_sha256)

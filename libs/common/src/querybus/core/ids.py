@@ -1,0 +1,35 @@
+"""Query, thread and request ids. Clock and randomness are passed in, so equal inputs give equal ids."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final
+
+_NAMESPACE: Final = uuid.UUID("5b1c9f0e-7d3c-5a42-9d0e-0b6f3c2a9e71")
+
+
+def time_ordered_id(now_ms: int, random_bits: int) -> str:
+    """Return a UUIDv7 of the time and 74 random bits, as text.
+
+    >>> time_ordered_id(0, 0)
+    '00000000-0000-7000-8000-000000000000'
+    """
+    high = random_bits >> 62 & 0xFFF
+    low = random_bits & (1 << 62) - 1
+    return str(uuid.UUID(int=(now_ms & (1 << 48) - 1) << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low))
+
+
+def derived_id(*parts: str) -> str:
+    """Return the UUIDv5 of the parts: the query id of (tenant, user, Idempotency-Key), of a confirmation, ...
+
+    The parts are joined by NUL, so ("a", "bc") and ("ab", "c") differ.
+    """
+    return str(uuid.uuid5(_NAMESPACE, "\x00".join(parts)))
+
+
+def is_id(text: str) -> bool:
+    """Return whether the text is a canonical UUID, which every query and thread id is."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

@@ -1,0 +1,297 @@
+"""The body of each event: one frozen type per event, nothing optional that the event always has.
+
+Unknown fields survive a hop. Times are milliseconds since the epoch (UTC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.core.catalog import ColumnKind, Dialect, Language
+from querybus.core.failure import Facts, FailureCode
+from querybus.core.subjects import EventName, StageName
+
+Scalar = str | int | float | bool | None
+"""A cell as JSON carries it: decimals and dates as text, bytes as hexadecimal text."""
+
+
+class Operation(StrEnum):
+    """What a caller wants: an answer, only the SQL, to run or check given SQL, or to have it explained."""
+
+    ASK = "ask"
+    GENERATE = "generate"
+    RUN = "run"
+    VALIDATE = "validate"
+    EXPLAIN = "explain"
+
+
+class Origin(StrEnum):
+    """Where a SQL text came from."""
+
+    MODEL = "model"
+    RULE = "rule"
+    BUILTIN = "builtin"
+    VERIFIED = "verified"
+    USER = "user"
+
+
+class Outcome(StrEnum):
+    """How a query ends."""
+
+    ANSWERED = "answered"
+    PREPARED = "prepared"
+    REPLIED = "replied"
+    CLARIFICATION = "clarification"
+    CONFIRMATION = "confirmation"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class Trigger(StrEnum):
+    """Why a clarification is asked for."""
+
+    AMBIGUOUS_QUESTION = "ambiguous_question"
+    SQL_EXECUTION_ERROR = "sql_execution_error"
+    MISSING_DATABASE_INFO = "missing_database_info"
+    MISSING_VALUE = "missing_value"
+    COST = "cost"
+
+
+class OptionAction(StrEnum):
+    """What choosing an option does to the next query."""
+
+    RETRY_AS_IS = "retry_as_is"
+    NARROW_PERIOD = "narrow_period"
+    ADD_FILTER = "add_filter"
+    AGGREGATE = "aggregate"
+    REPLACE_DIMENSION = "replace_dimension"
+    CHOOSE_SOURCE = "choose_source"
+    REQUEST_ACCESS = "request_access"
+
+
+class Value(BaseModel):
+    """A frozen part of a message; unknown fields survive."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Link(Value):
+    """One word of the question linked to a table, column or value, with its score in 0..1."""
+
+    text: str
+    table: str
+    column: str | None = None
+    value: str | None = None
+    score: float
+    reason: str = ""
+
+
+class Analysis(Value):
+    """How a draft came about."""
+
+    links: tuple[Link, ...] = ()
+    tables: tuple[str, ...] = ()
+    catalog_fingerprint: str = ""
+    example_ids: tuple[str, ...] = ()
+    model: str | None = None
+    prompt_version: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    reading: str = Field(default="", description="how the built-in translator read the question, for analysts")
+    confidence: float | None = Field(default=None, ge=0, le=1)
+
+
+class Clarifies(Value):
+    query_id: str
+    option_id: str
+    action: OptionAction
+
+
+class ForkedFrom(Value):
+    thread_id: str
+    sequence: int
+
+
+class Option(Value):
+    """A way on that the person can choose; `question` can be asked as it stands."""
+
+    id: str
+    text: str
+    question: str
+    action: OptionAction
+
+
+class Clarification(Value):
+    """What has to be asked back. `about` names the matter in the person's own words."""
+
+    trigger: Trigger
+    about: str = ""
+    options: tuple[Option, ...] = ()
+
+
+class Draft(Value):
+    """One SQL text with its origin."""
+
+    sql: str
+    dialect: Dialect
+    origin: Origin
+
+
+class Asked(Value):
+    event: ClassVar[EventName] = EventName.ASKED
+
+    operation: Operation = Operation.ASK
+    sql: str | None = Field(default=None, description="SQL given by the person")
+    clarifies: Clarifies | None = None
+    body_sha256: str = Field(default="", description="of the canonical request, for Idempotency-Key")
+    thread_until_sequence: int = Field(default=0, description="turns of the thread up to here count")
+    forked_from: ForkedFrom | None = None
+
+
+class Advice(Value):
+    """What a new draft is told about the last one."""
+
+    code: FailureCode
+    detail: str = Field(default="", description="the cleaned error")
+    guidance: str = ""
+    facts: Facts = Facts()
+    candidates_sql: tuple[str, ...] = Field(default=(), description="the rules' near misses")
+
+
+class Returned(Value):
+    event: ClassVar[EventName] = EventName.RETURNED
+
+    operation: Operation
+    draft: Draft | None = Field(description="the failed draft; None if no SQL was made")
+    advice: Advice
+
+
+class Drafted(Value):
+    event: ClassVar[EventName] = EventName.DRAFTED
+
+    draft: Draft
+    operation: Operation = Operation.ASK
+    analysis: Analysis = Analysis()
+    probe: bool = Field(default=False, description="a probe is wanted before approval")
+    notes: tuple[str, ...] = Field(default=(), description="what was assumed or mended, for analysts")
+
+
+class Confirmed(Value):
+    event: ClassVar[EventName] = EventName.CONFIRMED
+
+    asking_query_id: str
+    sql_sha256: str
+    rows_affected_max: int = Field(ge=0)
+
+
+class Approved(Value):
+    event: ClassVar[EventName] = EventName.APPROVED
+
+    sql: str = Field(description="as the validator rendered it")
+    dialect: Dialect
+    origin: Origin
+    tables: tuple[str, ...]
+    row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
+    checked: tuple[Literal["static", "explain", "probe"], ...]
+    analysis: Analysis = Analysis()
+    notes: tuple[str, ...] = ()
+
+
+class Failed(Value):
+    event: ClassVar[EventName] = EventName.FAILED
+
+    code: FailureCode
+    stage: StageName
+    detail: str = ""
+    facts: Facts = Facts()
+    draft: Draft | None = None
+    operation: Operation = Operation.ASK
+    analysis: Analysis = Analysis()
+
+
+class ResultColumn(Value):
+    name: str
+    kind: ColumnKind = ColumnKind.OTHER
+    type: str = ""
+
+
+class PagesAddress(Value):
+    """Where the pages of a result are kept: `querybus.v1.page.<tenant>.<query>.<run>.<1..count>`."""
+
+    run: str
+    count: int
+    page_size: int
+    sha256: tuple[str, ...] = Field(description="of each page's Arrow IPC bytes, in order")
+
+
+class Result(Value):
+    """The first page of a result and the address of the rest."""
+
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[Scalar, ...], ...] = Field(description="first page, at most 256 KB as JSON")
+    row_count: int = Field(ge=0, description="rows kept: at most the row limit")
+    truncated: bool = Field(default=False, description="the database had more rows than were kept")
+    pages: PagesAddress | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Concluded(Value):
+    event: ClassVar[EventName] = EventName.CONCLUDED
+
+    outcome: Outcome
+    code: FailureCode | None = None
+    detail: str = Field(default="", description="for engineers, cleaned; never for the business audience")
+    stage: StageName | Literal["sweeper"]
+    sql: str | None = None
+    dialect: Dialect | None = None
+    result: Result | None = None
+    reply: str | None = Field(default=None, description="chat reply, or a model's own explanation")
+    clarification: Clarification | None = None
+    refused_kind: str | None = Field(default=None, description="kind of the refused statement, in plain words")
+    analysis: Analysis = Analysis()
+    notes: tuple[str, ...] = ()
+
+
+class AnswerColumn(Value):
+    """A column as its reader sees it: business readers get `c1`..`cn` and a label."""
+
+    id: str
+    label: str
+    kind: ColumnKind = ColumnKind.OTHER
+
+
+class Answer(Value):
+    """The outcome, worded for its reader."""
+
+    outcome: Outcome
+    language: Language
+    code: FailureCode | None = None
+    message: str
+    next_step: str = ""
+    options: tuple[Option, ...] = ()
+    trigger: Trigger | None = None
+    columns: tuple[AnswerColumn, ...] = ()
+    rows: tuple[tuple[Scalar, ...], ...] = ()
+    row_count: int = 0
+    truncated: bool = False
+    pages: PagesAddress | None = None
+    summary: str = ""
+    chart: Mapping[str, object] | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Finished(Value):
+    event: ClassVar[EventName] = EventName.FINISHED
+
+    answer: Answer
+    sql: str | None = Field(default=None, description="the last statement, for analysts only")
+    detail: str = Field(default="", description="for analysts only")
+
+
+Body = Asked | Returned | Drafted | Confirmed | Approved | Failed | Concluded | Finished

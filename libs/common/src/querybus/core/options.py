@@ -1,0 +1,90 @@
+"""What a caller may ask for, with defaults, ranges and units; `docs/options.md` is generated from here.
+
+Every value of a request is capped by server policy before it reaches an event (`cap`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Mode(StrEnum):
+    HYBRID = "hybrid"
+    DATABASE = "database"
+    CHAT = "chat"
+
+
+class ExecutionMode(StrEnum):
+    STATIC_ONLY = "static_only"
+    ALLOW_EXECUTION = "allow_execution"
+
+
+class OnExecutionFailure(StrEnum):
+    REPAIR_FIRST = "repair_first"
+    CLARIFY_FIRST = "clarify_first"
+
+
+class Options(BaseModel):
+    """The options of one query, after capping."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    mode: Mode = Field(default=Mode.HYBRID, description="database question, chat, or find out which")
+    execution_mode: ExecutionMode = Field(
+        default=ExecutionMode.STATIC_ONLY,
+        description="static_only: nothing runs before approval; allow_execution: one probe may",
+    )
+    enable_syntax_validation: bool = Field(default=True, description="EXPLAIN by the engine before approval")
+    enable_forbidden_check: bool = Field(default=True, description="the guard's policy part; never permits a write")
+    enable_auto_repair: bool = Field(default=True, description="recovery may mend or ask for a new draft")
+    on_execution_failure: OnExecutionFailure = Field(
+        default=OnExecutionFailure.REPAIR_FIRST, description="mend first, or ask the person first"
+    )
+    allow_llm_to_see_data: bool = Field(default=True, description="cell values may be sent to a model")
+    retries_max: int = Field(default=2, ge=0, le=5, description="new drafts after the first, not counting it")
+    rows_max: int = Field(default=10_000, ge=1, le=1_000_000, description="rows of a result, at most")
+    page_size: int = Field(default=100, ge=1, le=1_000, description="rows of a page")
+    summary: bool = Field(default=True, description="a summary in words")
+    chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
+    dry_run: bool = Field(default=False, description="conclude with the SQL, do not run it")
+    deadline_seconds: float = Field(
+        default=60.0, gt=0, le=600, description="seconds until the query ends, at the latest"
+    )
+    model: str | None = Field(default=None, max_length=100, description="a model's name, or `builtin` for none")
+    language: Literal["auto", "en", "zh"] = Field(default="auto", description="language of the answer")
+    today: dt.date | None = Field(default=None, description="the day that counts as today")
+
+
+class OptionCaps(BaseModel):
+    """The server's upper limits; a request above one is lowered to it, never refused for it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    retries_max: int = Field(default=5, ge=0, le=5)
+    rows_max: int = Field(default=100_000, ge=1)
+    page_size: int = Field(default=1_000, ge=1)
+    deadline_seconds: float = Field(default=300.0, gt=0)
+    allow_llm_to_see_data: bool = True
+    allow_execution: bool = True
+
+
+def cap(options: Options, caps: OptionCaps) -> Options:
+    """Return the options lowered to the server's limits.
+
+    >>> cap(Options(retries_max=5), OptionCaps(retries_max=1)).retries_max
+    1
+    """
+    return options.model_copy(
+        update={
+            "retries_max": min(options.retries_max, caps.retries_max),
+            "rows_max": min(options.rows_max, caps.rows_max),
+            "page_size": min(options.page_size, caps.page_size),
+            "deadline_seconds": min(options.deadline_seconds, caps.deadline_seconds),
+            "allow_llm_to_see_data": options.allow_llm_to_see_data and caps.allow_llm_to_see_data,
+            "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Rendering of prompts; the texts belong to the services that use them."""

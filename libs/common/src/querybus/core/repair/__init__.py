@@ -1,0 +1,1 @@
+"""One rule per file; the tuple of rules is the pipeline."""

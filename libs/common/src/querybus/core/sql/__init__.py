@@ -1,0 +1,1 @@
+"""SQL: text -> tree -> facts -> decision -> text, all pure."""

@@ -1,0 +1,199 @@
+"""Every subject and message id of QueryBus is built and read here, and nowhere else.
+
+Limits: a token is `[a-z0-9-]{1,64}`; an outside name that does not fit travels as `x-` and 32 hex digits of its
+SHA-256, so no name from outside can widen a subject. Source: the subject tables of ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+ROOT: Final = "querybus.v1"
+TOKEN_LENGTH_MAX: Final = 64
+_TOKEN = re.compile(r"[a-z0-9-]{1,64}")
+# A name that already looks like a hashed one would be ambiguous, so it is hashed as well.
+_HASHED = re.compile(r"x-[0-9a-f]{32}")
+
+
+class EventName(StrEnum):
+    """The eight kinds of event, in the order in which a query may pass them."""
+
+    ASKED = "asked"
+    RETURNED = "returned"
+    DRAFTED = "drafted"
+    CONFIRMED = "confirmed"
+    APPROVED = "approved"
+    FAILED = "failed"
+    CONCLUDED = "concluded"
+    FINISHED = "finished"
+
+
+class StageName(StrEnum):
+    """The services that read events; the value is also the durable's and the bus user's name."""
+
+    GATEWAY = "gateway"
+    GENERATOR = "generator"
+    VALIDATOR = "validator"
+    EXECUTOR = "executor"
+    RECOVERY = "recovery"
+    PRESENTER = "presenter"
+
+
+READS: Final[dict[StageName, tuple[EventName, ...]]] = {
+    StageName.GENERATOR: (EventName.ASKED, EventName.RETURNED),
+    StageName.VALIDATOR: (EventName.DRAFTED, EventName.CONFIRMED),
+    StageName.EXECUTOR: (EventName.APPROVED,),
+    StageName.RECOVERY: (EventName.FAILED,),
+    StageName.PRESENTER: (EventName.CONCLUDED,),
+    StageName.GATEWAY: (EventName.FINISHED,),
+}
+"""Which events each stage consumes; the topology test proves that it is closed."""
+
+WRITES: Final[dict[StageName, tuple[EventName, ...]]] = {
+    StageName.GENERATOR: (EventName.DRAFTED, EventName.CONCLUDED, EventName.FAILED),
+    StageName.VALIDATOR: (EventName.APPROVED, EventName.FAILED, EventName.CONCLUDED),
+    StageName.EXECUTOR: (EventName.CONCLUDED, EventName.FAILED),
+    StageName.RECOVERY: (EventName.DRAFTED, EventName.RETURNED, EventName.CONCLUDED),
+    StageName.PRESENTER: (EventName.FINISHED,),
+    StageName.GATEWAY: (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED),
+}
+"""Which events each service may publish; the permission file is generated from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventAddress:
+    """Where an event stands: tokens as they occur in its subject."""
+
+    tenant: str
+    thread: str
+    query: str
+    event: EventName
+
+    @property
+    def subject(self) -> str:
+        return f"{ROOT}.event.{self.tenant}.{self.thread}.{self.query}.{self.event}"
+
+
+def token(name: str) -> str:
+    """Return the subject token of an outside name.
+
+    >>> token("acme")
+    'acme'
+    >>> token("Acme.*")
+    'x-349ceafee54e64e757273d935da3c435'
+    """
+    if _TOKEN.fullmatch(name) and not _HASHED.fullmatch(name):
+        return name
+    return "x-" + hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
+def is_token(text: str) -> bool:
+    """Return whether the text can stand in a subject as it is."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def _safe(*tokens: str) -> str:
+    for each in tokens:
+        if not is_token(each):
+            raise ValueError(f"{each[:80]!r} is no subject token: pass outside names through token() first")
+    return ".".join(tokens)
+
+
+def event_subject(tenant: str, thread: str, query: str, event: EventName) -> str:
+    """Return `querybus.v1.event.<tenant>.<thread>.<query>.<event>`; ValueError for an unfit token."""
+    return f"{ROOT}.event.{_safe(tenant, thread, query)}.{event}"
+
+
+def parse_event_subject(subject: str) -> EventAddress | None:
+    """Return the parts of an event's subject, or None for any other subject."""
+    parts = subject.split(".")
+    if len(parts) != 7 or parts[:3] != ["querybus", "v1", "event"]:
+        return None
+    if not all(is_token(each) for each in parts[3:6]) or parts[6] not in EventName:
+        return None
+    return EventAddress(parts[3], parts[4], parts[5], EventName(parts[6]))
+
+
+def query_log_filter(tenant: str, query: str) -> str:
+    """Return the filter of one query's log in any thread: what the fence compares."""
+    return f"{ROOT}.event.{_safe(tenant)}.*.{_safe(query)}.>"
+
+
+def thread_log_filter(tenant: str, thread: str) -> str:
+    """Return the filter of a whole thread."""
+    return f"{ROOT}.event.{_safe(tenant, thread)}.>"
+
+
+def event_filter(event: EventName) -> str:
+    """Return the filter of one kind of event over all tenants."""
+    return f"{ROOT}.event.*.*.*.{event}"
+
+
+def message_id(query: str, event: EventName, input_sequence: int) -> str:
+    """Return the `Nats-Msg-Id` of an event; the input's stream sequence is 0 for a first event.
+
+    >>> message_id("q1", EventName.DRAFTED, 7)
+    'q1:drafted:7'
+    """
+    return f"{query}:{event}:{input_sequence}"
+
+
+def call_subject(tenant: str, credential: str, verb: str) -> str:
+    """Return the request subject of an outside caller."""
+    return f"{ROOT}.call.{_safe(tenant, credential, verb)}"
+
+
+def submit_subject(tenant: str, credential: str) -> str:
+    """Return the durable submit subject of an outside caller."""
+    return f"{ROOT}.submit.{_safe(tenant, credential)}"
+
+
+def answer_subject(tenant: str, user: str, query: str) -> str:
+    """Return where the final answer, reduced for its audience, is kept for 24 hours."""
+    return f"{ROOT}.answer.{_safe(tenant, user, query)}"
+
+
+def progress_subject(tenant: str, user: str, query: str) -> str:
+    """Return the lossy progress subject of one query."""
+    return f"{ROOT}.progress.{_safe(tenant, user, query)}"
+
+
+def page_subject(tenant: str, query: str, run: str, page: int) -> str:
+    """Return where one Arrow page of one run is kept; pages count from 1."""
+    if page < 1:
+        raise ValueError("pages count from 1")
+    return f"{ROOT}.page.{_safe(tenant, query, run)}.{page}"
+
+
+def run_token(sequence: int, deliveries: int) -> str:
+    """Return the run of an execution: the stream sequence of `approved` and its delivery."""
+    return f"{sequence}-{deliveries}"
+
+
+def rpc_subject(tenant: str, connection: str, operation: str) -> str:
+    """Return the request subject of the executor's `explain` and `probe`."""
+    return f"{ROOT}.rpc.database.{_safe(tenant, connection, operation)}"
+
+
+def cancel_subject(tenant: str, query: str) -> str:
+    """Return the hint that work on a query may stop early."""
+    return f"{ROOT}.ctl.cancel.{_safe(tenant, query)}"
+
+
+def refresh_subject(tenant: str, connection: str) -> str:
+    """Return the hint that a connection's catalog should be read again."""
+    return f"{ROOT}.ctl.refresh.{_safe(tenant, connection)}"
+
+
+def dead_subject(stage: StageName) -> str:
+    """Return the dead-letter subject of a stage."""
+    return f"{ROOT}.dead.{stage}"
+
+
+def dead_message_id(stream: str, sequence: int) -> str:
+    """Return the message id that lets a message die once, whoever buries it."""
+    return f"dead-{stream}-{sequence}"

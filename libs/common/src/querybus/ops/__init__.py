@@ -1,0 +1,1 @@
+"""Settings, logs, traces, metrics, and the life of a process."""

@@ -1,0 +1,1 @@
+"""The only door to the databases: hardened, bounded, read-only by force."""

@@ -1,0 +1,1 @@
+"""Words every outcome for its reader; the last stage of a query."""

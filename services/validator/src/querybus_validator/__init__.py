@@ -1,0 +1,1 @@
+"""Proves a draft harmless and right by name before anything runs."""
