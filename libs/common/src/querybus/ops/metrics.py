@@ -1,0 +1,233 @@
+"""The one list of metric names and label values; `docs/metrics.md` and the dashboards follow it.
+
+Labels are closed enums or names from configuration: never a question, a query id, a raw subject, a table or a
+user. Every combination of closed enums exists from the start, so that a ratio is never empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from querybus.core.catalog import Dialect
+from querybus.core.envelope import Envelope
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Finished, Origin, Outcome
+from querybus.core.subjects import StageName
+
+PASSES: Final = ("first", "retry", "none")
+PURPOSES: Final = ("explain", "probe", "introspect", "execute")
+STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak")
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+Pass = Literal["first", "retry", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric as the table of docs/metrics.md shows it."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    meaning: str
+
+
+TABLE: Final[tuple[MetricRow, ...]] = (
+    MetricRow(
+        "querybus_queries_total",
+        "counter",
+        ("outcome", "pass"),
+        "queries by outcome, counted once when `finished` is stored",
+    ),
+    MetricRow("querybus_tenant_queries_total", "counter", ("tenant", "outcome"), "the only metric with a tenant"),
+    MetricRow("querybus_query_seconds", "histogram", ("outcome",), "from `asked` to `finished`"),
+    MetricRow(
+        "querybus_sql_attempts_total",
+        "counter",
+        ("attempt", "outcome"),
+        "drafts of finished queries: first or retry, success or failure",
+    ),
+    MetricRow("querybus_failures_total", "counter", ("stage", "code"), "failures by stage and code"),
+    MetricRow(
+        "querybus_repairs_total", "counter", ("origin", "outcome"), "second drafts of finished queries by rule or model"
+    ),
+    MetricRow(
+        "querybus_stage_seconds", "histogram", ("stage",), "one message in one stage, from receipt to settlement"
+    ),
+    MetricRow("querybus_stage_messages_total", "counter", ("stage", "outcome"), "how each message was settled"),
+    MetricRow("querybus_execution_seconds", "histogram", ("dialect",), "one statement in the database"),
+    MetricRow(
+        "querybus_database_calls_total", "counter", ("connection", "purpose"), "calls to the database by purpose"
+    ),
+    MetricRow("querybus_database_connections_opened_total", "counter", ("connection",), "connections opened"),
+    MetricRow("querybus_database_rows_total", "counter", ("connection",), "rows read"),
+    MetricRow("querybus_database_cancels_total", "counter", ("connection",), "statements cancelled"),
+    MetricRow("querybus_database_timeouts_total", "counter", ("connection",), "statements cut at their time limit"),
+    MetricRow("querybus_database_pool_connections", "gauge", ("connection", "state"), "open, idle and waiting"),
+    MetricRow("querybus_redeliveries_total", "counter", ("stage",), "messages that came a second time or later"),
+    MetricRow("querybus_dead_letters_total", "counter", ("stage",), "messages put into the dead-letter stream"),
+    MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
+    MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
+    MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
+    MetricRow("querybus_model_seconds", "histogram", ("model",), "one model call"),
+    MetricRow("querybus_model_errors_total", "counter", ("model", "code"), "failed model calls"),
+    MetricRow("querybus_breaker_open", "gauge", ("kind", "name"), "1 while a breaker is open"),
+    MetricRow("querybus_cache_requests_total", "counter", ("cache", "result"), "hits and misses"),
+    MetricRow("querybus_permission_violations_total", "counter", (), "what the bus refused this service"),
+    MetricRow("querybus_build_info", "gauge", ("service", "version"), "always 1"),
+)
+
+
+def pass_of(envelope: Envelope[Finished]) -> Pass:
+    """Return which success denominator a finished query belongs to.
+
+    `first`: exactly one attempt; `retry`: any second draft, whoever made it; `none`: chat, clarification before
+    SQL, refusals, expiry and cancelled queries, which stand outside both.
+    """
+    outcome = envelope.body.answer.outcome
+    if outcome not in (Outcome.ANSWERED, Outcome.FAILED) or not envelope.attempts:
+        return "none"
+    return "first" if len(envelope.attempts) == 1 else "retry"
+
+
+class Metrics:
+    """One registry for one process."""
+
+    def __init__(self, service: str, version: str = "0.1.0") -> None:
+        self.registry = CollectorRegistry()
+        kinds: dict[str, type[Counter] | type[Gauge]] = {"counter": Counter, "gauge": Gauge}
+        self._metrics: dict[str, Any] = {}
+        for row in TABLE:
+            if row.kind == "histogram":
+                self._metrics[row.name] = Histogram(
+                    row.name, row.meaning, row.labels, buckets=_SECONDS, registry=self.registry
+                )
+            else:
+                self._metrics[row.name] = kinds[row.kind](row.name, row.meaning, row.labels, registry=self.registry)
+        for outcome in Outcome:
+            self._metrics["querybus_query_seconds"].labels(outcome)
+            for each in PASSES:
+                self._metrics["querybus_queries_total"].labels(outcome, each)
+        for attempt in ("first", "retry"):
+            for result in ("success", "failure"):
+                self._metrics["querybus_sql_attempts_total"].labels(attempt, result)
+        for stage in StageName:
+            for name in (
+                "querybus_redeliveries_total",
+                "querybus_dead_letters_total",
+                "querybus_fence_lost_total",
+                "querybus_stage_seconds",
+            ):
+                self._metrics[name].labels(stage)
+            for settled in STAGE_OUTCOMES:
+                self._metrics["querybus_stage_messages_total"].labels(stage, settled)
+            for code in FailureCode:
+                self._metrics["querybus_failures_total"].labels(stage, code)
+        for dialect in Dialect:
+            self._metrics["querybus_execution_seconds"].labels(dialect)
+        for origin in Origin:
+            for result in ("success", "failure"):
+                self._metrics["querybus_repairs_total"].labels(origin, result)
+        self._metrics["querybus_build_info"].labels(service, version).set(1)
+
+    def query_finished(self, envelope: Envelope[Finished], now_ms: int) -> None:
+        """Count a query; called once, by the publisher of `finished`, and only if that publish was stored now."""
+        outcome = envelope.body.answer.outcome
+        self._metrics["querybus_queries_total"].labels(outcome, pass_of(envelope)).inc()
+        self._metrics["querybus_tenant_queries_total"].labels(envelope.tenant, outcome).inc()
+        self._metrics["querybus_query_seconds"].labels(outcome).observe(max(0, now_ms - envelope.asked_at) / 1_000)
+        for number, attempt in enumerate(envelope.attempts):
+            result = "success" if attempt.executed else "failure"
+            self._metrics["querybus_sql_attempts_total"].labels("retry" if number else "first", result).inc()
+            if number:
+                self._metrics["querybus_repairs_total"].labels(attempt.origin, result).inc()
+
+    def failure(self, stage: StageName, code: FailureCode) -> None:
+        """Count one failure."""
+        self._metrics["querybus_failures_total"].labels(stage, code).inc()
+
+    def stage_settled(self, stage: StageName, outcome: str, seconds: float) -> None:
+        """Count one settled message; the outcome is one of STAGE_OUTCOMES."""
+        if outcome not in STAGE_OUTCOMES:
+            raise ValueError(f"unknown settlement {outcome!r}")
+        self._metrics["querybus_stage_messages_total"].labels(stage, outcome).inc()
+        self._metrics["querybus_stage_seconds"].labels(stage).observe(seconds)
+
+    def redelivery(self, stage: StageName) -> None:
+        """Count a message that came again."""
+        self._metrics["querybus_redeliveries_total"].labels(stage).inc()
+
+    def dead_letter(self, stage: StageName) -> None:
+        """Count a message that was buried."""
+        self._metrics["querybus_dead_letters_total"].labels(stage).inc()
+
+    def fence_lost(self, stage: StageName) -> None:
+        """Count work that was dropped because the log had moved on."""
+        self._metrics["querybus_fence_lost_total"].labels(stage).inc()
+
+    def guard_refusal(self, rule: str) -> None:
+        """Count a refusal; the rule is one of the guard's closed set."""
+        self._metrics["querybus_guard_refusals_total"].labels(rule).inc()
+
+    def execution_seconds(self, dialect: Dialect, seconds: float) -> None:
+        """Observe one statement's time in the database."""
+        self._metrics["querybus_execution_seconds"].labels(dialect).observe(seconds)
+
+    def database_call(self, connection: str, purpose: Literal["explain", "probe", "introspect", "execute"]) -> None:
+        """Count one call to a database."""
+        self._metrics["querybus_database_calls_total"].labels(connection, purpose).inc()
+
+    def database_opened(self, connection: str) -> None:
+        """Count one connection opened."""
+        self._metrics["querybus_database_connections_opened_total"].labels(connection).inc()
+
+    def database_rows(self, connection: str, rows: int) -> None:
+        """Count rows read."""
+        self._metrics["querybus_database_rows_total"].labels(connection).inc(rows)
+
+    def database_cancelled(self, connection: str) -> None:
+        """Count one cancelled statement."""
+        self._metrics["querybus_database_cancels_total"].labels(connection).inc()
+
+    def database_timed_out(self, connection: str) -> None:
+        """Count one statement cut at its limit."""
+        self._metrics["querybus_database_timeouts_total"].labels(connection).inc()
+
+    def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
+        """Set the state of a connection's pool."""
+        for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
+            self._metrics["querybus_database_pool_connections"].labels(connection, state).set(count)
+
+    def model_call(self, model: str, seconds: float, tokens_in: int, tokens_out: int) -> None:
+        """Count one model call that gave an answer."""
+        self._metrics["querybus_model_seconds"].labels(model).observe(seconds)
+        self._metrics["querybus_model_tokens_total"].labels(model, "in").inc(tokens_in)
+        self._metrics["querybus_model_tokens_total"].labels(model, "out").inc(tokens_out)
+
+    def model_error(self, model: str, code: FailureCode) -> None:
+        """Count one model call that failed."""
+        self._metrics["querybus_model_errors_total"].labels(model, code).inc()
+
+    def breaker(self, kind: Literal["database", "model"], name: str, *, is_open: bool) -> None:
+        """Set a breaker's state."""
+        self._metrics["querybus_breaker_open"].labels(kind, name).set(int(is_open))
+
+    def cache(self, cache: str, *, hit: bool) -> None:
+        """Count one look into a cache."""
+        self._metrics["querybus_cache_requests_total"].labels(cache, "hit" if hit else "miss").inc()
+
+    def permission_violation(self) -> None:
+        """Count one thing that the bus refused."""
+        self._metrics["querybus_permission_violations_total"].inc()
+
+    def value(self, name: str, **labels: str) -> float:
+        """Return a sample's value, 0 if it does not exist; for tests and `querybus` itself."""
+        return self.registry.get_sample_value(name, labels) or 0.0
+
+    def exposition(self) -> bytes:
+        """Return the Prometheus text format."""
+        return generate_latest(self.registry)

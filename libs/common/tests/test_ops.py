@@ -1,0 +1,107 @@
+"""Claims on settings, logs, metrics and traces."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Answer, Finished, Origin, Outcome
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.log import redact_event, redact_text
+from querybus.ops.metrics import TABLE, Metrics, pass_of
+from querybus.ops.settings import ServiceSettings, load
+from querybus.ops.trace import Tracing
+
+
+def finished(outcome: Outcome, attempts: int) -> Envelope[Finished]:
+    return Envelope[Finished](
+        event=EventName.FINISHED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience="analyst",
+        connection="shop",
+        question="How many?",
+        language="en",
+        asked_at=1_000,
+        deadline_at=61_000,
+        attempts=tuple(
+            Attempt(origin=Origin.MODEL, sql=f"SELECT {n}", executed=n == attempts - 1) for n in range(attempts)
+        ),
+        body=Finished(answer=Answer(outcome=outcome, language="en", message="Done.")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "attempts", "expected"),
+    [
+        (Outcome.ANSWERED, 1, "first"),
+        (Outcome.ANSWERED, 2, "retry"),
+        (Outcome.FAILED, 1, "first"),
+        (Outcome.FAILED, 3, "retry"),
+        (Outcome.FAILED, 0, "none"),
+        (Outcome.REPLIED, 0, "none"),
+        (Outcome.CLARIFICATION, 0, "none"),
+        (Outcome.REFUSED, 1, "none"),
+        (Outcome.EXPIRED, 1, "none"),
+    ],
+)
+def test_a_query_counts_in_the_denominator_of_its_attempts(outcome: Outcome, attempts: int, expected: str) -> None:
+    assert pass_of(finished(outcome, attempts)) == expected
+
+
+def test_a_finished_query_is_counted_by_outcome_pass_tenant_and_attempt() -> None:
+    metrics = Metrics("presenter")
+    metrics.query_finished(finished(Outcome.ANSWERED, 2), now_ms=3_500)
+    assert metrics.value("querybus_queries_total", outcome="answered", **{"pass": "retry"}) == 1
+    assert metrics.value("querybus_tenant_queries_total", tenant="acme", outcome="answered") == 1
+    assert metrics.value("querybus_sql_attempts_total", attempt="first", outcome="failure") == 1
+    assert metrics.value("querybus_sql_attempts_total", attempt="retry", outcome="success") == 1
+    assert metrics.value("querybus_query_seconds_sum", outcome="answered") == 2.5
+
+
+def test_every_combination_of_closed_enums_exists_before_anything_happened() -> None:
+    text = Metrics("executor").exposition().decode()
+    assert 'querybus_queries_total{outcome="answered",pass="first"} 0.0' in text
+    assert f'querybus_failures_total{{code="{FailureCode.TIMEOUT}",stage="{StageName.EXECUTOR}"}} 0.0' in text
+
+
+def test_no_metric_bears_a_label_without_bounds() -> None:
+    labels = {label for row in TABLE for label in row.labels}
+    assert labels.isdisjoint({"query", "question", "subject", "table", "user", "sql"})
+
+
+def test_a_secret_never_reaches_a_log_line() -> None:
+    event = redact_event(
+        None, "", {"event": "x", "api_key": "sk-verysecret1", "detail": "mysql://u:pw@h and qb.acme.ann.s3cret"}
+    )
+    assert "pw" not in json.dumps(event)
+    assert "s3cret" not in json.dumps(event)
+    assert "sk-verysecret1" not in json.dumps(event)
+    assert redact_text("plain words stay") == "plain words stay"
+
+
+def test_a_setting_is_read_from_the_environment_and_a_bad_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERYBUS_SLOTS", "3")
+    assert load(ServiceSettings).slots == 3
+    monkeypatch.setenv("QUERYBUS_SLOTS", "none")
+    with pytest.raises(ValueError, match="slots"):
+        load(ServiceSettings)
+
+
+def test_a_secret_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "querybus_nats_password").write_text("from-file")
+    monkeypatch.setenv("QUERYBUS_SECRETS_DIR", str(tmp_path))
+    assert load(ServiceSettings).nats_password.get_secret_value() == "from-file"
+
+
+def test_a_trace_goes_on_over_a_hop() -> None:
+    first, second = Tracing("gateway", ratio=1.0), Tracing("generator", ratio=1.0)
+    headers: dict[str, str] = {}
+    with first.span("gateway") as before:
+        first.inject(headers)
+    with second.span("generator", headers) as after:
+        assert after.get_span_context().trace_id == before.get_span_context().trace_id
