@@ -32,6 +32,9 @@ class EventName(StrEnum):
     FINISHED = "finished"
 
 
+_EVENTS: Final = frozenset(EventName)
+
+
 class StageName(StrEnum):
     """The services that read events; the value is also the durable's and the bus user's name."""
 
@@ -113,7 +116,7 @@ def parse_event_subject(subject: str) -> EventAddress | None:
     parts = subject.split(".")
     if len(parts) != 7 or parts[:3] != ["querybus", "v1", "event"]:
         return None
-    if not all(is_token(each) for each in parts[3:6]) or parts[6] not in EventName:
+    if not all(is_token(each) for each in parts[3:6]) or parts[6] not in _EVENTS:
         return None
     return EventAddress(parts[3], parts[4], parts[5], EventName(parts[6]))
 
