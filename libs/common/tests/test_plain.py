@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from querybus.core.catalog import Dialect
-from querybus.core.envelope import Attempt, Envelope, decode, encode
+from querybus.core.catalog import Dialect, Language
+from querybus.core.envelope import Attempt, Audience, Envelope, decode, encode
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Clarification,
@@ -26,7 +26,9 @@ from querybus.core.subjects import EventName, StageName
 SECRET = "zq7_secret_name"
 
 
-def concluded(outcome: Outcome, audience: str, language: str = "en", code: FailureCode | None = None):
+def concluded(
+    outcome: Outcome, audience: Audience, language: Language = "en", code: FailureCode | None = None
+) -> Envelope[Concluded]:
     return Envelope[Concluded](
         event=EventName.CONCLUDED,
         query_id="0190a0a0-0000-7000-8000-000000000001",
@@ -67,7 +69,7 @@ def concluded(outcome: Outcome, audience: str, language: str = "en", code: Failu
 @pytest.mark.parametrize("outcome", list(Outcome))
 @pytest.mark.parametrize("code", [None, *FailureCode])
 def test_every_outcome_and_code_has_words_that_name_nothing_to_the_business(
-    outcome: Outcome, language: str, code: FailureCode | None
+    outcome: Outcome, language: Language, code: FailureCode | None
 ) -> None:
     finished = plain_finished(concluded(outcome, "business", language, code))
     assert finished.body.answer.message
