@@ -1,21 +1,23 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench lock doctor clean
+.PHONY: help setup demo up ask test test-all check fix bench doctor lock clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 MEMBERS := libs/common services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
+Q ?= How many customers are there?
 export UV_PYTHON_DOWNLOADS = never
 
 help: ## print the verbs
+	@echo "QueryBus. The verbs:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# uv is used when it is there; plain venv and pip do the same.
+# uv is used when it is there; plain venv and pip do the same. The stamp makes the second run cost nothing.
 $(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "QueryBus needs Python 3.11 or newer: call make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "Setting up $(VENV) (once; about a minute) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "QueryBus needs Python 3.11 or newer; say make PYTHON=python3.12, for instance."; exit 1; }
+	@echo "Setting up $(VENV), once; this takes about a minute ..."
 	@if command -v uv >/dev/null 2>&1; then \
 	  { test -x $(BIN)/python || uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV); } && \
 	  uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements.lock && \
@@ -27,7 +29,41 @@ $(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
 	fi
 	@touch $(STAMP)
 
-setup: $(STAMP) ## install everything into .venv (done by the other verbs when needed)
+setup: $(STAMP) ## install everything into .venv (the other verbs do it when it is needed)
+
+demo: $(STAMP) ## make the demo shop and ask it three questions
+	@$(BIN)/querybus demo
+
+up: $(STAMP) ## run the bus and every service, each in its own process, until Ctrl-C
+	@$(BIN)/querybus up
+
+ask: $(STAMP) ## ask the demo shop: make ask Q="How many orders are there?"
+	@$(BIN)/querybus ask "$(Q)"
+
+test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
+	@$(BIN)/python -m pytest -q -m "not slow"
+
+test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
+	@$(BIN)/python -m pytest -q
+
+check: $(STAMP) ## format, lint, types, import contracts, house rules
+	@$(BIN)/ruff format --check --quiet . || { echo "make fix puts the format right."; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/basedpyright --level error
+	@PYTHONPATH=. $(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q tests/house
+
+fix: $(STAMP) ## put format and simple lint findings right
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
+	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
+	@$(BIN)/querybus doctor
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
-	@uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock
+	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock
+
+clean: ## remove what was set up and built
+	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
