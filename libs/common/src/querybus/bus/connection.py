@@ -1,0 +1,107 @@
+"""A plain connection to the bus as one user, with that user's own inbox prefix.
+
+It reconnects for ever; what the server refuses or drops is only told to `on_error`, because a permission violation
+is asynchronous: nothing is raised at the place that caused it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Protocol, cast
+
+import nats.errors
+from nats.aio.client import Client
+
+PENDING_BYTES_MAX: Final = 8 * 1_024 * 1_024
+CONNECT_TIMEOUT_SECONDS: Final = 5
+RECONNECT_WAIT_SECONDS: Final = 0.5
+
+OnError = Callable[[Exception], Awaitable[None]]
+
+
+class Connected(Protocol):
+    """Whatever holds a connection once it is started; a FastStream NatsBroker is one."""
+
+    @property
+    def connection(self) -> Client: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A connection that exists already."""
+
+    connection: Client
+
+
+def inbox_prefix(user: str) -> str:
+    """Return the inbox prefix of a service user, without the trailing dot."""
+    return f"_INBOX.{user}"
+
+
+async def _ignore(_: Exception) -> None:
+    """Reconnecting is the client's own business; the next request shows what is lasting."""
+
+
+class BusRefused(Exception):
+    """The bus cannot be reached within the time, or it does not let this user in."""
+
+
+async def connect(
+    url: str,
+    user: str,
+    password: str,
+    *,
+    inbox: str | None = None,
+    on_error: OnError | None = None,
+    timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
+) -> Client:
+    """Return a connection as `user`, whose inboxes lie below `inbox` (default: the user's own prefix).
+
+    The first connection must come about within the timeout, else BusRefused; a later loss is mended for ever.
+    """
+    client = Client()
+    trouble: list[Exception] = []
+    refused = asyncio.Event()
+    tell = on_error or _ignore
+
+    async def heard(error: Exception) -> None:
+        trouble.append(error)
+        del trouble[:-1]
+        if "authorization" in str(error).lower():
+            refused.set()
+        await tell(error)
+
+    connecting = asyncio.create_task(
+        client.connect(
+            url,
+            user=user,
+            password=password,
+            name=user,
+            inbox_prefix=(inbox or inbox_prefix(user)).encode(),
+            error_cb=heard,
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            max_reconnect_attempts=-1,
+            # The client's type says int, its code waits for fractions as well.
+            reconnect_time_wait=cast("int", RECONNECT_WAIT_SECONDS),
+            ping_interval=10,
+            max_outstanding_pings=2,
+            pending_size=PENDING_BYTES_MAX,
+        )
+    )
+    refusal = asyncio.create_task(refused.wait())
+    try:
+        await asyncio.wait({connecting, refusal}, timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if connecting.done() and not refused.is_set():
+            await connecting
+            return client
+    except nats.errors.Error as error:
+        raise BusRefused(f"the bus at {url} does not let {user} in: {error}") from error
+    finally:
+        refusal.cancel()
+        if not connecting.done():
+            connecting.cancel()
+    await client.close()
+    reason = str(trouble[-1]) if trouble else f"no answer within {timeout_seconds:g} s"
+    raise BusRefused(f"the bus at {url} does not let {user} in: {reason}")

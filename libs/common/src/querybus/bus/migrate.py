@@ -1,0 +1,260 @@
+"""`migrate` makes the bus what the table says, as often as it is called; nobody else creates or changes anything.
+
+It creates and updates, it never deletes or purges; what the table does not name (placement, an operator's own
+metadata) stays. `assert_topology` is what a service does before it starts. Both speak the JetStream API itself,
+because the client library drops fields that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import nats.errors
+from nats.aio.client import Client
+
+from querybus.core.subjects import StageName
+from querybus.core.topology import (
+    ADVISORIES,
+    ASSERTED_STREAMS,
+    EVENTS,
+    READ_BUCKETS,
+    SUBMIT,
+    WRITTEN_BUCKETS,
+    Bucket,
+    Consumer,
+    Stream,
+    Topology,
+    submit_durable,
+    topology,
+)
+
+REQUEST_SECONDS: Final = 10.0
+ADVICE: Final = "type: querybus migrate"
+
+_API: Final = "$JS.API"
+_NANOSECONDS: Final = 1_000_000_000
+_STREAM_NOT_FOUND: Final = 10_059
+_CONSUMER_NOT_FOUND: Final = 10_014
+
+# What an operator may choose; a service does not know it and does not compare it.
+_CHOSEN: Final = frozenset(
+    {"max_bytes", "max_age", "num_replicas", "max_ack_pending", "max_msg_size", "max_msgs_per_subject"}
+)
+# What the server lets nobody change later.
+_FIRST_ONLY: Final = frozenset({"deliver_policy", "opt_start_seq"})
+
+
+class TopologyError(Exception):
+    """The bus is not what the table says; the text says what is wrong and what to type."""
+
+
+class MigrateError(Exception):
+    """The server refuses what the table says; the text holds its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Durable:
+    """What a stage must know of its durable, as the server has it."""
+
+    stream: str
+    name: str
+    ack_wait_seconds: float
+    max_deliver: int
+    max_ack_pending: int
+
+
+async def migrate(connection: Client, table: Topology | None = None, *, start_sequence: int = 0) -> tuple[str, ...]:
+    """Create or update every stream, durable and bucket; return a line per change, none if all was as it should be.
+
+    A durable that is missing starts with what comes next, never with the 72 hours that lie in the stream; with
+    `start_sequence` the durables of QUERYBUS start there. MigrateError says what the server refused.
+    """
+    table = table or topology()
+    changes: list[str] = []
+    wanted = [(stream.name, _stream_config(stream, table.replicas)) for stream in table.streams]
+    wanted += [(bucket.stream, _bucket_config(bucket, table.replicas)) for bucket in table.buckets]
+    for name, config in wanted:
+        changes += await _make(connection, "STREAM", name, config)
+    for consumer in table.consumers:
+        config = _consumer_config(consumer, table.replicas)
+        if start_sequence and consumer.stream == EVENTS:
+            config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start_sequence}
+        changes += await _make(connection, "CONSUMER", f"{consumer.stream}.{consumer.name}", config)
+    return tuple(changes)
+
+
+async def assert_topology(
+    connection: Client, stage: StageName, *, tenants: Sequence[str] = (), table: Topology | None = None
+) -> Durable:
+    """Return the stage's durable as the server has it, or raise TopologyError naming everything that is wrong.
+
+    Looks at the streams, buckets and durables that the stage uses; the gateway's include one per tenant. Sizes, ages
+    and replicas are the operator's and are not compared.
+    """
+    table = table or topology(tenants=tuple(tenants))
+    buckets = {*READ_BUCKETS[stage], *WRITTEN_BUCKETS.get(stage, ())}
+    durables = {(EVENTS, stage.value)}
+    if stage is StageName.GATEWAY:
+        durables |= {(SUBMIT, submit_durable(tenant)) for tenant in tenants}
+        durables |= {(each.stream, each.name) for each in table.consumers if each.stream == ADVISORIES}
+    wrong: list[str] = []
+    for stream in table.streams:
+        if stream.name in ASSERTED_STREAMS[stage]:
+            wrong += await _compare(connection, "STREAM", stream.name, _stream_config(stream, 1))
+    for bucket in table.buckets:
+        if bucket.name in buckets:
+            wrong += await _compare(connection, "STREAM", bucket.stream, _bucket_config(bucket, 1))
+    own: Mapping[str, Any] = {}
+    for consumer in table.consumers:
+        if (consumer.stream, consumer.name) in durables:
+            name = f"{consumer.stream}.{consumer.name}"
+            wrong += await _compare(connection, "CONSUMER", name, _consumer_config(consumer, 1))
+            if consumer.stream == EVENTS and not wrong:
+                own = await _info(connection, "CONSUMER", name) or {}
+    if wrong or not own:
+        raise TopologyError(f"the bus is not ready for {stage}: {'; '.join(wrong)}; {ADVICE}")
+    return Durable(
+        stream=EVENTS,
+        name=stage.value,
+        ack_wait_seconds=own["ack_wait"] / _NANOSECONDS,
+        max_deliver=own["max_deliver"],
+        max_ack_pending=own["max_ack_pending"],
+    )
+
+
+def _stream_config(stream: Stream, replicas: int) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "name": stream.name,
+        "retention": stream.retention,
+        "storage": "file",
+        "discard": stream.discard,
+        "max_age": int(stream.max_age_seconds * _NANOSECONDS),
+        "max_bytes": stream.max_bytes,
+        "max_msg_size": stream.max_message_bytes,
+        "duplicate_window": int(stream.duplicate_window_seconds * _NANOSECONDS),
+        "allow_direct": stream.allow_direct,
+        "num_replicas": replicas,
+    }
+    if stream.subjects:
+        config["subjects"] = list(stream.subjects)
+    if stream.messages_per_subject_max is not None:
+        config["max_msgs_per_subject"] = stream.messages_per_subject_max
+        config["discard_new_per_subject"] = stream.discard == "new"
+    if stream.sources:
+        transforms = [{"src": subject, "dest": ""} for subject in stream.sources]
+        config["sources"] = [{"name": EVENTS, "subject_transforms": transforms}]
+    return config
+
+
+def _bucket_config(bucket: Bucket, replicas: int) -> dict[str, Any]:
+    return {
+        "name": bucket.stream,
+        "subjects": [f"$KV.{bucket.name}.>"],
+        "retention": "limits",
+        "storage": "file",
+        "discard": "new",
+        "max_msgs_per_subject": 1,
+        "max_bytes": bucket.max_bytes,
+        "max_msg_size": bucket.max_value_bytes,
+        "max_age": int(bucket.max_age_seconds * _NANOSECONDS),
+        "allow_rollup_hdrs": True,
+        "deny_delete": True,
+        "allow_direct": True,
+        "num_replicas": replicas,
+    }
+
+
+def _consumer_config(consumer: Consumer, replicas: int) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "durable_name": consumer.name,
+        "name": consumer.name,
+        "deliver_policy": consumer.deliver,
+        "ack_policy": "explicit",
+        "ack_wait": int(consumer.ack_wait_seconds * _NANOSECONDS),
+        "max_deliver": consumer.max_deliver,
+        "max_ack_pending": consumer.max_ack_pending,
+        "max_waiting": consumer.max_waiting,
+        "num_replicas": replicas,
+    }
+    if len(consumer.filters) == 1:
+        config["filter_subject"] = consumer.filters[0]
+    elif consumer.filters:
+        config["filter_subjects"] = list(consumer.filters)
+    return config
+
+
+async def _make(connection: Client, kind: str, name: str, config: dict[str, Any]) -> list[str]:
+    present = await _info(connection, kind, name)
+    what = f"{kind.lower()} {name}"
+    if present is None:
+        await _change(connection, kind, "CREATE", name, config)
+        return [f"{what}: created"]
+    differing = _differing(present, config, _FIRST_ONLY)
+    if not differing:
+        return []
+    kept = {key: value for key, value in config.items() if key not in _FIRST_ONLY}
+    await _change(connection, kind, "UPDATE", name, {**present, **kept})
+    return [f"{what}: changed {', '.join(differing)}"]
+
+
+async def _compare(connection: Client, kind: str, name: str, config: dict[str, Any]) -> list[str]:
+    try:
+        present = await _info(connection, kind, name)
+    except nats.errors.TimeoutError:
+        return [f"{kind.lower()} {name} gives no answer"]
+    if present is None:
+        return [f"{kind.lower()} {name} is missing"]
+    differing = _differing(present, config, _FIRST_ONLY | _CHOSEN)
+    return [f"{kind.lower()} {name} differs in {', '.join(differing)}"] if differing else []
+
+
+def _differing(present: Mapping[str, Any], config: Mapping[str, Any], ignored: frozenset[str]) -> list[str]:
+    # The server leaves out what is false or zero, and fills a source's fields in.
+    return sorted(key for key, value in config.items() if key not in ignored and not _same(present.get(key), value))
+
+
+def _same(present: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        fields = cast("Mapping[str, Any]", wanted)
+        found = cast("Mapping[str, Any]", present or {})
+        return all(_same(found.get(key), value) for key, value in fields.items())
+    if isinstance(wanted, list):
+        items, others = cast("list[Any]", wanted), cast("list[Any]", present or [])
+        return len(items) == len(others) and all(map(_same, others, items))
+    return bool(present == wanted or (not wanted and not present))
+
+
+async def _info(connection: Client, kind: str, name: str) -> dict[str, Any] | None:
+    answer = await _request(connection, f"{_API}.{kind}.INFO.{name}", b"")
+    error = answer.get("error")
+    if error is None:
+        return cast("dict[str, Any]", answer["config"])
+    if error.get("err_code") in (_STREAM_NOT_FOUND, _CONSUMER_NOT_FOUND):
+        return None
+    raise MigrateError(f"{kind.lower()} {name}: {error.get('description', 'no reason given')}")
+
+
+async def _change(connection: Client, kind: str, verb: str, name: str, config: dict[str, Any]) -> None:
+    if kind == "CONSUMER":
+        # One request creates and updates; `action` keeps it from doing the other of the two.
+        stream = name.partition(".")[0]
+        body: dict[str, Any] = {"stream_name": stream, "config": config, "action": verb.lower()}
+        subject = f"{_API}.CONSUMER.CREATE.{name}"
+    else:
+        body = config
+        subject = f"{_API}.STREAM.{verb}.{name}"
+    answer = await _request(connection, subject, json.dumps(body).encode())
+    if "error" in answer:
+        reason = answer["error"].get("description", "no reason given")
+        raise MigrateError(f"{kind.lower()} {name}: the server refuses to {verb.lower()} it: {reason}")
+
+
+async def _request(connection: Client, subject: str, body: bytes) -> dict[str, Any]:
+    try:
+        message = await connection.request(subject, body, timeout=REQUEST_SECONDS)
+    except nats.errors.NoRespondersError as error:
+        raise TopologyError("the server has no JetStream for this user") from error
+    return json.loads(message.data)

@@ -1,0 +1,278 @@
+"""Who may say and hear what on the bus: the permission part of a nats-server's configuration, generated, never typed.
+
+Default deny: every user has allow lists only. Services share the account BUS, each as its own user with its own inbox
+prefix. Outsiders live in an account per tenant that imports exactly that tenant's `call`, `submit`, `answer` and
+`progress`, and holds no JetStream: inside one account whoever may send a request names its reply subject and could so
+forge an event; across an import the server maps the reply, so it reaches no stream. For the same reason services are
+not proof against each other (approvals are signed). No system user, no `no_auth_user`, no `allow_responses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querybus.core.subjects import ROOT, WRITES, StageName, event_filter, is_token
+from querybus.core.topology import (
+    ADVISORIES,
+    ANSWERS,
+    ASSERTED_STREAMS,
+    EVENTS,
+    FOLLOWED_BUCKETS,
+    HISTORY,
+    READ_BUCKETS,
+    RESULTS,
+    SUBMIT,
+    SWEEPER,
+    WRITTEN_BUCKETS,
+    Topology,
+    submit_durable,
+    topology,
+)
+
+MIGRATE: Final = "migrate"
+BUS_ACCOUNT: Final = "BUS"
+PAYLOAD_BYTES_MAX: Final = 8 * 1_024 * 1_024
+OUTSIDE_PAYLOAD_BYTES_MAX: Final = 256 * 1_024
+OUTSIDE_CONNECTIONS_MAX: Final = 1_000
+OUTSIDE_SUBSCRIPTIONS_MAX: Final = 10_000
+# Longer than the longest deadline (600 s) and the 10 s after it: until then a `call` may still be answered.
+CALL_REPLY_WITHIN: Final = "15m"
+
+_API: Final = "$JS.API"
+_OUTSIDE_INBOX: Final = "_INBOX.out"
+
+
+@dataclass(frozen=True, slots=True)
+class Outsider:
+    """A credential of the bus door. All three are subject tokens; the user name is `<tenant>.<credential>`."""
+
+    tenant: str
+    credential: str
+    user: str
+
+    def __post_init__(self) -> None:
+        for each in (self.tenant, self.credential, self.user):
+            if not is_token(each):
+                raise ValueError(f"{each[:80]!r} is no subject token: pass outside names through token() first")
+
+    @property
+    def name(self) -> str:
+        return f"{self.tenant}.{self.credential}"
+
+    @property
+    def inbox(self) -> str:
+        return f"{_OUTSIDE_INBOX}.{self.tenant}.{self.credential}"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A password that nats-server reads from this environment variable when it starts."""
+
+    name: str
+
+
+Password = str | Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Subjects that a user may publish to and subscribe to; everything else is denied."""
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+
+
+def service_rights(stage: StageName, tenants: Sequence[str] = ()) -> Rights:
+    """Return the rights of a service; the gateway's depend on the tenants whose submitted questions it takes."""
+    publish = [
+        *_pull(EVENTS, stage.value),
+        f"{_API}.STREAM.MSG.GET.{EVENTS}",
+        f"{ROOT}.dead.{stage}",
+        f"{ROOT}.progress.*.*.*",
+        *(event_filter(event) for event in WRITES[stage]),
+        *(f"{_API}.STREAM.INFO.{name}" for name in ASSERTED_STREAMS[stage]),
+    ]
+    subscribe = [f"_INBOX.{stage}.>", f"{ROOT}.ctl.cancel.*.*"]
+    for bucket in READ_BUCKETS[stage]:
+        publish += [f"{_API}.STREAM.INFO.KV_{bucket}", f"{_API}.DIRECT.GET.KV_{bucket}.$KV.{bucket}.>"]
+    publish += [f"$KV.{bucket}.>" for bucket in WRITTEN_BUCKETS.get(stage, ())]
+    for bucket in FOLLOWED_BUCKETS.get(stage, ()):
+        publish += _follow(f"KV_{bucket}")
+    more = _MORE[stage]
+    publish += more.publish
+    subscribe += more.subscribe
+    if stage is StageName.GATEWAY:
+        for tenant in tenants:
+            publish += _pull(SUBMIT, submit_durable(tenant))
+    return Rights(tuple(dict.fromkeys(publish)), tuple(dict.fromkeys(subscribe)))
+
+
+def migrate_rights(table: Topology) -> Rights:
+    """Return the rights of `querybus migrate`: look, create, update; never delete, never purge, never a message."""
+    streams = [stream.name for stream in table.streams] + [bucket.stream for bucket in table.buckets]
+    consumed = dict.fromkeys(consumer.stream for consumer in table.consumers)
+    publish = [f"{_API}.STREAM.{verb}.{name}" for name in streams for verb in ("INFO", "CREATE", "UPDATE")]
+    publish += [f"{_API}.CONSUMER.{verb}.{name}.>" for name in consumed for verb in ("INFO", "CREATE")]
+    return Rights(tuple(publish), (f"_INBOX.{MIGRATE}.>",))
+
+
+def outside_rights(outsider: Outsider) -> Rights:
+    """Return the rights of one outside credential, within its tenant's account."""
+    return Rights(
+        (
+            f"{ROOT}.call.{outsider.tenant}.{outsider.credential}.*",
+            f"{ROOT}.submit.{outsider.tenant}.{outsider.credential}",
+        ),
+        (
+            f"{outsider.inbox}.>",
+            f"{ROOT}.answer.{outsider.tenant}.{outsider.user}.*",
+            f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.*",
+        ),
+    )
+
+
+def service_users() -> tuple[str, ...]:
+    """Return the users of the account BUS: the services and `migrate`."""
+    return (*(stage.value for stage in StageName), MIGRATE)
+
+
+def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsider] = ()) -> str:
+    """Return the `accounts` block for these users; KeyError names a user without a password.
+
+    `passwords` has one entry per service user and per `Outsider.name`. Check the file with `nats-server -t` before use.
+    """
+    tenants = tuple(dict.fromkeys(outsider.tenant for outsider in outsiders))
+    users = [_user(MIGRATE, passwords[MIGRATE], migrate_rights(topology(tenants=tenants)))]
+    users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]
+    exports = [line for tenant in tenants for line in _exports(tenant)]
+    lines = [
+        "accounts {",
+        f"  {BUS_ACCOUNT} {{",
+        "    jetstream: enabled",
+        *_list("users", users),
+        *_list("exports", exports),
+        "  }",
+    ]
+    for tenant in tenants:
+        own = [outsider for outsider in outsiders if outsider.tenant == tenant]
+        lines += [
+            f"  {_account(tenant)} {{",
+            f"    limits {{ max_connections: {OUTSIDE_CONNECTIONS_MAX}, "
+            f"max_subscriptions: {OUTSIDE_SUBSCRIPTIONS_MAX}, max_payload: {OUTSIDE_PAYLOAD_BYTES_MAX} }}",
+            *_list("users", [_user(each.name, passwords[each.name], outside_rights(each)) for each in own]),
+            *_list("imports", _imports(tenant)),
+            "  }",
+        ]
+    return "\n".join([*lines, "}", ""])
+
+
+def variables(outsiders: Sequence[Outsider] = ()) -> dict[str, Password]:
+    """Return, for a file that operators keep, an environment variable per user in place of its password.
+
+    >>> variables()["gateway"]
+    Variable(name='QUERYBUS_PASSWORD_GATEWAY')
+    """
+    names = (*service_users(), *(outsider.name for outsider in outsiders))
+    return {name: Variable("QUERYBUS_PASSWORD_" + name.upper().replace(".", "__").replace("-", "_")) for name in names}
+
+
+def _pull(stream: str, durable: str) -> list[str]:
+    return [
+        f"{_API}.CONSUMER.MSG.NEXT.{stream}.{durable}",
+        f"$JS.ACK.{stream}.{durable}.>",
+        f"{_API}.STREAM.INFO.{stream}",
+        f"{_API}.CONSUMER.INFO.{stream}.{durable}",
+    ]
+
+
+def _follow(stream: str) -> list[str]:
+    # The unnamed form of CONSUMER.CREATE makes ephemeral consumers only, under names of the server's choice: it can
+    # neither touch a durable nor steal its messages, and what it delivers goes to the follower's own inbox.
+    return [f"{_API}.CONSUMER.CREATE.{stream}", f"{_API}.CONSUMER.INFO.{stream}.*", f"$JS.FC.{stream}.>"]
+
+
+_LOG: Final = f"{_API}.DIRECT.GET.{EVENTS}"
+_PAGES: Final = f"{_API}.DIRECT.GET.{RESULTS}.{ROOT}.page.>"
+_REMEMBERED: Final = f"{_API}.DIRECT.GET.{HISTORY}"
+
+_MORE: Final[dict[StageName, Rights]] = {
+    StageName.GATEWAY: Rights(
+        (
+            *_pull(ADVISORIES, SWEEPER),
+            # The sweeper follows the log by an ordered consumer of headers, pushed to its own inbox.
+            *_follow(EVENTS),
+            _LOG,
+            _REMEMBERED,
+            _PAGES,
+            f"{_API}.DIRECT.GET.{ANSWERS}.{ROOT}.answer.>",
+            f"{ROOT}.answer.*.*.*",
+            f"{ROOT}.submit.*.*",
+            f"{ROOT}.ctl.cancel.*.*",
+            f"{ROOT}.ctl.refresh.*.*",
+            f"{ROOT}.dead.*",
+            # Replies to a `call` go back through the tenant's import, under a name that the server makes.
+            "_R_.>",
+        ),
+        (
+            f"{ROOT}.call.*.*.*",
+            f"{ROOT}.progress.*.*.*",
+            *(f"{ROOT}.event.*.*.*.{event}" for event in ("concluded", "finished")),
+        ),
+    ),
+    StageName.GENERATOR: Rights((_LOG, _REMEMBERED), ()),
+    StageName.VALIDATOR: Rights(
+        (_LOG, f"{ROOT}.rpc.database.*.*.explain", f"{ROOT}.rpc.database.*.*.probe"),
+        (),
+    ),
+    StageName.EXECUTOR: Rights(
+        (f"{ROOT}.page.*.*.*.*", f"_INBOX.{StageName.VALIDATOR}.>"),
+        (f"{ROOT}.rpc.database.*.*.*", f"{ROOT}.ctl.refresh.*.*"),
+    ),
+    StageName.RECOVERY: Rights((), ()),
+    StageName.PRESENTER: Rights((_PAGES,), ()),
+}
+
+
+def _account(tenant: str) -> str:
+    return f"TENANT-{tenant}"
+
+
+def _exports(tenant: str) -> list[str]:
+    to = f"accounts: [{_account(tenant)}]"
+    return [
+        f'{{ service: "{ROOT}.call.{tenant}.*.*", response_threshold: "{CALL_REPLY_WITHIN}", {to} }}',
+        f'{{ service: "{ROOT}.submit.{tenant}.*", {to} }}',
+        f'{{ stream: "{ROOT}.answer.{tenant}.*.*", {to} }}',
+        f'{{ stream: "{ROOT}.progress.{tenant}.*.*", {to} }}',
+    ]
+
+
+def _imports(tenant: str) -> list[str]:
+    subjects = (("service", "call", "*.*"), ("service", "submit", "*"), ("stream", "answer", "*.*"))
+    return [
+        f'{{ {kind}: {{ account: {BUS_ACCOUNT}, subject: "{ROOT}.{word}.{tenant}.{rest}" }} }}'
+        for kind, word, rest in (*subjects, ("stream", "progress", "*.*"))
+    ]
+
+
+def _user(name: str, password: Password, rights: Rights) -> str:
+    secret = f"${password.name}" if isinstance(password, Variable) else _quoted(password)
+    publish = ", ".join(_quoted(subject) for subject in rights.publish)
+    subscribe = ", ".join(_quoted(subject) for subject in rights.subscribe)
+    return (
+        f"{{ user: {_quoted(name)}, password: {secret}, permissions: {{\n"
+        f"        publish: {{ allow: [{publish}] }}\n"
+        f"        subscribe: {{ allow: [{subscribe}] }} }} }}"
+    )
+
+
+def _quoted(text: str) -> str:
+    if any(character in text for character in '"\\\n\r\0'):
+        raise ValueError("a password or subject with a quote, backslash or line end cannot stand in this file")
+    return f'"{text}"'
+
+
+def _list(name: str, items: Sequence[str]) -> list[str]:
+    return [f"    {name}: [", *(f"      {item}" for item in items), "    ]"] if items else []

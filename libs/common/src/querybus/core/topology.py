@@ -1,0 +1,273 @@
+"""Every stream, durable and bucket of QueryBus stands in this one table; nothing else names them.
+
+`querybus migrate` creates from it, services compare with it before they start, the permission file grants from it.
+Pure values: sizes and replicas are passed in. Source: docs/bus tables in ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from querybus.core.subjects import READS, ROOT, EventName, StageName, event_filter, is_token
+
+EVENTS: Final = "QUERYBUS"
+SUBMIT: Final = "QUERYBUS_SUBMIT"
+ANSWERS: Final = "QUERYBUS_ANSWERS"
+RESULTS: Final = "QUERYBUS_RESULTS"
+HISTORY: Final = "QUERYBUS_HISTORY"
+DEAD: Final = "QUERYBUS_DEAD"
+ADVISORIES: Final = "QUERYBUS_ADVISORIES"
+
+SWEEPER: Final = "sweeper"
+"""The durable of QUERYBUS_ADVISORIES, read by every gateway replica."""
+
+MAX_DELIVER: Final = 5
+MAX_WAITING: Final = 512
+DUPLICATE_WINDOW_SECONDS: Final = 600.0
+ORIGINAL_SEQUENCE_HEADER: Final = "Nats-Stream-Source"
+"""Put by the server on a message of QUERYBUS_HISTORY: stream, original sequence, filters, separated by spaces."""
+
+_HOUR: Final = 3_600.0
+_DAY: Final = 24 * _HOUR
+_KIB: Final = 1_024
+_MIB: Final = 1_024 * _KIB
+_GIB: Final = 1_024 * _MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream. Bytes and seconds; `None` is the server's own limit."""
+
+    name: str
+    subjects: tuple[str, ...]
+    retention: Literal["limits", "workqueue"] = "limits"
+    discard: Literal["old", "new"] = "old"
+    max_age_seconds: float = 0.0
+    max_bytes: int = _GIB
+    max_message_bytes: int = _MIB
+    messages_per_subject_max: int | None = None
+    duplicate_window_seconds: float = DUPLICATE_WINDOW_SECONDS
+    allow_direct: bool = False
+    sources: tuple[str, ...] = field(default=(), metadata={"unit": "subjects of QUERYBUS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One durable pull consumer with explicit acks. `deliver` counts only when it is first made."""
+
+    stream: str
+    name: str
+    filters: tuple[str, ...]
+    ack_wait_seconds: float
+    max_ack_pending: int
+    max_deliver: int = MAX_DELIVER
+    max_waiting: int = MAX_WAITING
+    deliver: Literal["new", "all"] = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One key-value bucket: the stream `KV_<name>` on `$KV.<name>.>`, one revision per key."""
+
+    name: str
+    max_bytes: int = 256 * _MIB
+    max_value_bytes: int = _MIB
+    max_age_seconds: float = 0.0
+
+    @property
+    def stream(self) -> str:
+        return f"KV_{self.name}"
+
+
+CATALOG: Final = "querybus_catalog"
+CONNECTIONS: Final = "querybus_connections"
+KNOWLEDGE: Final = "querybus_knowledge"
+PREFERENCES: Final = "querybus_preferences"
+BATCHES: Final = "querybus_batches"
+WRITES: Final = "querybus_writes"
+CREDENTIALS: Final = "querybus_credentials"
+MODELS: Final = "querybus_models"
+LIMITS: Final = "querybus_limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What an operator may choose. `max_ack_pending` is at least four times a stage's slots over all replicas."""
+
+    replicas: int = 1
+    events_bytes_max: int = 8 * _GIB
+    submit_bytes_max: int = _GIB
+    answers_bytes_max: int = 2 * _GIB
+    results_bytes_max: int = 4 * _GIB
+    history_bytes_max: int = 8 * _GIB
+    dead_bytes_max: int = _GIB
+    events_age_seconds: float = 72 * _HOUR
+    history_age_seconds: float = 90 * _DAY
+    max_ack_pending: int = 4_096
+    ack_wait_seconds: Mapping[StageName, float] = field(default_factory=dict[StageName, float])
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The whole table for given sizes and tenants."""
+
+    streams: tuple[Stream, ...]
+    consumers: tuple[Consumer, ...]
+    buckets: tuple[Bucket, ...]
+    replicas: int = 1
+
+
+ACK_WAIT_SECONDS: Final[dict[StageName, float]] = {
+    StageName.GENERATOR: 10.0,
+    StageName.VALIDATOR: 15.0,
+    StageName.EXECUTOR: 15.0,
+    StageName.RECOVERY: 30.0,
+    StageName.PRESENTER: 5.0,
+    StageName.GATEWAY: 10.0,
+}
+"""How long a message may go without a heartbeat; the presenter's is short because its death must be found within
+the 10 seconds after the deadline that the house allows."""
+
+# What a thread needs beyond the age of the main stream: how it began and how it ended.
+_REMEMBERED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
+
+
+def submit_durable(tenant: str) -> str:
+    """Return the durable of one tenant's submitted questions: the tenant's own token."""
+    if not is_token(tenant):
+        raise ValueError(f"{tenant[:80]!r} is no subject token: pass outside names through token() first")
+    return tenant
+
+
+def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topology:
+    """Return the table. `tenants` are subject tokens; each has one durable of QUERYBUS_SUBMIT."""
+    sizes = sizes or Sizes()
+    streams = (
+        # One subject per event name, so that the server itself refuses an event that nobody knows.
+        Stream(
+            EVENTS,
+            tuple(event_filter(event) for event in EventName),
+            discard="new",
+            max_age_seconds=sizes.events_age_seconds,
+            max_bytes=sizes.events_bytes_max,
+            allow_direct=True,
+        ),
+        # A full queue refuses; one credential that floods fills its own share only.
+        Stream(
+            SUBMIT,
+            (f"{ROOT}.submit.*.*",),
+            retention="workqueue",
+            discard="new",
+            max_age_seconds=72 * _HOUR,
+            max_bytes=sizes.submit_bytes_max,
+            max_message_bytes=256 * _KIB,
+            messages_per_subject_max=10_000,
+        ),
+        Stream(
+            ANSWERS,
+            (f"{ROOT}.answer.*.*.*",),
+            max_age_seconds=_DAY,
+            max_bytes=sizes.answers_bytes_max,
+            allow_direct=True,
+        ),
+        Stream(
+            RESULTS,
+            (f"{ROOT}.page.*.*.*.*",),
+            discard="new",
+            max_age_seconds=_HOUR,
+            max_bytes=sizes.results_bytes_max,
+            max_message_bytes=8 * _MIB,
+            allow_direct=True,
+        ),
+        Stream(
+            HISTORY,
+            (),
+            max_age_seconds=sizes.history_age_seconds,
+            max_bytes=sizes.history_bytes_max,
+            allow_direct=True,
+            sources=tuple(event_filter(event) for event in _REMEMBERED),
+        ),
+        Stream(DEAD, (f"{ROOT}.dead.*",), max_age_seconds=30 * _DAY, max_bytes=sizes.dead_bytes_max),
+        Stream(
+            ADVISORIES,
+            (
+                f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{EVENTS}.>",
+                f"$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.{EVENTS}.>",
+            ),
+            max_age_seconds=7 * _DAY,
+            max_bytes=256 * _MIB,
+        ),
+    )
+    stages = tuple(
+        Consumer(
+            EVENTS,
+            stage.value,
+            tuple(event_filter(event) for event in events),
+            sizes.ack_wait_seconds.get(stage, ACK_WAIT_SECONDS[stage]),
+            sizes.max_ack_pending,
+        )
+        for stage, events in READS.items()
+    )
+    # A submitted question has been accepted, so it is never given up by count: the gateway terminates what is poison.
+    submitted = tuple(
+        Consumer(
+            SUBMIT,
+            submit_durable(tenant),
+            (f"{ROOT}.submit.{tenant}.*",),
+            30.0,
+            1_024,
+            max_deliver=-1,
+            deliver="all",
+        )
+        for tenant in tenants
+    )
+    sweeper = Consumer(ADVISORIES, SWEEPER, (), 30.0, 1_024, max_deliver=-1, deliver="all")
+    return Topology(streams, (*stages, *submitted, sweeper), BUCKETS, sizes.replicas)
+
+
+BUCKETS: Final = (
+    Bucket(CATALOG, max_bytes=2 * _GIB),
+    Bucket(CONNECTIONS),
+    Bucket(KNOWLEDGE, max_bytes=_GIB),
+    Bucket(PREFERENCES),
+    Bucket(BATCHES, max_age_seconds=7 * _DAY),
+    # Longer than any redelivery of an `approved` (72 hours in the stream), so that a write never runs again.
+    Bucket(WRITES, max_age_seconds=30 * _DAY),
+    Bucket(CREDENTIALS),
+    Bucket(MODELS),
+    Bucket(LIMITS),
+)
+
+ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
+    StageName.GATEWAY: (EVENTS, SUBMIT, ANSWERS, RESULTS, HISTORY, DEAD, ADVISORIES),
+    StageName.GENERATOR: (EVENTS, HISTORY, DEAD),
+    StageName.VALIDATOR: (EVENTS, DEAD),
+    StageName.EXECUTOR: (EVENTS, RESULTS, DEAD),
+    StageName.RECOVERY: (EVENTS, DEAD),
+    StageName.PRESENTER: (EVENTS, RESULTS, DEAD),
+}
+"""The streams that a service reads or writes, which it asserts before it starts."""
+
+READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
+    StageName.GATEWAY: (CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS),
+    StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES),
+    StageName.VALIDATOR: (CATALOG, CONNECTIONS),
+    StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
+    StageName.RECOVERY: (CATALOG, CONNECTIONS, PREFERENCES),
+    StageName.PRESENTER: (CATALOG, PREFERENCES),
+}
+"""The buckets that a service reads."""
+
+WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
+    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS),
+    StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
+}
+"""The buckets that a service writes."""
+
+FOLLOWED_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
+    StageName.GENERATOR: (CATALOG,),
+    StageName.VALIDATOR: (CATALOG,),
+}
+"""The buckets whose changes a service follows; the others look at the key each time."""
