@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench doctor lock clean
+.PHONY: help setup demo up ask test test-all check fix bench doctor docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -61,6 +61,9 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/querybus doctor
+
+docs: $(STAMP) ## write the tables of docs/ that follow from code
+	@$(BIN)/python docs/tables.py
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock

@@ -1,0 +1,140 @@
+"""An answer as the command line gives it: exit codes, the one JSON object, and what a terminal shows.
+
+The functions here are pure but for the console that is passed in.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+
+from querybus.core.messages import Outcome
+
+EXIT_CODES: Final[dict[str, int]] = {
+    Outcome.ANSWERED: 0,
+    Outcome.REPLIED: 0,
+    Outcome.PREPARED: 0,
+    Outcome.CLARIFICATION: 3,
+    Outcome.CONFIRMATION: 3,
+    Outcome.REFUSED: 4,
+    Outcome.FAILED: 5,
+    Outcome.EXPIRED: 6,
+    Outcome.CANCELLED: 7,
+}
+USAGE_EXIT_CODE: Final = 2
+ROWS_SHOWN_MAX: Final = 20
+CELL_LENGTH_MAX: Final = 60
+
+Answer = Mapping[str, Any]
+"""The public answer as a door gives it."""
+
+
+def exit_code(answer: Answer) -> int:
+    """Return the process exit code of an outcome; 5 for an answer without one."""
+    return EXIT_CODES.get(str(answer.get("outcome")), 5)
+
+
+def as_json(answer: Answer) -> dict[str, Any]:
+    """Return the one object of `--json`: stable names, `columns` as names, `rows` as lists."""
+    columns = cast("Sequence[Mapping[str, Any]]", answer.get("columns") or ())
+    return {
+        "outcome": answer.get("outcome"),
+        "code": answer.get("code"),
+        "sql": answer.get("sql"),
+        "columns": [each["label"] for each in columns],
+        "rows": [list(row) for row in answer.get("rows") or ()],
+        "row_count": answer.get("row_count", 0),
+        "truncated": answer.get("truncated", False),
+        "classification": answer.get("classification"),
+        "retries": answer.get("retries"),
+        "attempts": answer.get("attempts") or [],
+        "path": answer.get("path") or [],
+        "message": answer.get("message"),
+        "next_step": answer.get("next_step", ""),
+        "options": answer.get("options") or [],
+        "summary": answer.get("summary", ""),
+        "chart": answer.get("chart"),
+        "notes": answer.get("notes") or [],
+        "detail": answer.get("detail", ""),
+        "query_id": answer.get("query_id"),
+        "thread_id": answer.get("thread_id"),
+    }
+
+
+def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
+    """Print an answer for a person: SQL, table, words, options, path and retries."""
+    parts: list[RenderableType] = []
+    if answer.get("sql"):
+        parts.append(Syntax(str(answer["sql"]), "sql", theme="ansi_dark", word_wrap=True, background_color="default"))
+    if answer.get("columns") and answer.get("rows"):
+        parts.append(result_table(answer))
+    words = " ".join(str(answer.get(key) or "") for key in ("message", "next_step")).strip()
+    parts.append(escape(words))
+    summary = str(answer.get("summary") or "")
+    if summary and summary not in words:
+        parts.append(escape(summary))
+    parts.extend(
+        f"  {number}. {escape(str(option['text']))}" for number, option in enumerate(answer.get("options") or (), 1)
+    )
+    parts.extend(f"[dim]· {escape(str(note))}[/dim]" for note in answer.get("notes") or ())
+    if answer.get("detail"):
+        parts.append(f"[dim]{escape(str(answer['detail']))}[/dim]")
+    if with_path:
+        parts.append(f"[dim]{path_line(answer)}[/dim]")
+    good = exit_code(answer) in (0, 3)
+    console.print(
+        Panel(Group(*parts), title=str(answer.get("outcome")), border_style="green" if good else "red", expand=False)
+    )
+
+
+def result_table(answer: Answer) -> Table:
+    """Return the first rows as a table; numbers stand to the right."""
+    table = Table()
+    for column in answer["columns"]:
+        right = column.get("kind") in ("integer", "number")
+        table.add_column(escape(str(column["label"])), justify="right" if right else "left")
+    rows = list(answer["rows"])
+    for row in rows[:ROWS_SHOWN_MAX]:
+        table.add_row(*(escape(cell_text(cell)) for cell in row))
+    hidden = int(answer.get("row_count") or len(rows)) - min(len(rows), ROWS_SHOWN_MAX)
+    if hidden > 0:
+        table.caption = f"{hidden:,} more rows" + (" and the limit cut the rest" if answer.get("truncated") else "")
+    return table
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as text, cut to what a terminal can show."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, float):
+        return f"{cell:,.2f}".rstrip("0").rstrip(".") if abs(cell) < 1e15 else f"{cell:g}"
+    text = str(cell)
+    return text if len(text) <= CELL_LENGTH_MAX else text[: CELL_LENGTH_MAX - 1] + "…"
+
+
+def path_line(answer: Answer) -> str:
+    """Return the stages that were passed with their times, and the retry counts."""
+    steps = [
+        f"{step['stage']} {int(step['ended_at']) - int(step['started_at'])} ms"
+        for step in cast("Sequence[Mapping[str, Any]]", answer.get("path") or ())
+    ]
+    retries = cast("Mapping[str, Any]", answer.get("retries") or {})
+    counts = f"retries {retries.get('generation', 0)}, mends {retries.get('mend', 0)}"
+    return " → ".join(steps) + (" · " if steps else "") + counts
+
+
+def parse_day(text: str | None) -> dt.date | None:
+    """Return the date of YYYY-MM-DD; ValueError with what to type for anything else."""
+    if text is None:
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no date: say it as YYYY-MM-DD, for instance 2025-06-30") from None

@@ -1,0 +1,110 @@
+"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects. `make docs` calls it.
+
+A house test compares what it makes with what is committed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from querybus.core.failure import TRAITS
+from querybus.core.options import OptionCaps, Options
+from querybus.core.subjects import READS, WRITES, EventName, StageName
+from querybus.ops.metrics import TABLE
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- made by `make docs` from code; change the code, not this page -->\n\n"
+
+
+def options_page() -> str:
+    """Return docs/options.md: every option with default, range, server cap and meaning."""
+    rows = ["| option | default | range | server cap | meaning |", "|---|---|---|---|---|"]
+    caps = OptionCaps()
+    for name, field in Options.model_fields.items():
+        cap = getattr(caps, name, None)
+        rows.append(
+            f"| `{name}` | `{shown(field.default)}` | {allowed(field)} | {'' if cap is None else f'`{shown(cap)}`'} | {field.description} |"
+        )
+    return (
+        "# Options\n\n"
+        + NOTE
+        + "What a caller may ask for with a question. A value above the server's cap is lowered to it. "
+        "Units stand in the names.\n\n" + "\n".join(rows) + "\n"
+    )
+
+
+def shown(value: Any) -> str:
+    """Return a default as it is written in JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(getattr(value, "value", value))
+
+
+def allowed(field: FieldInfo) -> str:
+    """Return the range of a field in words."""
+    bounds = [
+        f"{sign} {getattr(rule, key)}"
+        for rule in field.metadata
+        for key, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"))
+        if hasattr(rule, key)
+    ]
+    if bounds:
+        return ", ".join(bounds)
+    members = getattr(field.annotation, "__members__", None)
+    values = [each.value for each in members.values()] if members else list(getattr(field.annotation, "__args__", ()))
+    return ", ".join(f"`{each}`" for each in values) if all(isinstance(each, str) for each in values) else ""
+
+
+def metrics_page() -> str:
+    """Return docs/metrics.md: every metric with its labels."""
+    rows = ["| metric | kind | labels | meaning |", "|---|---|---|---|"]
+    rows += [f"| `{row.name}` | {row.kind} | {', '.join(row.labels)} | {row.meaning} |" for row in TABLE]
+    return (
+        "# Metrics\n\n" + NOTE + "\n".join(rows) + "\n\n"
+        'First-pass success is `querybus_queries_total{pass="first",outcome="answered"}` over '
+        '`querybus_queries_total{pass=~"first|retry"}`; retry success is the same with `pass="retry"` above and below.\n'
+    )
+
+
+def failures_page() -> str:
+    """Return docs/failures.md: what follows from each failure code."""
+    rows = ["| code | new draft by a model | mend by rule | ends as |", "|---|---|---|---|"]
+    rows += [
+        f"| `{code}` | {'yes' if each.to_model else 'no'} | {'yes' if each.by_rule else 'no'} | {each.ending} |"
+        for code, each in TRAITS.items()
+    ]
+    return "# Failure codes\n\n" + NOTE + "\n".join(rows) + "\n"
+
+
+def events_page() -> str:
+    """Return docs/events.md: who writes and who reads each event."""
+    rows = ["| event | written by | read by |", "|---|---|---|"]
+    for event in EventName:
+        writers = [stage for stage in StageName if event in WRITES[stage]]
+        readers = [stage for stage in StageName if event in READS[stage]]
+        rows.append(f"| `{event}` | {', '.join(writers)} | {', '.join(readers)} |")
+    return (
+        "# Events\n\n"
+        + NOTE
+        + "Subject: `querybus.v1.event.<tenant>.<thread>.<query>.<event>`\n\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
+PAGES = {"options.md": options_page, "metrics.md": metrics_page, "failures.md": failures_page, "events.md": events_page}
+
+
+def main() -> None:
+    """Write every page."""
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())
+
+
+if __name__ == "__main__":
+    main()

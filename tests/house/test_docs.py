@@ -1,0 +1,55 @@
+"""Claims on the docs: what follows from code is what the code says, and the verbs that are named exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    each
+    for each in subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    if "/src/" not in each
+]
+
+
+def tables() -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: page() for name, page in module.PAGES.items()}
+
+
+@pytest.mark.parametrize(("name", "page"), tables().items())
+def test_a_table_that_follows_from_code_is_current(name: str, page: str) -> None:
+    assert (ROOT / "docs" / name).read_text() == page, "run `make docs` and commit what changed"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_verb_that_a_page_names_exists(page: str) -> None:
+    verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / page).read_text(), re.MULTILINE))
+    assert named <= verbs
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_inside_the_repository_leads_somewhere(page: str) -> None:
+    file = ROOT / page
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)[^)]*\)", file.read_text())
+    assert [each for each in links if not (file.parent / each).exists()] == []
+
+
+def test_the_first_screen_of_the_readme_shows_both_commands_and_a_picture() -> None:
+    screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
+    assert "make demo" in screen
+    assert "make test" in screen
+    assert "generator" in screen
+    assert "──▶" in screen
