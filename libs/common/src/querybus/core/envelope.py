@@ -223,6 +223,7 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
         draft=draft,
         operation=operation_of(envelope),
         analysis=analysis,
+        notes=getattr(envelope.body, "notes", ()),
     )
     return envelope.with_body(body, attempts=attempts)
 

@@ -213,6 +213,7 @@ class Failed(Value):
     draft: Draft | None = None
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
+    notes: tuple[str, ...] = Field(default=(), description="what the failed draft had assumed or mended")
 
 
 class ResultColumn(Value):
