@@ -1,0 +1,185 @@
+"""One pure function admits a request of any door: it makes the `asked` event or says why not.
+
+Tenant, user, audience and connections come from the credential; a request has no field for them, and an unknown
+field is refused. Options and deadline are lowered to the server's and the credential's caps. No I/O, no clock, no
+dice: time, random bits and the known connections are passed in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from querybus.core.credential import Credential
+from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope
+from querybus.core.ids import derived_id, is_id, time_ordered_id
+from querybus.core.language import detect_language
+from querybus.core.messages import Asked, Operation
+from querybus.core.options import OptionCaps, Options, cap
+from querybus.core.subjects import EventName
+from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
+
+SQL_LENGTH_MAX: Final = 65_536
+BODY_BYTES_MAX: Final = 262_144
+RANDOM_BITS: Final = 74
+WAIT_SECONDS_MAX: Final = 30
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SQL_OPERATIONS: Final = frozenset({Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN})
+
+
+class RequestOptions(Options):
+    """The options as a request may set them: an unknown one is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AskRequest(BaseModel):
+    """A question, or a statement to run, check or explain."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str = Field(default="", description="in English or Chinese, at most 8 kB")
+    connection: str | None = Field(default=None, max_length=200, description="may be left out if there is only one")
+    operation: Operation = Operation.ASK
+    sql: str | None = Field(default=None, max_length=SQL_LENGTH_MAX, description="for run, validate and explain")
+    thread_id: str | None = Field(default=None, max_length=36, description="continues this thread")
+    options: RequestOptions = RequestOptions()
+
+
+class AskCall(AskRequest):
+    """The same on the bus, where there are no headers to carry the wait and the key."""
+
+    wait_seconds: int = Field(default=0, ge=0, le=3_600, description=f"lowered to {WAIT_SECONDS_MAX}")
+    idempotency_key: str | None = None
+
+    def request(self) -> AskRequest:
+        """Return the part that is admitted."""
+        return AskRequest.model_construct(**{name: getattr(self, name) for name in AskRequest.model_fields})
+
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
+    """Return the request in these bytes, or the problem with them; raises nothing."""
+    if len(data) > BODY_BYTES_MAX:
+        return Problem(ProblemCode.TOO_LARGE, f"at most {BODY_BYTES_MAX} bytes are taken")
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)[:FIELD_ERRORS_MAX]
+    errors = tuple(
+        FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), fault["msg"][:300]) for fault in faults
+    )
+    types = {fault["type"] for fault in faults}
+    if "json_invalid" in types:
+        return Problem(ProblemCode.MALFORMED, "the body is not JSON", errors)
+    if any(fault["loc"][:1] == ("options",) for fault in faults):
+        return Problem(ProblemCode.BAD_OPTIONS, f"{errors[0].pointer}: {errors[0].message}", errors)
+    if "extra_forbidden" in types:
+        return Problem(ProblemCode.UNKNOWN_FIELD, "the request has a field that this door does not take", errors)
+    return Problem(ProblemCode.INVALID, f"{errors[0].pointer or '/'}: {errors[0].message}", errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What is not in the request and not in the credential: the time and random bits of one admission."""
+
+    now_ms: int
+    random_bits: int
+
+
+def admit(
+    request: AskRequest,
+    credential: Credential,
+    chance: Chance,
+    *,
+    connections: Collection[str],
+    caps: OptionCaps,
+    idempotency_key: str | None = None,
+    thread_until_sequence: int = 0,
+) -> Envelope[Asked] | Problem:
+    """Return the first event of the query, or the problem.
+
+    `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
+    stream sequence of the thread that the request continues, which the door has looked up and found to be the
+    caller's. With a key the query's id is the UUIDv5 of (tenant, user, key), without one a UUIDv7.
+    """
+    if (fault := _fault(request, credential, idempotency_key)) is not None:
+        return fault
+    connection = _connection(request, credential, connections)
+    if isinstance(connection, Problem):
+        return connection
+    question = _CONTROL.sub(" ", request.question).strip()
+    options = cap(cap(Options.model_construct(**dict(request.options)), caps), credential.caps)
+    query_id = (
+        derived_id(credential.tenant, credential.user, idempotency_key)
+        if idempotency_key is not None
+        else time_ordered_id(chance.now_ms, chance.random_bits)
+    )
+    return Envelope[Asked](
+        event=EventName.ASKED,
+        query_id=query_id,
+        thread_id=request.thread_id or query_id,
+        tenant=credential.tenant,
+        user=credential.user,
+        audience=credential.audience,
+        connection=connection,
+        question=question,
+        language=options.language if options.language != "auto" else detect_language(question),
+        options=options,
+        asked_at=chance.now_ms,
+        deadline_at=chance.now_ms + round(options.deadline_seconds * 1_000),
+        body=Asked(
+            operation=request.operation,
+            sql=request.sql,
+            body_sha256=body_hash(request),
+            thread_until_sequence=thread_until_sequence,
+        ),
+    )
+
+
+def body_hash(request: AskRequest) -> str:
+    """Return the SHA-256 of the canonical request: equal for equal meaning, whatever the order of its fields."""
+    canonical = json.dumps(request.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _fault(request: AskRequest, credential: Credential, idempotency_key: str | None) -> Problem | None:
+    if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
+        return Problem(ProblemCode.INVALID, "an idempotency key is 1 to 255 visible ASCII characters")
+    if request.thread_id is not None and not is_id(request.thread_id):
+        return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
+    if len(request.question.encode()) > QUESTION_BYTES_MAX:
+        return Problem(ProblemCode.QUESTION_TOO_LONG, f"a question has at most {QUESTION_BYTES_MAX} bytes")
+    if request.operation in _SQL_OPERATIONS:
+        if credential.audience != "analyst":
+            return Problem(ProblemCode.SCOPE, "statements of one's own are for analysts")
+        if not (request.sql or "").strip():
+            return Problem(ProblemCode.SQL_MISSING, f"{request.operation} needs `sql`")
+        return None
+    if request.sql is not None:
+        return Problem(ProblemCode.SQL_UNEXPECTED, f"{request.operation} takes a question, not `sql`")
+    if not _CONTROL.sub(" ", request.question).strip():
+        return Problem(ProblemCode.QUESTION_EMPTY, "a question is needed")
+    return None
+
+
+def _connection(request: AskRequest, credential: Credential, connections: Collection[str]) -> str | Problem:
+    # A connection that is not the caller's and one that does not exist are told apart by nobody outside.
+    own = sorted(name for name in set(connections) if credential.connections is None or name in credential.connections)
+    if request.connection is None:
+        if len(own) == 1:
+            return own[0]
+        return Problem(ProblemCode.CONNECTION_MISSING, "name one of your connections in `connection`")
+    if request.connection not in own:
+        return Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection for this credential")
+    return request.connection

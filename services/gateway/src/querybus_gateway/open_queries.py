@@ -1,0 +1,77 @@
+"""Which queries have begun and not finished, by tenant, with their deadlines: in memory, fed by the followed log.
+
+Bounded by OPEN_QUERIES_MAX, which admission respects; a query beyond it that another replica let in is still
+noted, because an accepted query must be concluded. Nothing here reads a clock or the bus.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Final
+
+from querybus.core.subjects import EventAddress, EventName
+
+OPEN_QUERIES_MAX: Final = 100_000
+UNWORDED_MS_MAX: Final = 180_000
+"""How long a conclusion may stay without `finished` before the sweeper words it from the template. Far above the
+time that all deliveries to the presenter take, so that only a conclusion whose death nobody told is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuery:
+    """A log without `finished`. Tokens as in its subject; times in milliseconds since the epoch."""
+
+    tenant: str
+    thread: str
+    query: str
+    deadline_at: int
+    last_sequence: int
+    concluded_at: int | None = None
+
+
+class OpenQueries:
+    """The open queries that this replica knows of."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], OpenQuery] = {}
+        self._by_tenant: Counter[str] = Counter()
+
+    def note(self, address: EventAddress, sequence: int, deadline_at: int, now_ms: int) -> None:
+        """Take up one stored event; an older one than the last that is known changes nothing."""
+        key = (address.tenant, address.query)
+        if address.event is EventName.FINISHED:
+            self.forget(address.tenant, address.query)
+            return
+        known = self._open.get(key)
+        if known is None:
+            self._by_tenant[address.tenant] += 1
+            known = OpenQuery(address.tenant, address.thread, address.query, deadline_at, 0)
+        if sequence > known.last_sequence:
+            concluded_at = now_ms if address.event is EventName.CONCLUDED else None
+            self._open[key] = replace(known, last_sequence=sequence, concluded_at=concluded_at)
+
+    def forget(self, tenant: str, query: str) -> None:
+        """Drop a query that has finished, or whose log is gone."""
+        if self._open.pop((tenant, query), None) is not None:
+            self._by_tenant[tenant] -= 1
+
+    def in_flight(self, tenant: str) -> int:
+        """Return how many queries of the tenant have begun and not finished."""
+        return self._by_tenant[tenant]
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def due(self, now_ms: int) -> tuple[OpenQuery, ...]:
+        """Return the queries past their deadline without a conclusion, the oldest deadline first."""
+        found = [each for each in self._open.values() if each.concluded_at is None and each.deadline_at < now_ms]
+        return tuple(sorted(found, key=lambda each: each.deadline_at))
+
+    def unworded(self, now_ms: int) -> tuple[OpenQuery, ...]:
+        """Return the queries whose conclusion has waited for its words longer than UNWORDED_MS_MAX."""
+        return tuple(
+            each
+            for each in self._open.values()
+            if each.concluded_at is not None and now_ms - each.concluded_at > UNWORDED_MS_MAX
+        )
