@@ -131,6 +131,16 @@ def thread_log_filter(tenant: str, thread: str) -> str:
     return f"{ROOT}.event.{_safe(tenant, thread)}.>"
 
 
+def thread_event_filter(tenant: str, thread: str, event: EventName) -> str:
+    """Return the filter of one kind of event over all queries of a thread."""
+    return f"{ROOT}.event.{_safe(tenant, thread)}.*.{event}"
+
+
+def every_event_filter() -> str:
+    """Return the filter of every event of every tenant."""
+    return f"{ROOT}.event.*.*.*.*"
+
+
 def event_filter(event: EventName) -> str:
     """Return the filter of one kind of event over all tenants."""
     return f"{ROOT}.event.*.*.*.{event}"
@@ -185,6 +195,16 @@ def rpc_subject(tenant: str, connection: str, operation: str) -> str:
 def cancel_subject(tenant: str, query: str) -> str:
     """Return the hint that work on a query may stop early."""
     return f"{ROOT}.ctl.cancel.{_safe(tenant, query)}"
+
+
+def every_cancel_filter() -> str:
+    """Return the filter of all cancel hints."""
+    return f"{ROOT}.ctl.cancel.*.*"
+
+
+def rpc_filter(operation: str) -> str:
+    """Return the filter of one operation over all tenants and connections: what the executor serves."""
+    return f"{ROOT}.rpc.database.*.*.{_safe(operation)}"
 
 
 def refresh_subject(tenant: str, connection: str) -> str:

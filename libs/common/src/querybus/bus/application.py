@@ -1,0 +1,195 @@
+"""A service as a process: one broker, its parts, and three addresses that say how it is.
+
+Starts in order (connect, assert the bus's topology, parts), stops in reverse (parts drain, then the connection
+closes). `/livez` is the event loop's own tick, `/readyz` asks every part and the bus, `/metrics` is Prometheus text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import nats.errors
+import uvicorn
+import uvloop
+from faststream.asgi import AsgiFastStream, AsgiResponse, get
+from faststream.asgi.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
+
+from querybus.bus.broker import BusBroker
+from querybus.bus.migrate import assert_topology
+from querybus.core.subjects import StageName
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
+from querybus.ops.run import STUCK_SECONDS_MAX, Part, Watchdog
+from querybus.ops.settings import ServiceSettings
+
+PING_SECONDS_MAX: Final = 2.0
+HTTP_CLOSE_SECONDS_MAX: Final = 5
+
+_log = get_log(__name__)
+
+
+class Service:
+    """One of the six services. `start` and `stop` are for a process that runs several; `run_service` for one."""
+
+    def __init__(
+        self,
+        name: StageName,
+        broker: BusBroker,
+        parts: Sequence[Part],
+        *,
+        metrics: Metrics,
+        settings: ServiceSettings,
+        tenants: Sequence[str] = (),
+        web: ASGIApp | None = None,
+    ) -> None:
+        """`tenants` are those whose submit consumers must exist (gateway); `web` serves every other HTTP path."""
+        self.name = name
+        self.broker = broker
+        self.parts = tuple(parts)
+        self.metrics = metrics
+        self.settings = settings
+        self.watchdog = Watchdog()
+        self._tenants = tuple(tenants)
+        self._web = web
+        self._started: list[Part] = []
+        self._is_ready = False
+
+    async def start(self) -> None:
+        """Start everything; what was started is stopped again if a later step raises."""
+        try:
+            connection = await self.broker.connect()
+            await assert_topology(connection, self.name, tenants=self._tenants)
+            await self.broker.start()
+            for part in self.parts:
+                await part.start()
+                self._started.append(part)
+        except BaseException:
+            await self.stop()
+            raise
+        self._is_ready = True
+        _log.info("service.started", service=self.name, parts=[part.name for part in self.parts])
+
+    async def stop(self) -> None:
+        """Drain the parts in reverse order and close the connection; a second call does nothing."""
+        self._is_ready = False
+        while self._started:
+            part = self._started.pop()
+            try:
+                await part.drain()
+            except Exception as error:  # noqa: BLE001 - the other parts must still be drained
+                _log.error("service.part_not_drained", service=self.name, part=part.name, error=type(error).__name__)
+        with suppress(nats.errors.Error):
+            await self.broker.stop()
+
+    async def troubles(self) -> dict[str, str]:
+        """Return what is wrong by part name; empty if the service is ready for work."""
+        if not self._is_ready:
+            return {"service": "not started or stopping"}
+        answers = await asyncio.gather(*(self._ping(part) for part in self.parts), self._ping_bus())
+        names = (*(part.name for part in self.parts), "bus")
+        return {name: trouble for name, trouble in zip(names, answers, strict=True) if trouble is not None}
+
+    async def _ping(self, part: Part) -> str | None:
+        try:
+            async with asyncio.timeout(PING_SECONDS_MAX):
+                return await part.ping()
+        except TimeoutError:
+            return f"no answer within {PING_SECONDS_MAX:g} s"
+        except Exception as error:  # noqa: BLE001 - an answer to a probe, not a crash
+            return type(error).__name__
+
+    async def _ping_bus(self) -> str | None:
+        if not self.broker.connection.is_connected:
+            return "not connected"
+        try:
+            async with asyncio.timeout(PING_SECONDS_MAX):
+                await self.broker.connection.flush()
+        except (nats.errors.Error, TimeoutError) as error:
+            return type(error).__name__
+        return None
+
+    def application(self) -> AsgiFastStream:
+        """Return the FastStream application: its lifespan starts and stops the service."""
+        return _Application(self, self._web)
+
+
+class _Application(AsgiFastStream):
+    """AsgiFastStream matches whole paths only; every path that it does not know goes to the service's own web part."""
+
+    def __init__(self, service: Service, web: ASGIApp | None) -> None:
+        super().__init__(
+            service.broker,
+            asgi_routes=_routes(service),
+            logger=None,
+            on_startup=[service.start],
+            on_shutdown=[service.stop],
+            asyncapi_path="/asyncapi",
+        )
+        self._web = web
+
+    @override
+    async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._web is None:
+            await super().not_found(scope, receive, send)
+        else:
+            await self._web(scope, receive, send)
+
+
+def _routes(service: Service) -> list[tuple[str, ASGIApp]]:
+    @get
+    async def livez(_: Scope) -> AsgiResponse:
+        age = service.watchdog.tick_age_seconds
+        return AsgiResponse(b"", 204) if age < STUCK_SECONDS_MAX else AsgiResponse(b"the loop is stuck", 503)
+
+    @get
+    async def readyz(_: Scope) -> AsgiResponse:
+        troubles = await service.troubles()
+        body = json.dumps({"ready": not troubles, "troubles": troubles}).encode()
+        return AsgiResponse(body, 503 if troubles else 200, {"content-type": "application/json"})
+
+    @get
+    async def metrics(_: Scope) -> AsgiResponse:
+        return AsgiResponse(service.metrics.exposition(), 200, {"content-type": "text/plain; version=0.0.4"})
+
+    routes: list[tuple[str, Any]] = [("/livez", livez), ("/readyz", readyz), ("/metrics", metrics)]
+    return routes
+
+
+def run_service(service: Service, *, on_listening: Callable[[str], None] | None = None) -> None:
+    """Run a service until SIGTERM or SIGINT, then drain it; returns when it has stopped.
+
+    `on_listening` is told the address of its HTTP side. Exits with code 3 if the start fails, 70 if the loop sticks.
+    """
+    uvloop.run(_serve(service, on_listening))
+
+
+async def _serve(service: Service, on_listening: Callable[[str], None] | None) -> None:
+    settings = service.settings
+    listener = socket.socket(socket.AF_INET6 if ":" in settings.http_host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((settings.http_host, settings.http_port))
+    address = f"http://{settings.http_host}:{listener.getsockname()[1]}"
+    server = uvicorn.Server(
+        uvicorn.Config(
+            service.application(),
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=HTTP_CLOSE_SECONDS_MAX,
+        )
+    )
+    service.watchdog.start()
+    _log.info("service.listening", service=service.name, address=address)
+    if on_listening is not None:
+        on_listening(address)
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        service.watchdog.stop()
+        listener.close()

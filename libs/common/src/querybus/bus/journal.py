@@ -1,0 +1,351 @@
+"""A query's log and a thread's turns, read from the stream that is their only record; nothing is kept twice.
+
+Names (tenant, thread, query) are given as the envelope has them; an EventAddress has them as tokens already.
+Reads of several events may be served by a follower and so lag; `last` asks the stream's leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from querybus.bus.connection import Connected
+from querybus.bus.publish import MESSAGE_ID, BusTrouble, last_message
+from querybus.core.envelope import Envelope, decode
+from querybus.core.subjects import (
+    EventAddress,
+    EventName,
+    event_subject,
+    every_event_filter,
+    parse_event_subject,
+    query_log_filter,
+    thread_event_filter,
+    token,
+)
+from querybus.core.topology import EVENTS
+from querybus.ops.log import get_log
+
+READ_SECONDS_MAX: Final = 2.0
+READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
+THREAD_TURNS_MAX: Final = 1_000
+"""Turns of one thread that can be listed: the server lists at most 1024 subjects."""
+
+_DIRECT_GET: Final = f"$JS.API.DIRECT.GET.{EVENTS}"
+_FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
+_FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
+_FOLLOW_INACTIVE_SECONDS: Final = 30.0
+_FOLLOW_TICK_SECONDS: Final = 0.5
+_NEVER: Final = float("-inf")
+
+_log = get_log(__name__)
+
+
+class LogTooLong(Exception):
+    """A thread has more turns than can be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event as it stands on the log; `data` is empty where only headers were read."""
+
+    sequence: int
+    address: EventAddress
+    headers: Mapping[str, str]
+    data: bytes
+    stored_at: int
+    """Milliseconds since the epoch; 0 where it is not known."""
+
+    @property
+    def message_id(self) -> str:
+        return self.headers.get(MESSAGE_ID, "")
+
+    def envelope(self) -> Envelope[Any]:
+        """Return the event; raises Undecodable."""
+        return decode(self.address.event, self.data)
+
+
+class Journal:
+    """The logs of QUERYBUS, read with the rights of the connection's user."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+        """Return the last event of each kind of a query's log, oldest first; empty if there is none. BusTrouble.
+
+        An event that occurs again (`drafted` after a retry) shows its last; its envelope holds all attempts.
+        """
+        return await self._last_of([query_log_filter(token(tenant), token(query))])
+
+    async def query_at(self, address: EventAddress) -> tuple[Entry, ...]:
+        """Return the same for the query of an address."""
+        return await self._last_of([query_log_filter(address.tenant, address.query)])
+
+    async def thread(
+        self,
+        tenant: str,
+        thread: str,
+        *,
+        until_sequence: int = 0,
+        turns_max: int = 20,
+        events: Sequence[EventName] = (EventName.CONCLUDED, EventName.FINISHED),
+    ) -> tuple[Entry, ...]:
+        """Return the newest turns of a thread, oldest first: each one's first event and the last of `events`.
+
+        Only what is stored up to `until_sequence` counts (0: everything). Raises BusTrouble, LogTooLong.
+        """
+        here, conversation = token(tenant), token(thread)
+        firsts = await self._last_of(
+            [thread_event_filter(here, conversation, event) for event in _FIRST_EVENTS], until_sequence
+        )
+        newest = firsts[-turns_max:]
+        if not newest or not events:
+            return newest
+        rest = await self._last_of(
+            [event_subject(here, conversation, entry.address.query, event) for entry in newest for event in events],
+            until_sequence,
+        )
+        return tuple(sorted((*newest, *rest), key=lambda entry: entry.sequence))
+
+    async def last(self, address: EventAddress) -> Entry | None:
+        """Return the last event of the address's query, from the stream's leader. BusTrouble."""
+        raw = await last_message(self._holder.connection.jetstream(), query_log_filter(address.tenant, address.query))
+        if raw is None or raw.subject is None or raw.seq is None:
+            return None
+        where = parse_event_subject(raw.subject)
+        if where is None:
+            return None
+        return Entry(raw.seq, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+
+    async def last_sequence(self, tenant: str, query: str) -> int:
+        """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
+        address = EventAddress(token(tenant), "", token(query), EventName.ASKED)
+        entry = await self.last(address)
+        return 0 if entry is None else entry.sequence
+
+    async def _last_of(self, filters: Sequence[str], until_sequence: int = 0) -> tuple[Entry, ...]:
+        """Return the last message of each subject that a filter matches, in order of sequence."""
+        entries: list[Entry] = []
+        request: dict[str, object] = {"multi_last": list(filters), "max_bytes": READ_BYTES_MAX}
+        if until_sequence:
+            request["up_to_seq"] = until_sequence
+        while True:
+            batch, more, until = await self._batch(request)
+            entries += batch
+            if not more or not batch:
+                return tuple(entries)
+            request["seq"] = batch[-1].sequence + 1
+            request["up_to_seq"] = until
+
+    async def _batch(self, request: Mapping[str, object]) -> tuple[list[Entry], bool, int]:
+        connection = self._holder.connection
+        inbox = connection.new_inbox()
+        found: list[Entry] = []
+        try:
+            subscription = await connection.subscribe(inbox)
+            try:
+                await connection.publish(_DIRECT_GET, json.dumps(request).encode(), reply=inbox)
+                async with asyncio.timeout(READ_SECONDS_MAX):
+                    async for message in subscription.messages:
+                        headers = message.headers or {}
+                        status = headers.get("Status")
+                        if status is None or message.data:
+                            entry = _entry_of(message)
+                            if entry is not None:
+                                found.append(entry)
+                        elif status == "204":
+                            pending = int(headers.get("Nats-Num-Pending", "0"))
+                            return found, pending > 0, int(headers.get("Nats-UpTo-Sequence", "0"))
+                        elif status == "404":
+                            return [], False, 0
+                        elif status == "413":
+                            raise LogTooLong(headers.get("Description", "too many results"))
+                        else:
+                            raise BusTrouble(f"log not read: {status} {headers.get('Description', '')}")
+            finally:
+                with suppress(nats.errors.Error):
+                    await subscription.unsubscribe()
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"log not read: {type(error).__name__}") from error
+        raise BusTrouble("log not read: the connection ended")
+
+    def follow(self, on_entry: Callable[[Entry], Awaitable[None]], *, start_sequence: int = 1) -> Follower:
+        """Return a part that passes every event's headers to `on_entry`, in order, from a sequence on."""
+        return Follower(self._holder, on_entry, start_sequence=start_sequence)
+
+
+class Follower:
+    """Follows the whole log by an ordered, headers-only consumer that lives as long as this process does.
+
+    Every event comes at least once and in order; after a gap, a silence or a reconnect it starts again behind the
+    last event seen. Needs the rights to publish `$JS.API.CONSUMER.CREATE.QUERYBUS` (unnamed, so it can make
+    ephemeral consumers only) and `$JS.FC.QUERYBUS.>`.
+    """
+
+    def __init__(
+        self,
+        holder: Connected,
+        on_entry: Callable[[Entry], Awaitable[None]],
+        *,
+        start_sequence: int = 1,
+    ) -> None:
+        self.name = "log-follower"
+        self._holder = holder
+        self._on_entry = on_entry
+        self._next_sequence = max(1, start_sequence)
+        self._next_delivery = 1
+        self._heard_at = _NEVER
+        self._reconnects = 0
+        self._subscription: Subscription | None = None
+        self._ticker: asyncio.Task[None] | None = None
+        self._caught_up = asyncio.Event()
+        self._trouble: str | None = "not started"
+
+    async def start(self) -> None:
+        """Begin; raises BusTrouble if the consumer cannot be made."""
+        await self._create()
+        self._ticker = asyncio.get_running_loop().create_task(self._tick())
+
+    async def drain(self) -> None:
+        """Stop; the consumer goes by itself when nobody listens."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._ticker
+        await self._unsubscribe()
+
+    async def ping(self) -> str | None:
+        return self._trouble
+
+    async def caught_up(self) -> None:
+        """Wait until everything that was stored at the start has been passed on."""
+        await self._caught_up.wait()
+
+    async def _create(self) -> None:
+        await self._unsubscribe()
+        connection = self._holder.connection
+        inbox = connection.new_inbox()
+        # A new inbox each time: what an abandoned consumer still sends goes nowhere.
+        self._next_delivery = 1
+        self._reconnects = connection.stats["reconnects"]
+        self._heard_at = asyncio.get_running_loop().time()
+        try:
+            self._subscription = await connection.subscribe(inbox, cb=self._receive)
+            reply = await connection.request(
+                f"$JS.API.CONSUMER.CREATE.{EVENTS}",
+                json.dumps(
+                    {
+                        "stream_name": EVENTS,
+                        "action": "create",
+                        "config": {
+                            "filter_subject": every_event_filter(),
+                            "deliver_subject": inbox,
+                            "deliver_policy": "by_start_sequence",
+                            "opt_start_seq": self._next_sequence,
+                            "ack_policy": "none",
+                            "max_deliver": 1,
+                            "mem_storage": True,
+                            "num_replicas": 1,
+                            "headers_only": True,
+                            "flow_control": True,
+                            "idle_heartbeat": int(_FOLLOW_HEARTBEAT_SECONDS * 1e9),
+                            "inactive_threshold": int(_FOLLOW_INACTIVE_SECONDS * 1e9),
+                        },
+                    }
+                ).encode(),
+                timeout=READ_SECONDS_MAX,
+            )
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"the log cannot be followed: {type(error).__name__}") from error
+        answer: dict[str, Any] = json.loads(reply.data)
+        if "error" in answer:
+            raise BusTrouble(f"the log cannot be followed: {answer['error'].get('description', '')}")
+        self._trouble = None
+        if not answer.get("num_pending", 0):
+            self._caught_up.set()
+
+    async def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            with suppress(nats.errors.Error):
+                await self._subscription.unsubscribe()
+            self._subscription = None
+
+    async def _receive(self, message: Msg) -> None:
+        self._heard_at = asyncio.get_running_loop().time()
+        connection: Client = self._holder.connection
+        headers = message.headers or {}
+        if not message.reply.startswith("$JS.ACK."):
+            # A heartbeat or flow control: a stalled consumer waits for an answer on the subject named here.
+            stalled = message.reply or headers.get("Nats-Consumer-Stalled", "")
+            if stalled:
+                await connection.publish(stalled)
+            if int(headers.get("Nats-Last-Consumer", "0")) >= self._next_delivery:
+                self._heard_at = _NEVER
+            return
+        metadata = message.metadata
+        if metadata.sequence.consumer != self._next_delivery:
+            self._heard_at = _NEVER
+            return
+        entry = _entry_at(message, metadata.sequence.stream, _epoch_ms(metadata.timestamp))
+        if entry is not None:
+            await self._on_entry(entry)
+        self._next_delivery += 1
+        self._next_sequence = metadata.sequence.stream + 1
+        if not metadata.num_pending:
+            self._caught_up.set()
+
+    async def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_FOLLOW_TICK_SECONDS)
+            connection = self._holder.connection
+            if not connection.is_connected:
+                continue
+            silent = loop.time() - self._heard_at > 2 * _FOLLOW_HEARTBEAT_SECONDS + 0.5
+            if silent or connection.stats["reconnects"] != self._reconnects:
+                try:
+                    await self._create()
+                except BusTrouble as error:
+                    self._trouble = str(error)
+                    _log.warning("journal.follow_failed", reason=str(error))
+
+
+def _entry_of(message: Msg) -> Entry | None:
+    """Return the entry in a reply to a direct get."""
+    headers = message.headers or {}
+    address = parse_event_subject(headers.get("Nats-Subject", ""))
+    sequence = headers.get("Nats-Sequence", "")
+    if address is None or not sequence.isdigit():
+        return None
+    return Entry(int(sequence), address, headers, message.data, _parse_time(headers.get("Nats-Time-Stamp", "")))
+
+
+def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
+    address = parse_event_subject(message.subject)
+    if address is None:
+        return None
+    return Entry(sequence, address, message.headers or {}, message.data, stored_at)
+
+
+def _parse_time(text: str) -> int:
+    # Nanoseconds, and as many digits as are needed: cut to microseconds for the standard library.
+    head, _, fraction = text.rstrip("Z").partition(".")
+    try:
+        moment = dt.datetime.fromisoformat(head).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return 0
+    return int(moment.timestamp()) * 1_000 + int((fraction + "000")[:3])
+
+
+def _epoch_ms(moment: object) -> int:
+    return int(moment.timestamp() * 1_000) if isinstance(moment, dt.datetime) else 0
