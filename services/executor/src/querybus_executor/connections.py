@@ -1,0 +1,162 @@
+"""Reads `connections.yaml`: which databases there are, what may be done on them, and their names for people.
+
+Unknown keys are refused, so a misspelt limit is never silently no limit. `${NAME}` in a URL stands for the
+environment's variable of that name: the file itself holds no secret.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from querybus.core.catalog import Dialect, Language
+from querybus.core.policy import Access, Connection, ConnectionPolicy
+
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_DIALECTS: Final[dict[str, Dialect]] = {"sqlite": Dialect.SQLITE}
+
+
+class BadConnections(Exception):
+    """The connections cannot be used as configured; the message says where and why, without secrets."""
+
+
+class ConnectionConfig(BaseModel):
+    """One entry of the file, as `connections:` lists it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[\w.-]{1,64}$")
+    url: SecretStr = Field(description="a SQLAlchemy URL; ${NAME} is taken from the environment")
+    description: str = ""
+    access: Access = Access.READ_ONLY
+    policy: ConnectionPolicy = ConnectionPolicy()
+    display_names: Mapping[str, Mapping[Language, str]] = Field(
+        default={}, description="`table` or `table.column` -> language -> name"
+    )
+    synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
+    glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning")
+    personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
+    without_values: tuple[str, ...] = Field(default=(), description="`table` or `table.column` not to be sampled")
+    values: bool = Field(default=True, description="keep frequent values of text columns in the catalog")
+    catalog_seconds: float = Field(default=3_600.0, gt=0, description="how often the catalog is read again")
+
+    @model_validator(mode="after")
+    def _access_once(self) -> ConnectionConfig:
+        if "access" in self.policy.model_fields_set:
+            raise ValueError("`access` stands beside `name`, not in `policy`")
+        return self
+
+    @property
+    def applied_policy(self) -> ConnectionPolicy:
+        """The policy with the entry's access."""
+        return self.policy.model_copy(update={"access": self.access})
+
+    @property
+    def parsed_url(self) -> URL:
+        """The URL, checked when the file was read."""
+        return make_url(self.url.get_secret_value())
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that the URL names."""
+        return _DIALECTS[self.parsed_url.get_backend_name()]
+
+    @property
+    def sqlite_path(self) -> Path:
+        """The absolute path of a SQLite connection's file."""
+        return Path(self.parsed_url.database or "").absolute()
+
+    def public(self) -> Connection:
+        """Return the connection as the other services know it."""
+        return Connection(
+            name=self.name, dialect=self.dialect, description=self.description, policy=self.applied_policy
+        )
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    connections: tuple[ConnectionConfig, ...] = Field(min_length=1)
+
+
+def load_connections(path: Path, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
+    """Return the entries of the file; BadConnections says what is wrong with it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConnections(f"{path.name} cannot be read: {type(error).__name__}") from error
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise BadConnections(f"{path.name} is no YAML{where}") from error
+    return parse_connections(read, environment)
+
+
+def parse_connections(read: object, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
+    """Return the entries of what a file holds; BadConnections says what is wrong with them."""
+    problems: list[str] = []
+    filled = _filled(read, environment, problems)
+    if problems:
+        raise BadConnections("\n".join(problems))
+    try:
+        entries = _File.model_validate(filled).connections
+    except ValidationError as error:
+        raise BadConnections("\n".join(_worded(each) for each in error.errors(include_url=False))) from None
+    for number, entry in enumerate(entries):
+        problem = _url_problem(entry)
+        if problem is None and any(other.name == entry.name for other in entries[:number]):
+            problem = "another connection has this name"
+        if problem is not None:
+            problems.append(f"connection {entry.name}: {problem}")
+    if problems:
+        raise BadConnections("\n".join(problems))
+    return entries
+
+
+def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -> object:
+    """Return the file with the variables in its URLs replaced."""
+    if not isinstance(read, dict) or not isinstance(cast("Any", read).get("connections"), list):
+        return cast("object", read)
+    file = cast("dict[str, Any]", read)
+    entries: list[object] = []
+    for number, entry in enumerate(cast("list[object]", file["connections"])):
+        url = cast("Any", entry).get("url") if isinstance(entry, dict) else None
+        if isinstance(url, str):
+            missing = [name for name in _VARIABLE.findall(url) if name not in environment]
+            problems += [f"connections[{number}].url: the environment has no variable {name}" for name in missing]
+            replaced = _VARIABLE.sub(lambda match: environment.get(match[1], ""), url)
+            entries.append({**cast("dict[str, Any]", entry), "url": replaced})
+        else:
+            entries.append(entry)
+    return {**file, "connections": entries}
+
+
+def _worded(error: Any) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
+    what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
+    return f"{where or 'file'}: {what}"
+
+
+def _url_problem(entry: ConnectionConfig) -> str | None:
+    try:
+        url = entry.parsed_url
+    except (ArgumentError, ValueError):
+        return "the URL is none; SQLAlchemy writes them dialect://user:password@host/database"
+    if url.get_backend_name() not in _DIALECTS:
+        return f"there is no engine for {url.get_backend_name()!r} here; known: {', '.join(sorted(_DIALECTS))}"
+    database = url.database or ""
+    if database in ("", ":memory:") or database.startswith("file:"):
+        return "a SQLite URL names a file: sqlite:///relative/path or sqlite:////absolute/path"
+    if url.query:
+        return "a SQLite URL takes no parameters: the file is always opened read-only"
+    return None

@@ -1,0 +1,63 @@
+"""Answers the validator's `explain` and `probe`: guarded again, on reserved slots, never after the deadline.
+
+A probe returns at most ten rows and keeps no pages. Both have a limit of their own, well below a statement's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Result
+from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.sql.check import guard
+from querybus_executor.execute import first_page
+from querybus_executor.ports import Database, Databases, Purpose
+
+EXPLAIN_SECONDS_MAX: Final = 5.0
+PROBE_SECONDS_MAX: Final = 5.0
+
+
+async def explain(connection: str, request: ExplainRequest, *, databases: Databases, now_ms: int) -> ExplainReply:
+    """Return what the engine has against the statement; `connection` is the token of its name."""
+    database = await _admitted(connection, request, databases, now_ms)
+    if isinstance(database, Failure):
+        return ExplainReply(failure=database)
+    seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
+    failure = await database.explain(request.sql, seconds_max=seconds)
+    if failure is not None and failure.code is FailureCode.TABLE_NOT_FOUND:
+        database.doubt()
+    return ExplainReply(failure=failure)
+
+
+async def probe(connection: str, request: ProbeRequest, *, databases: Databases, now_ms: int) -> ProbeReply:
+    """Return the first rows of the statement; `connection` is the token of its name."""
+    database = await _admitted(connection, request, databases, now_ms)
+    if isinstance(database, Failure):
+        return ProbeReply(failure=database)
+    found = await database.run(
+        request.sql,
+        rows_max=min(request.rows_max, PROBE_ROWS_MAX),
+        seconds_max=min(PROBE_SECONDS_MAX, (request.deadline_at - now_ms) / 1000),
+        purpose=Purpose.PROBE,
+    )
+    if isinstance(found, Failure):
+        return ProbeReply(failure=found)
+    rows = first_page(found.rows, PROBE_ROWS_MAX)
+    cut = found.truncated or len(rows) < len(found.rows)
+    return ProbeReply(result=Result(columns=found.columns, rows=rows, row_count=len(rows), truncated=cut))
+
+
+async def _admitted(connection: str, request: ExplainRequest, databases: Databases, now_ms: int) -> Database | Failure:
+    if request.deadline_at <= now_ms:
+        return Failure.of(FailureCode.TIMEOUT, "the deadline passed before the database was asked")
+    database = databases.by_token(connection)
+    if database is None:
+        return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
+    if request.dialect is not database.dialect:
+        return Failure.of(FailureCode.INTERNAL, f"meant for {request.dialect}, the connection is {database.dialect}")
+    catalog = await database.catalog()
+    if not isinstance(catalog, Catalog):
+        return catalog
+    return guard(request.sql, database.dialect, catalog, database.policy) or database

@@ -1,0 +1,21 @@
+"""What the executor is told at its start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from querybus.ops.settings import ServiceSettings
+
+
+class Settings(ServiceSettings):
+    """The executor's settings."""
+
+    connections_file: Path = Field(default=Path("connections.yaml"), description="which databases there are")
+    approval_public_key: str = Field(default="", description="the validator's Ed25519 key, base64")
+    children: int = Field(default=4, ge=1, le=64, description="SQLite processes for statements")
+    children_reserved: int = Field(default=1, ge=1, le=16, description="SQLite processes for explain and probe only")
+    result_bytes_max: int = Field(
+        default=16 << 20, ge=1 << 16, le=1 << 30, description="bytes of one result, as JSON, before it is cut"
+    )
