@@ -7,7 +7,6 @@ one ends (POSIX; elsewhere it must be stopped). The binary comes from the packag
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import json
 import os
@@ -22,12 +21,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nats.aio.client import Client
 
 from querybus.bus.connection import OnError, connect
 from querybus.bus.migrate import migrate
 from querybus.bus.permissions import PAYLOAD_BYTES_MAX, Outsider, Password, permission_file, service_users
+from querybus.bus.sign import generate_keys
 from querybus.core.topology import Sizes, topology
 
 Sync = Literal["always", "2m"]
@@ -86,7 +85,7 @@ class EmbeddedNats:
         self.sizes = sizes
         self._passwords = {name: secrets.token_urlsafe(24) for name in service_users()}
         self._passwords |= {outsider.name: secrets.token_urlsafe(24) for outsider in outsiders}
-        self.signing_key, self.verify_key = _signing_keys()
+        self.signing_key, self.verify_key = generate_keys()
         self._sync = sync
         self._store = store
         self._home: Path | None = None
@@ -154,14 +153,7 @@ class EmbeddedNats:
         # Only this user may read the passwords in it.
         self.configuration_file.touch(mode=0o600)
         self.configuration_file.write_text(self._configuration(ports))
-        # A session of its own: Ctrl-C goes to the parent, which drains its services before it stops the bus.
-        self._server = subprocess.Popen(
-            [str(binary), "-c", str(self.configuration_file)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._server = _launch([str(binary), "-c", str(self.configuration_file)])
         self._reaper = _reaper(self._server.pid)
         until = time.monotonic() + START_SECONDS
         while not self._read_ports(ports):
@@ -201,10 +193,9 @@ class EmbeddedNats:
         if server is None:
             return
         server.terminate()
-        until = time.monotonic() + STOP_SECONDS
-        while server.poll() is None and time.monotonic() < until:
-            await asyncio.sleep(0.01)
-        if server.poll() is None:
+        try:
+            await asyncio.to_thread(server.wait, STOP_SECONDS)
+        except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
 
@@ -267,10 +258,11 @@ class EmbeddedNats:
         return "\n".join(lines[-_LOG_LINES_SHOWN:])
 
 
-def _signing_keys() -> tuple[str, str]:
-    key = Ed25519PrivateKey.generate()
-    raw = (key.private_bytes_raw(), key.public_key().public_bytes_raw())
-    return base64.b64encode(raw[0]).decode(), base64.b64encode(raw[1]).decode()
+def _launch(command: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    # A session of its own: Ctrl-C goes to the parent, which drains its services before it stops the bus.
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
 
 
 def _reaper(pid: int) -> subprocess.Popen[bytes] | None:
@@ -281,13 +273,6 @@ def _reaper(pid: int) -> subprocess.Popen[bytes] | None:
     shell = shutil.which("sh")
     if os.name != "posix" or shell is None:
         return None
-    script = (
-        f"read _; kill -{int(signal.SIGTERM)} {pid} 2>/dev/null; sleep 3; kill -{int(signal.SIGKILL)} {pid} 2>/dev/null"
-    )
-    return subprocess.Popen(
-        [shell, "-c", script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    end, kill = int(signal.SIGTERM), int(signal.SIGKILL)
+    script = f"read _; kill -{end} {pid} 2>/dev/null; sleep 3; kill -{kill} {pid} 2>/dev/null"
+    return _launch([shell, "-c", script], stdin=subprocess.PIPE)

@@ -163,6 +163,7 @@ def _bucket_config(bucket: Bucket, replicas: int) -> dict[str, Any]:
         "allow_rollup_hdrs": True,
         "deny_delete": True,
         "allow_direct": True,
+        "allow_msg_ttl": True,
         "num_replicas": replicas,
     }
 

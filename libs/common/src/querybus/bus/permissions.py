@@ -96,10 +96,12 @@ def service_rights(stage: StageName, tenants: Sequence[str] = ()) -> Rights:
     ]
     subscribe = [f"_INBOX.{stage}.>", f"{ROOT}.ctl.cancel.*.*"]
     for bucket in READ_BUCKETS[stage]:
-        publish += [f"{_API}.STREAM.INFO.KV_{bucket}", f"{_API}.DIRECT.GET.KV_{bucket}.$KV.{bucket}.>"]
+        # Both forms of direct get: the one without subject reads many keys at once, of a bucket that is open anyway.
+        get = f"{_API}.DIRECT.GET.KV_{bucket}"
+        publish += [f"{_API}.STREAM.INFO.KV_{bucket}", get, f"{get}.$KV.{bucket}.>"]
     publish += [f"$KV.{bucket}.>" for bucket in WRITTEN_BUCKETS.get(stage, ())]
-    for bucket in FOLLOWED_BUCKETS.get(stage, ()):
-        publish += _follow(f"KV_{bucket}")
+    # A bucket's changes are followed by hearing them, which needs no consumer.
+    subscribe += [f"$KV.{bucket}.>" for bucket in FOLLOWED_BUCKETS.get(stage, ())]
     more = _MORE[stage]
     publish += more.publish
     subscribe += more.subscribe

@@ -267,7 +267,10 @@ WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
 """The buckets that a service writes."""
 
 FOLLOWED_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GENERATOR: (CATALOG,),
-    StageName.VALIDATOR: (CATALOG,),
+    StageName.GATEWAY: (CONNECTIONS,),
+    StageName.GENERATOR: (CATALOG, CONNECTIONS),
+    StageName.VALIDATOR: (CATALOG, CONNECTIONS),
+    StageName.RECOVERY: (CATALOG, CONNECTIONS),
+    StageName.PRESENTER: (CATALOG,),
 }
-"""The buckets whose changes a service follows; the others look at the key each time."""
+"""The buckets whose changes a service hears, so that it need not look at each read."""

@@ -1,0 +1,143 @@
+"""What a program outside needs to talk to QueryBus over the bus: one credential's calls, submits and answers.
+
+It has no JetStream rights and reads nothing but its own user's answers and progress. Progress is lossy. Within one
+tenant a credential can have a reply of its own delivered on another's answer subject, so an answer counts only for the
+query that its body names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from querybus.bus.connection import OnError, connect
+from querybus.bus.permissions import Outsider
+from querybus.core.subjects import ROOT, call_subject, submit_subject
+
+CALL_SECONDS: Final = 65.0
+SUBMIT_SECONDS: Final = 5.0
+NOBODY_SECONDS_MAX: Final = 5.0
+"""How long a call is repeated while nobody listens: a gateway that has just started is not heard of at once."""
+
+_NOBODY_PAUSE_SECONDS: Final = 0.1
+IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
+
+
+class NotAccepted(Exception):
+    """The bus did not take or answer a request; what became of it is then not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """Where a durable question stands in its queue."""
+
+    sequence: int
+    duplicate: bool
+
+
+class BusClient:
+    """One credential's connection; use `async with BusClient.connected(...)`."""
+
+    def __init__(self, connection: Client, outsider: Outsider) -> None:
+        self._connection = connection
+        self._self = outsider
+
+    @classmethod
+    @asynccontextmanager
+    async def connected(
+        cls, url: str, outsider: Outsider, password: str, *, on_error: OnError | None = None
+    ) -> AsyncGenerator[BusClient]:
+        """Connect and close again; raises BusRefused for a wrong password or an absent bus."""
+        connection = await connect(url, outsider.name, password, inbox=outsider.inbox, on_error=on_error)
+        try:
+            yield cls(connection, outsider)
+        finally:
+            await connection.close()
+
+    async def call(
+        self, verb: str, payload: Mapping[str, object], *, timeout_seconds: float = CALL_SECONDS
+    ) -> dict[str, Any]:
+        """Ask the gateway and return its answer's JSON object; NotAccepted if none comes in time.
+
+        A call that reached nobody is repeated; one that was heard never is.
+        """
+        subject = call_subject(self._self.tenant, self._self.credential, verb)
+        data = json.dumps(payload).encode()
+        started = time.monotonic()
+        while True:
+            left = timeout_seconds - (time.monotonic() - started)
+            try:
+                reply = await self._connection.request(subject, data, timeout=max(left, 0.001))
+            except nats.errors.NoRespondersError as error:
+                if time.monotonic() - started > min(NOBODY_SECONDS_MAX, timeout_seconds):
+                    raise NotAccepted("no gateway listens") from error
+                await asyncio.sleep(_NOBODY_PAUSE_SECONDS)
+            except (nats.errors.Error, TimeoutError) as error:
+                raise NotAccepted(f"no answer within {timeout_seconds:g} s ({type(error).__name__})") from error
+            else:
+                return _object(reply)
+
+    async def submit(self, payload: Mapping[str, object], idempotency_key: str) -> Submitted:
+        """Leave a durable question and return once it is stored; the same key again is the same query.
+
+        NotAccepted if it is refused (queue full, too large) or no acknowledgement comes; then submit again, same key.
+        """
+        subject = submit_subject(self._self.tenant, self._self.credential)
+        headers = {"Nats-Msg-Id": f"{self._self.name}:{idempotency_key}", IDEMPOTENCY_HEADER: idempotency_key}
+        try:
+            reply = await self._connection.request(
+                subject, json.dumps(payload).encode(), timeout=SUBMIT_SECONDS, headers=headers
+            )
+        except (nats.errors.Error, TimeoutError) as error:
+            raise NotAccepted(f"not stored: {type(error).__name__}") from error
+        ack = _object(reply)
+        if "error" in ack or "seq" not in ack:
+            reason = cast("Mapping[str, object]", ack.get("error") or {}).get("description", "no reason given")
+            raise NotAccepted(f"not stored: {reason}")
+        return Submitted(int(ack["seq"]), bool(ack.get("duplicate", False)))
+
+    @asynccontextmanager
+    async def answers(self) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
+        """Hear the final answers of this credential's user from now on, as (query token, answer)."""
+        async with self._heard("answer") as heard:
+            yield heard
+
+    @asynccontextmanager
+    async def progress(self) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
+        """Hear the progress of this credential's user from now on, as (query token, notice); lossy."""
+        async with self._heard("progress") as heard:
+            yield heard
+
+    @asynccontextmanager
+    async def _heard(self, word: str) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
+        subscription = await self._connection.subscribe(f"{ROOT}.{word}.{self._self.tenant}.{self._self.user}.*")
+        # The subscription must have reached the server before anything is asked.
+        await self._connection.flush()
+
+        async def messages() -> AsyncIterator[tuple[str, dict[str, Any]]]:
+            async for message in subscription.messages:
+                yield message.subject.rpartition(".")[2], _object(message)
+
+        try:
+            yield messages()
+        finally:
+            await subscription.unsubscribe()
+
+
+def _object(message: Msg) -> dict[str, Any]:
+    try:
+        found: object = json.loads(message.data)
+    except ValueError as error:
+        raise NotAccepted("the answer is no JSON") from error
+    if not isinstance(found, dict):
+        raise NotAccepted("the answer is no JSON object")
+    return cast("dict[str, Any]", found)

@@ -1,0 +1,464 @@
+"""The buckets as stores of our own values: catalogs, connections, credentials, and the writes that have begun.
+
+A store holds a connection's rights, no more: one that may only read fails with BusTrouble when it writes. Keys are
+subject tokens, so no name from outside can widen one. What follows changes hears a write as it is published, which is
+a wake-up and no fact: the value itself is always read from the stream, and trust in a cached one ends by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import nats.errors
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from querybus.bus.connection import Connected
+from querybus.bus.direct import Kept, all_below, last, last_of_each, store
+from querybus.bus.publish import BusTrouble, TooLarge
+from querybus.core.catalog import Catalog, Table
+from querybus.core.credential import Credential
+from querybus.core.policy import Connection
+from querybus.core.subjects import token
+from querybus.core.topology import CATALOG, CONNECTIONS, CREDENTIALS, WRITES
+
+TABLE_BYTES_MAX: Final = 900 * 1_024
+"""Of a table's JSON; below the bucket's 1 MiB for a value with its headers."""
+
+CATALOGS_CACHED_MAX: Final = 32
+TRUST_SECONDS: Final = 30.0
+"""How long a cached value is trusted without a look, should a wake-up be lost."""
+
+SETTLE_SECONDS: Final = 2.0
+"""How long after a wake-up every read looks: the write heard of may not be stored yet, or refused."""
+
+IN_FLIGHT_MAX: Final = 64
+TRIES_MAX: Final = 5
+TOMBSTONE_TTL: Final = "1h"
+
+_TABLES_PER_LIST: Final = 20_000
+_EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
+_OPERATION: Final = "KV-Operation"
+
+_ValueT = TypeVar("_ValueT", bound=BaseModel)
+_ItemT = TypeVar("_ItemT")
+
+
+class _Watch:
+    """Says whether a cached key may be trusted. Without `start` it never may, and every read looks."""
+
+    def __init__(self, holder: Connected, bucket: str, keys: str) -> None:
+        self._holder = holder
+        self._prefix = f"$KV.{bucket}."
+        self._keys = keys
+        self._checked: dict[str, float] = {}
+        self._doubted_until: dict[str, float] = {}
+        self._reconnects = 0
+        self._subscription: Subscription | None = None
+
+    async def start(self) -> None:
+        self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._hear)
+
+    async def drain(self) -> None:
+        if self._subscription is not None:
+            with suppress(nats.errors.Error):
+                await self._subscription.unsubscribe()
+            self._subscription = None
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def trusts(self, key: str) -> bool:
+        if self._subscription is None or not self._holder.connection.is_connected:
+            return False
+        if self._holder.connection.stats["reconnects"] != self._reconnects:
+            # Nothing was heard in between.
+            self._reconnects = self._holder.connection.stats["reconnects"]
+            self._checked.clear()
+        checked = self._checked.get(key)
+        if checked is None or self.now() - checked > TRUST_SECONDS:
+            return False
+        return checked >= self._doubted_until.get(key, 0.0)
+
+    def checked(self, key: str, at: float) -> None:
+        self._checked[key] = at
+
+    async def _hear(self, message: Msg) -> None:
+        self._doubted_until[message.subject.removeprefix(self._prefix)] = self.now() + SETTLE_SECONDS
+
+
+class _Head(BaseModel):
+    """Which catalog a connection has now. `previous` is still kept, for those who are reading it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    fingerprint: str
+    previous: str = ""
+
+
+class _TableList(BaseModel):
+    """One part of a manifest: the catalog without its tables (in the first part), and its tables' keys in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    parts: int
+    catalog: str = ""
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Cached:
+    catalog: Catalog
+    tables: dict[str, Table]
+
+
+@dataclass(slots=True)
+class _Manifest:
+    catalog: str = ""
+    tables: tuple[str, ...] = ()
+    keys: list[str] = field(default_factory=list[str])
+
+
+class CatalogStore:
+    """Catalogs by connection: one key per table, named by its content, and a manifest per fingerprint.
+
+    A reader sees one whole catalog or the one before, never a mixture; after a change it reads only the tables that
+    changed. `follow` (needs the right to subscribe to the bucket's heads) spares it the look at the head each time.
+    """
+
+    def __init__(self, holder: Connected, *, follow: bool = False) -> None:
+        self.name = "catalog"
+        self._holder = holder
+        self._follow = follow
+        self._watch = _Watch(holder, CATALOG, "*.head")
+        self._cached: OrderedDict[str, _Cached] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def start(self) -> None:
+        """Begin to follow changes, if this store does."""
+        if self._follow:
+            await self._watch.start()
+
+    async def drain(self) -> None:
+        await self._watch.drain()
+
+    async def ping(self) -> str | None:
+        return None
+
+    async def read(self, connection: str) -> Catalog | None:
+        """Return the connection's catalog, or None if the executor has written none; raises BusTrouble."""
+        name = token(connection)
+        head_key = f"{name}.head"
+        cached = self._cached.get(name)
+        if cached is not None and self._watch.trusts(head_key):
+            return cached.catalog
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            for _ in range(TRIES_MAX):
+                cached = self._cached.get(name)
+                if cached is not None and self._watch.trusts(head_key):
+                    return cached.catalog
+                started = self._watch.now()
+                found = await self._head(name)
+                if found is None:
+                    self._cached.pop(name, None)
+                    return None
+                fingerprint = found[0].fingerprint
+                if cached is None or cached.catalog.fingerprint != fingerprint:
+                    loaded = await self._load(name, fingerprint, {} if cached is None else cached.tables)
+                    if loaded is None:
+                        continue  # written twice while it was read
+                    cached = loaded
+                    self._remember(name, loaded)
+                self._watch.checked(head_key, started)
+                return cached.catalog
+        raise BusTrouble(f"the catalog of {connection} changes faster than it can be read")
+
+    async def write(self, catalog: Catalog) -> str:
+        """Store the catalog and return the fingerprint that it has then; writing the same again does nothing.
+
+        Tables above TABLE_BYTES_MAX lose values, then comments. Only one writer wins at a time; the others try again.
+        Raises BusTrouble, and TooLarge for a table that does not fit even so.
+        """
+        name = token(catalog.connection)
+        catalog = _changed(catalog, tables=tuple(fitting(table) for table in catalog.tables))
+        fingerprint = catalog.fingerprint
+        rows = {_table_key(name, data): data for data in (table.model_dump_json().encode() for table in catalog.tables)}
+        for _ in range(TRIES_MAX):
+            found = await self._head(name)
+            if found is not None and found[0].fingerprint == fingerprint:
+                return fingerprint
+            if await self._replace(name, catalog, rows, found):
+                return fingerprint
+        raise BusTrouble(f"the catalog of {catalog.connection} is being written by too many at once")
+
+    async def _replace(
+        self, name: str, catalog: Catalog, rows: dict[str, bytes], found: tuple[_Head, int] | None
+    ) -> bool:
+        connection = self._holder.connection
+        head, revision = found or (_Head(fingerprint=""), 0)
+        current = await self._manifest(name, head.fingerprint) or _Manifest()
+        outdated = await self._manifest(name, head.previous) or _Manifest()
+        lists = _lists(name, catalog, tuple(rows))
+        kept = {*rows, *lists, *current.tables, *current.keys}
+        obsolete = [key for key in (*outdated.tables, *outdated.keys) if key not in kept]
+        # Read before the head changes, so that what another writer puts back later is not removed.
+        revisions = await self._many(obsolete)
+        await _all_of([key for key in rows if key not in current.tables], lambda key: self._put(key, rows[key]))
+        await _all_of(lists, lambda key: self._put(key, lists[key]))
+        value = _Head(fingerprint=catalog.fingerprint, previous=head.fingerprint).model_dump_json().encode()
+        won = await store(connection, _subject(CATALOG, f"{name}.head"), value, {_EXPECTED: str(revision)})
+        if won is None:
+            return False
+        await _all_of(list(revisions.values()), self._remove)
+        return True
+
+    async def _head(self, name: str) -> tuple[_Head, int] | None:
+        kept = await last(self._holder.connection, f"KV_{CATALOG}", _subject(CATALOG, f"{name}.head"))
+        if kept is None or _OPERATION in kept.headers:
+            return None
+        return _parsed(_Head, kept), kept.sequence
+
+    async def _manifest(self, name: str, fingerprint: str) -> _Manifest | None:
+        """Return the manifest, or None if a part of it is not there."""
+        if not fingerprint:
+            return None
+        found = _Manifest()
+        number, parts = 1, 1
+        while number <= parts:
+            key = f"{name}.list.{fingerprint}.{number}"
+            kept = await last(self._holder.connection, f"KV_{CATALOG}", _subject(CATALOG, key))
+            if kept is None or _OPERATION in kept.headers:
+                return None
+            part = _parsed(_TableList, kept)
+            parts = part.parts
+            found.catalog = found.catalog or part.catalog
+            found.tables += part.tables
+            found.keys.append(key)
+            number += 1
+        return found
+
+    async def _load(self, name: str, fingerprint: str, known: dict[str, Table]) -> _Cached | None:
+        manifest = await self._manifest(name, fingerprint)
+        if manifest is None:
+            return None
+        tables = {key: known[key] for key in manifest.tables if key in known}
+        missing = await self._many([key for key in manifest.tables if key not in known])
+        for key, kept in missing.items():
+            if _OPERATION in kept.headers:
+                return None
+            tables[key] = _parsed(Table, kept)
+        if len(tables) != len(set(manifest.tables)):
+            return None
+        try:
+            catalog = Catalog.model_validate_json(manifest.catalog)
+        except ValidationError as error:
+            raise BusTrouble(f"the catalog of {name} cannot be read: {error.error_count()} errors") from error
+        catalog = _changed(catalog, tables=tuple(tables[key] for key in manifest.tables))
+        # It is known; to compute it again would take as long as to read the catalog.
+        vars(catalog)["fingerprint"] = fingerprint
+        return _Cached(catalog, tables)
+
+    async def _many(self, keys: Sequence[str]) -> dict[str, Kept]:
+        subjects = {_subject(CATALOG, key): key for key in keys}
+        found = await last_of_each(self._holder.connection, f"KV_{CATALOG}", list(subjects))
+        return {subjects[subject]: kept for subject, kept in found.items()}
+
+    async def _put(self, key: str, value: bytes) -> None:
+        await store(self._holder.connection, _subject(CATALOG, key), value)
+
+    async def _remove(self, kept: Kept) -> None:
+        headers = {
+            _OPERATION: "PURGE",
+            "Nats-Rollup": "sub",
+            "Nats-TTL": TOMBSTONE_TTL,
+            _EXPECTED: str(kept.sequence),
+        }
+        await store(self._holder.connection, kept.subject, b"", headers)
+
+    def _remember(self, name: str, loaded: _Cached) -> None:
+        self._cached[name] = loaded
+        self._cached.move_to_end(name)
+        while len(self._cached) > CATALOGS_CACHED_MAX:
+            self._cached.popitem(last=False)
+
+
+class ConnectionStore:
+    """What every service may know of a database: name, dialect, policy. `follow` as for catalogs."""
+
+    def __init__(self, holder: Connected, *, follow: bool = False) -> None:
+        self.name = "connections"
+        self._holder = holder
+        self._follow = follow
+        self._watch = _Watch(holder, CONNECTIONS, "*")
+        self._cached: dict[str, Connection | None] = {}
+
+    async def start(self) -> None:
+        """Begin to follow changes, if this store does."""
+        if self._follow:
+            await self._watch.start()
+
+    async def drain(self) -> None:
+        await self._watch.drain()
+
+    async def ping(self) -> str | None:
+        return None
+
+    async def get(self, name: str) -> Connection | None:
+        """Return the connection of that name, or None; raises BusTrouble."""
+        key = token(name)
+        if key in self._cached and self._watch.trusts(key):
+            return self._cached[key]
+        started = self._watch.now()
+        found = await _get(self._holder, CONNECTIONS, key, Connection)
+        if self._follow and found is not None:
+            # Only what exists is kept, so names made up outside take no memory.
+            self._cached[key] = found
+            self._watch.checked(key, started)
+        else:
+            self._cached.pop(key, None)
+        return found
+
+    async def all(self) -> tuple[Connection, ...]:
+        """Return every connection, by name; raises BusTrouble."""
+        found = await _values(self._holder, CONNECTIONS, Connection)
+        return tuple(sorted(found, key=lambda each: each.name))
+
+    async def write(self, connection: Connection) -> None:
+        """Store the connection under its name; raises BusTrouble."""
+        await _put_value(self._holder, CONNECTIONS, token(connection.name), connection)
+
+
+class CredentialStore:
+    """The gateway's registry of hashed keys; no other service may read it."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def get(self, tenant: str, credential: str) -> Credential | None:
+        """Return the credential, or None; raises BusTrouble."""
+        return await _get(self._holder, CREDENTIALS, f"{token(tenant)}.{token(credential)}", Credential)
+
+    async def all(self) -> tuple[Credential, ...]:
+        """Return every credential, by tenant and name; raises BusTrouble."""
+        found = await _values(self._holder, CREDENTIALS, Credential)
+        return tuple(sorted(found, key=lambda each: (each.tenant, each.name)))
+
+    async def put(self, credential: Credential) -> None:
+        """Store the credential, or replace the one of that tenant and name; raises BusTrouble."""
+        key = f"{token(credential.tenant)}.{token(credential.name)}"
+        await _put_value(self._holder, CREDENTIALS, key, credential)
+
+
+class WriteStore:
+    """Which queries have begun to write to a database: once begun, never again."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def create(self, query: str) -> bool:
+        """Return True for the first caller of this query only; raises BusTrouble if that is not known.
+
+        After BusTrouble the key may exist: the write must then not run, and a later call says False.
+        """
+        subject = _subject(WRITES, token(query))
+        return await store(self._holder.connection, subject, b"{}", {_EXPECTED: "0"}) is not None
+
+
+def fitting(table: Table, bytes_max: int = TABLE_BYTES_MAX) -> Table:
+    """Return the table such that its JSON fits: rare values go first, then all texts; TooLarge if even that fails.
+
+    >>> from querybus.core.catalog import Column
+    >>> big = Table(name="t", columns=(Column(name="c", type="text", values=("x" * 80,) * 400),))
+    >>> len(fitting(big, 10_000).columns[0].values)
+    100
+    """
+    size = len(table.model_dump_json().encode())
+    if size <= bytes_max:
+        return table
+    for values_max in (250, 100, 20, 5, 0):
+        columns = tuple(
+            column
+            if len(column.values) <= values_max
+            else _changed(column, values=column.values[:values_max], values_complete=False)
+            for column in table.columns
+        )
+        trimmed = _changed(table, columns=columns)
+        if len(trimmed.model_dump_json().encode()) <= bytes_max:
+            return trimmed
+    bare: dict[str, object] = {"comment": "", "display_names": {}, "synonyms": ()}
+    columns = tuple(_changed(column, **bare, values=(), values_complete=False) for column in table.columns)
+    trimmed = _changed(table, **bare, columns=columns)
+    if len(trimmed.model_dump_json().encode()) > bytes_max:
+        raise TooLarge(f"table {table.name[:80]}: {len(columns)} columns are more than a catalog can keep")
+    return trimmed
+
+
+def _changed(value: _ValueT, **fields: object) -> _ValueT:
+    # Not model_copy: that would also copy what the old value has computed and kept of itself.
+    present: dict[str, Any] = {name: getattr(value, name) for name in type(value).model_fields}
+    present |= value.__pydantic_extra__ or {}
+    return type(value).model_construct(**{**present, **fields})
+
+
+def _table_key(name: str, data: bytes) -> str:
+    return f"{name}.table.{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def _lists(name: str, catalog: Catalog, tables: tuple[str, ...]) -> dict[str, bytes]:
+    shown = _changed(catalog, tables=()).model_dump_json()
+    starts = range(0, max(1, len(tables)), _TABLES_PER_LIST)
+    return {
+        f"{name}.list.{catalog.fingerprint}.{number}": _TableList(
+            parts=len(starts),
+            catalog=shown if number == 1 else "",
+            tables=tables[start : start + _TABLES_PER_LIST],
+        )
+        .model_dump_json()
+        .encode()
+        for number, start in enumerate(starts, start=1)
+    }
+
+
+def _subject(bucket: str, key: str) -> str:
+    return f"$KV.{bucket}.{key}"
+
+
+def _parsed(model: type[_ValueT], kept: Kept) -> _ValueT:
+    try:
+        return model.model_validate_json(kept.data)
+    except ValidationError as error:
+        raise BusTrouble(f"{kept.subject} holds no {model.__name__}: {error.error_count()} errors") from error
+
+
+async def _get(holder: Connected, bucket: str, key: str, model: type[_ValueT]) -> _ValueT | None:
+    kept = await last(holder.connection, f"KV_{bucket}", _subject(bucket, key))
+    return None if kept is None or _OPERATION in kept.headers else _parsed(model, kept)
+
+
+async def _values(holder: Connected, bucket: str, model: type[_ValueT]) -> list[_ValueT]:
+    found = await all_below(holder.connection, f"KV_{bucket}", _subject(bucket, ">"))
+    return [_parsed(model, kept) for kept in found if _OPERATION not in kept.headers]
+
+
+async def _put_value(holder: Connected, bucket: str, key: str, value: BaseModel) -> None:
+    await store(holder.connection, _subject(bucket, key), value.model_dump_json().encode())
+
+
+async def _all_of(items: Iterable[_ItemT], work: Callable[[_ItemT], Awaitable[None]]) -> None:
+    """Do the work for each item, IN_FLIGHT_MAX at a time; the first error ends it all."""
+    left = iter(items)
+
+    async def worker() -> None:
+        for item in left:
+            await work(item)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(IN_FLIGHT_MAX):
+            group.create_task(worker())
