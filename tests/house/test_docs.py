@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from querybus.core.failure import FailureCode
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     each
@@ -53,3 +55,8 @@ def test_the_first_screen_of_the_readme_shows_both_commands_and_a_picture() -> N
     assert "make test" in screen
     assert "generator" in screen
     assert "──▶" in screen
+
+
+def test_every_failure_code_has_a_row_in_the_runbook() -> None:
+    rows = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE))
+    assert rows == set(FailureCode)
