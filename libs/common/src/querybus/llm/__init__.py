@@ -1,1 +1,23 @@
-"""The one door to a chat model."""
+"""The one door to a chat model: any address that speaks the OpenAI chat completions protocol."""
+
+from __future__ import annotations
+
+from querybus.llm.door import Limits, ModelDoor
+from querybus.llm.openai_chat import OpenAIChatAddress
+from querybus.llm.settings import ModelServiceSettings
+from querybus.ops.metrics import Metrics
+
+__all__ = ["Limits", "ModelDoor", "ModelServiceSettings", "open_door"]
+
+
+def open_door(settings: ModelServiceSettings, metrics: Metrics) -> ModelDoor | None:
+    """Return the door that the settings describe, not yet started; None if they name no address."""
+    if not settings.llm_base_url:
+        return None
+    return ModelDoor(
+        OpenAIChatAddress(settings),
+        model=settings.llm_model,
+        models_allowed=settings.llm_models_allowed,
+        limits=Limits.of(settings),
+        metrics=metrics,
+    )

@@ -1,0 +1,181 @@
+"""Every call to a chat model passes here: limits, the one retry layer, the breaker and the counts.
+
+A call ends within `timeout_seconds`, with a reply or with a Failure of code `model_unavailable` whose
+`facts.native_code` says why (an HTTP status, a FaultKind, `breaker_open` or `not_configured`). Nothing is logged
+here: prompts and replies are question text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from querybus.core.dialogue import ChatMessage, ModelReply
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.llm.breaker import Breaker
+from querybus.llm.fault import Fault, FaultKind, retry_wait_seconds
+from querybus.llm.settings import ModelServiceSettings
+from querybus.ops.clock import Jitter, system_jitter
+from querybus.ops.metrics import Metrics
+
+
+class ModelAddress(Protocol):
+    """One address of chat models: one HTTP exchange per call, no retries, no limits of its own but sockets'."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def complete(self, messages: Sequence[ChatMessage], *, model: str) -> ModelReply | Fault: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one replica may ask of one address.
+
+    A call cut by its query's deadline counts for the breaker only if the address was silent for `silence_seconds`:
+    a late question must not take the blame to the model.
+    """
+
+    total_timeout_seconds: float = 90.0
+    retries_max: int = 1
+    concurrency_max: int = 64
+    breaker_failures: int = 5
+    breaker_open_seconds: float = 10.0
+    silence_seconds: float = 2.0
+
+    @classmethod
+    def of(cls, settings: ModelServiceSettings) -> Limits:
+        """Return the limits that the settings name."""
+        return cls(
+            total_timeout_seconds=settings.llm_total_timeout_seconds,
+            retries_max=settings.llm_retries_max,
+            concurrency_max=settings.llm_concurrency_max,
+            breaker_failures=settings.llm_breaker_failures,
+            breaker_open_seconds=settings.llm_breaker_open_seconds,
+        )
+
+
+class ModelDoor:
+    """The `ChatModel` of every service: one address, its default model and the other names allowed there."""
+
+    name = "model"
+
+    def __init__(
+        self,
+        address: ModelAddress,
+        *,
+        model: str,
+        models_allowed: Sequence[str] = (),
+        limits: Limits | None = None,
+        metrics: Metrics,
+        jitter: Jitter = system_jitter,
+        seconds: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._address = address
+        self._model = model
+        self._models = frozenset((model, *models_allowed))
+        self._limits = limits or Limits()
+        self._metrics = metrics
+        self._jitter = jitter
+        self._seconds = seconds
+        self._sleep = sleep
+        self._slots = asyncio.Semaphore(self._limits.concurrency_max)
+        self._breaker = Breaker(self._limits.breaker_failures, self._limits.breaker_open_seconds)
+        # A `Retry-After` speaks to the whole replica: until then nobody else knocks either.
+        self._not_before = 0.0
+        self._metrics.breaker("model", model, is_open=False)
+
+    async def start(self) -> None:
+        """Load the client now, so that the first question does not wait for it."""
+        await self._address.open()
+
+    async def drain(self) -> None:
+        """Close every connection."""
+        await self._address.close()
+
+    async def ping(self) -> str | None:
+        """Return None always: a model that is down makes answers worse, it does not make the service unready."""
+        return None
+
+    async def reply(
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+    ) -> ModelReply | Failure:
+        """Return the model's reply, or a Failure; never later than `timeout_seconds` and never raises but for cancel.
+
+        `model` names another model at the same address; a name that is not configured is a Failure.
+        """
+        chosen = model or self._model
+        if chosen not in self._models:
+            return unavailable("not_configured", "no model of the name asked for is configured")
+        started = self._seconds()
+        total = min(timeout_seconds, self._limits.total_timeout_seconds)
+        try:
+            async with asyncio.timeout(max(total, 0)), self._slots:
+                outcome = await self._call(messages, chosen, started + total)
+        except TimeoutError:
+            outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
+        if isinstance(outcome, Failure):
+            self._metrics.model_error(chosen, outcome.code)
+        else:
+            self._metrics.model_call(chosen, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
+        return outcome
+
+    async def _call(self, messages: Sequence[ChatMessage], model: str, until: float) -> ModelReply | Failure:
+        retries = 0
+        while True:
+            held_back = self._not_before - self._seconds()
+            if held_back > 0:
+                if held_back >= until - self._seconds():
+                    return unavailable("429", "the address asked for a longer pause than the deadline allows")
+                await self._sleep(held_back * (1 + self._jitter() / 10))
+            if not self._breaker.admit(self._seconds()):
+                return unavailable("breaker_open", "the address failed too often just now")
+            outcome = await self._exchange(messages, model)
+            if isinstance(outcome, ModelReply):
+                return outcome
+            if outcome.retry_after_seconds is not None:
+                self._not_before = max(self._not_before, self._seconds() + outcome.retry_after_seconds)
+            wait = retry_wait_seconds(
+                outcome,
+                retries_done=retries,
+                retries_max=self._limits.retries_max,
+                remaining_seconds=until - self._seconds(),
+                jitter=self._jitter(),
+            )
+            if wait is None or self._breaker.is_open:
+                return unavailable(outcome.native_code, outcome.detail)
+            retries += 1
+            await self._sleep(wait)
+
+    async def _exchange(self, messages: Sequence[ChatMessage], model: str) -> ModelReply | Fault:
+        sent = self._seconds()
+        try:
+            outcome = await self._address.complete(messages, model=model)
+        except asyncio.CancelledError:
+            # The time limit of reply(), or the query was cancelled: either way only a long silence tells anything.
+            silent = self._seconds() - sent >= self._limits.silence_seconds
+            self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""))
+            raise
+        if isinstance(outcome, Fault):
+            self._note(outcome)
+        else:
+            self._breaker.succeeded()
+            self._metrics.breaker("model", self._model, is_open=False)
+        return outcome
+
+    def _note(self, fault: Fault) -> None:
+        if fault.blames_address:
+            self._breaker.failed(self._seconds())
+        else:
+            self._breaker.abandoned()
+        self._metrics.breaker("model", self._model, is_open=self._breaker.is_open)
+
+
+def unavailable(native_code: str, detail: str) -> Failure:
+    """Return the failure of a call that gave no usable reply."""
+    return Failure.of(FailureCode.MODEL_UNAVAILABLE, detail, Facts(native_code=native_code))

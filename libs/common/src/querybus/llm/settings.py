@@ -1,0 +1,29 @@
+"""The settings of a service that may call a chat model; without an address there is no model."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr
+
+from querybus.ops.settings import ServiceSettings
+
+
+class ModelServiceSettings(ServiceSettings):
+    """`QUERYBUS_LLM_*`: where the model is, how long a call may take, how many run at once."""
+
+    llm_base_url: str = Field(default="", description="of an OpenAI-compatible API, up to /v1; empty: no model")
+    llm_model: str = Field(default="default", max_length=100, description="the model's name at that address")
+    llm_models_allowed: tuple[str, ...] = Field(
+        default=(), description="other names that a request may choose at the same address"
+    )
+    llm_api_key: SecretStr | None = Field(default=None, description="absent for addresses that ask for none")
+    llm_temperature: float = Field(default=0.0, ge=0, le=2)
+    llm_tokens_out_max: int = Field(default=4_096, ge=16, le=131_072, description="tokens of one reply")
+    llm_connect_timeout_seconds: float = Field(default=5.0, gt=0)
+    llm_read_timeout_seconds: float = Field(default=60.0, gt=0, description="silence on an open connection")
+    llm_total_timeout_seconds: float = Field(
+        default=90.0, gt=0, description="one call with its retries; never longer than the query's deadline allows"
+    )
+    llm_retries_max: int = Field(default=1, ge=0, le=2, description="quick retries of one call on 429, 5xx, no connect")
+    llm_concurrency_max: int = Field(default=64, ge=1, le=1_024, description="calls of one replica at once")
+    llm_breaker_failures: int = Field(default=5, ge=1, description="failures in a row that open the breaker")
+    llm_breaker_open_seconds: float = Field(default=10.0, gt=0, description="until one call may try again")
