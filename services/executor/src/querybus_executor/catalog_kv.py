@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -19,6 +19,7 @@ from querybus.ops.log import get_log
 from querybus_executor.databases import Connected, SqliteDatabase
 
 REFRESH_SECONDS_MIN: Final = 5.0
+START_SECONDS_MAX: Final = 20.0
 _AT_ONCE_MAX: Final = 2
 
 _log = get_log(__name__)
@@ -27,7 +28,7 @@ _log = get_log(__name__)
 class Catalogs(Protocol):
     """The store of catalogs."""
 
-    async def write(self, catalog: Catalog) -> None: ...
+    async def write(self, catalog: Catalog) -> str: ...
 
 
 class Connections(Protocol):
@@ -43,17 +44,16 @@ Subscribe = Callable[[str, Callable[[str], Awaitable[None]]], Awaitable[Callable
 class CatalogKeeper:
     """The part that reads all databases and writes what it found."""
 
-    name: Final = "catalogs"
-
     def __init__(
         self,
         databases: Connected,
         *,
-        catalogs: Callable[[], Catalogs],
-        connections: Callable[[], Connections],
+        catalogs: Catalogs,
+        connections: Connections,
         subscribe: Subscribe,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.name = "catalogs"
         self._databases = databases
         self._catalogs = catalogs
         self._connections = connections
@@ -66,11 +66,12 @@ class CatalogKeeper:
 
     async def start(self) -> None:
         """List the connections, read each database once, then keep them fresh."""
-        catalogs, connections = self._catalogs(), self._connections()
         for each in self._databases.all:
-            each.on_catalog = catalogs.write
-            await connections.write(each.config.public())
-        await asyncio.gather(*(self._refresh(each) for each in self._databases.all))
+            each.on_catalog = self._catalogs.write
+            await self._connections.write(each.config.public())
+        reading = [self._spawn(self._refresh(each)) for each in self._databases.all]
+        # A huge or unreachable database must not keep the others waiting; it is listed when it is read.
+        await asyncio.wait(reading, timeout=START_SECONDS_MAX)
         self._stop_listening = await self._subscribe(refresh_subject("any", "any").replace("any", "*"), self._asked)
         for each in self._databases.all:
             self._spawn(self._on_schedule(each))
@@ -109,10 +110,11 @@ class CatalogKeeper:
             except Exception as error:  # noqa: BLE001 - one database's trouble must not end the keeping of the others
                 _log.error("catalog.unwritten", connection=database.config.name, error=type(error).__name__)
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def subscriber(connection: Callable[[], Any]) -> Subscribe:

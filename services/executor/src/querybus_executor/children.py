@@ -83,9 +83,8 @@ class Child:
 class Children:
     """The pool: at most `size` children for statements and `reserved` more that only reserved work gets."""
 
-    name: Final = "children"
-
     def __init__(self, command: Sequence[str], *, size: int, reserved: int) -> None:
+        self.name = "children"
         self._command = tuple(command)
         self._free = {False: asyncio.Semaphore(size), True: asyncio.Semaphore(reserved)}
         self._sizes = {False: size, True: reserved}

@@ -33,13 +33,13 @@ DOUBT_SECONDS_MIN: Final = 30.0
 UNREAD_SECONDS_MIN: Final = 2.0
 """Between two tries to read a database that could not be read."""
 
-OnCatalog = Callable[[Catalog], Awaitable[None]]
+OnCatalog = Callable[[Catalog], Awaitable[object]]
 
 _log = get_log(__name__)
 
 
 class SqliteDatabase:
-    """One SQLite file as the verb sees it. `on_catalog` hears of every catalog that differs from the last one."""
+    """One SQLite file as the verb sees it. `on_catalog` hears of every catalog read."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class SqliteDatabase:
             self._catalog = found
             if is_new:
                 _log.info("catalog.read", connection=self.config.name, tables=len(found.tables))
-                if self.on_catalog is not None:
-                    await self.on_catalog(found)
+            if self.on_catalog is not None:
+                await self.on_catalog(found)
             return found
 
     def doubt(self) -> None:

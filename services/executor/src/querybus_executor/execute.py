@@ -23,7 +23,7 @@ from querybus.core.messages import (
     Scalar,
 )
 from querybus.core.sql.check import guard
-from querybus.core.subjects import StageName, run_token, token
+from querybus.core.subjects import StageName, run_token
 from querybus_executor.ports import Databases, Pages, Purpose, Rows, Run
 
 FIRST_PAGE_BYTES_MAX: Final = 256 * 1024
@@ -66,7 +66,7 @@ async def execute(
         if found.code in _ENGINE_MISSES_A_NAME:
             database.doubt()
         return found
-    run = Run(token(envelope.tenant), envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
+    run = Run(envelope.tenant, envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
     result = await _kept(found, run, envelope.options.page_size, pages)
     conclusion = Concluded(
         outcome=Outcome.ANSWERED,

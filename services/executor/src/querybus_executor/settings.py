@@ -13,7 +13,7 @@ class Settings(ServiceSettings):
     """The executor's settings."""
 
     connections_file: Path = Field(default=Path("connections.yaml"), description="which databases there are")
-    approval_public_key: str = Field(default="", description="the validator's Ed25519 key, base64")
+    verify_key: str = Field(description="the validator's public Ed25519 key, base64")
     children: int = Field(default=4, ge=1, le=64, description="SQLite processes for statements")
     children_reserved: int = Field(default=1, ge=1, le=16, description="SQLite processes for explain and probe only")
     result_bytes_max: int = Field(

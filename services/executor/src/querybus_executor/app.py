@@ -1,0 +1,79 @@
+"""The executor's composition root: settings to edges, edges to the verb, the verb to its stage."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.pages import PageStore
+from querybus.bus.rpc import serve_database
+from querybus.bus.sign import Verifier
+from querybus.bus.stage import stage
+from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.subjects import StageName
+from querybus.ops.clock import system_clock
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_executor.catalog_kv import CatalogKeeper, subscriber
+from querybus_executor.connections import load_connections
+from querybus_executor.databases import Connected, SqliteDatabase
+from querybus_executor.dry_run import explain, probe
+from querybus_executor.execute import execute
+from querybus_executor.result_pages import ResultPages
+from querybus_executor.settings import Settings
+from querybus_executor.sqlite import sqlite_children
+
+
+def build(settings: Settings) -> Service:
+    """Return the executor, wired and not yet started; BadConnections if its file cannot be used."""
+    metrics = Metrics(StageName.EXECUTOR)
+    broker = make_broker(settings, StageName.EXECUTOR, metrics)
+    children = sqlite_children(size=settings.children, reserved=settings.children_reserved)
+    databases = Connected(
+        [
+            SqliteDatabase(each, children, metrics=metrics, bytes_max=settings.result_bytes_max)
+            for each in load_connections(settings.connections_file)
+        ]
+    )
+
+    async def on_explain(_tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
+        return await explain(connection, request, databases=databases, now_ms=system_clock())
+
+    async def on_probe(_tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
+        return await probe(connection, request, databases=databases, now_ms=system_clock())
+
+    keeper = CatalogKeeper(
+        databases,
+        catalogs=CatalogStore(broker),
+        connections=ConnectionStore(broker),
+        subscribe=subscriber(lambda: broker.connection),
+    )
+    executing = stage(
+        broker,
+        name=StageName.EXECUTOR,
+        think=partial(execute, databases=databases, pages=ResultPages(PageStore(broker))),
+        slots=settings.slots,
+        metrics=metrics,
+        verify=Verifier(settings.verify_key),
+        tracing=Tracing(StageName.EXECUTOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        drain_seconds=settings.drain_seconds,
+    )
+    server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved)
+    return Service(
+        StageName.EXECUTOR, broker, (children, keeper, server, executing), metrics=metrics, settings=settings
+    )
+
+
+def main() -> None:
+    """Run the executor until it is told to stop."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))
+
+
+if __name__ == "__main__":
+    main()
