@@ -18,6 +18,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.js.errors import NotFoundError
 
 from querybus.bus.connection import Connected
 from querybus.bus.publish import MESSAGE_ID, BusTrouble, last_message
@@ -37,6 +38,7 @@ from querybus.ops.log import get_log
 
 READ_SECONDS_MAX: Final = 2.0
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
+EVENTS_PER_READ_MAX: Final = 256
 THREAD_TURNS_MAX: Final = 1_000
 """Turns of one thread that can be listed: the server lists at most 1024 subjects."""
 
@@ -91,6 +93,18 @@ class Journal:
         """Return the same for the query of an address."""
         return await self._last_of([query_log_filter(address.tenant, address.query)])
 
+    async def events(self, tenant: str, query: str, after_sequence: int = 0) -> tuple[Entry, ...]:
+        """Return every event of a query's log behind a sequence, oldest first. BusTrouble."""
+        found: list[Entry] = []
+        request: dict[str, object] = {"next_by_subj": query_log_filter(token(tenant), token(query))}
+        while True:
+            request |= {"seq": after_sequence + 1, "batch": EVENTS_PER_READ_MAX, "max_bytes": READ_BYTES_MAX}
+            batch, more, _ = await self._batch(request)
+            found += batch
+            if not more or not batch:
+                return tuple(found)
+            after_sequence = batch[-1].sequence
+
     async def thread(
         self,
         tenant: str,
@@ -126,6 +140,17 @@ class Journal:
         if where is None:
             return None
         return Entry(raw.seq, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+
+    async def at(self, sequence: int) -> Entry | None:
+        """Return the event at a stream sequence, from the stream's leader; None if it is not kept. BusTrouble."""
+        try:
+            raw = await self._holder.connection.jetstream().get_msg(EVENTS, seq=sequence, direct=False)
+        except NotFoundError:
+            return None
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"event {sequence} not read: {type(error).__name__}") from error
+        where = parse_event_subject(raw.subject or "")
+        return None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
 
     async def last_sequence(self, tenant: str, query: str) -> int:
         """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""

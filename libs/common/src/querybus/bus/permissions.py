@@ -211,6 +211,8 @@ _MORE: Final[dict[StageName, Rights]] = {
             f"{_API}.DIRECT.GET.{ANSWERS}.{ROOT}.answer.>",
             f"{ROOT}.answer.*.*.*",
             f"{ROOT}.submit.*.*",
+            # A query that waits for its tenant's turn has no log yet: it is read, and cancelled, in its queue.
+            f"{_API}.DIRECT.GET.{SUBMIT}.{ROOT}.submit.>",
             f"{ROOT}.ctl.cancel.*.*",
             f"{ROOT}.ctl.refresh.*.*",
             f"{ROOT}.dead.*",

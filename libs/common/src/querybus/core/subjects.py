@@ -160,6 +160,11 @@ def call_subject(tenant: str, credential: str, verb: str) -> str:
     return f"{ROOT}.call.{_safe(tenant, credential, verb)}"
 
 
+def every_call_filter() -> str:
+    """Return the filter of every outside request."""
+    return f"{ROOT}.call.*.*.*"
+
+
 def submit_subject(tenant: str, credential: str) -> str:
     """Return the durable submit subject of an outside caller."""
     return f"{ROOT}.submit.{_safe(tenant, credential)}"
@@ -173,6 +178,11 @@ def answer_subject(tenant: str, user: str, query: str) -> str:
 def progress_subject(tenant: str, user: str, query: str) -> str:
     """Return the lossy progress subject of one query."""
     return f"{ROOT}.progress.{_safe(tenant, user, query)}"
+
+
+def every_progress_filter() -> str:
+    """Return the filter of all progress."""
+    return f"{ROOT}.progress.*.*.*"
 
 
 def page_subject(tenant: str, query: str, run: str, page: int) -> str:

@@ -164,6 +164,7 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
             max_bytes=sizes.submit_bytes_max,
             max_message_bytes=256 * _KIB,
             messages_per_subject_max=10_000,
+            allow_direct=True,
         ),
         Stream(
             ANSWERS,

@@ -1,0 +1,121 @@
+"""The gateway's ears: requests of outside callers, answered to their own inboxes only, and wake-ups.
+
+Whoever sends a request names its reply subject, so a reply goes to an outsider's inbox or through an account's
+import, never anywhere else. Wake-ups are core messages: lost, doubled or false ones are expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import nats.errors
+from faststream.nats import NatsBroker, NatsMessage
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from querybus.bus.connection import Connected
+from querybus.core.subjects import every_call_filter, is_token
+from querybus.ops.log import get_log
+
+REPLY_PREFIXES: Final = ("_INBOX.out.", "_R_.")
+REPLY_BYTES_MAX: Final = 1_000_000
+_QUEUE: Final = "gateway"
+
+_log = get_log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request; tenant, credential and verb are the tokens of its subject, which the server has vouched for."""
+
+    tenant: str
+    credential: str
+    verb: str
+    data: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Answer = Callable[[Call], Awaitable[bytes]]
+
+
+def may_reply(subject: str) -> bool:
+    """Return whether an answer may be sent there.
+
+    >>> may_reply("_INBOX.out.acme.web.x1"), may_reply("querybus.v1.event.acme.t.q.asked")
+    (True, False)
+    """
+    return subject.startswith(REPLY_PREFIXES)
+
+
+class CallServer:
+    """Answers `call` requests, `slots` at once; one replica hears each. A part."""
+
+    def __init__(self, broker: NatsBroker, answer: Answer, *, slots: int) -> None:
+        self.name = "calls"
+        self._broker = broker
+        self._answer = answer
+        self._is_open = False
+        # Registered now, so that it stands in the AsyncAPI document; FastStream starts it with the broker.
+        self._subscriber = broker.subscriber(
+            every_call_filter(), queue=_QUEUE, max_workers=slots, no_reply=True, title="call"
+        )
+        self._subscriber(self._take)
+
+    async def start(self) -> None:
+        self._is_open = True
+
+    async def drain(self) -> None:
+        """Take no more requests; those that run are answered within the broker's own limit."""
+        await self._subscriber.stop()
+        self._is_open = False
+
+    async def ping(self) -> str | None:
+        return None if self._is_open else "not started"
+
+    async def _take(self, message: NatsMessage) -> None:
+        raw = message.raw_message
+        parts = raw.subject.split(".")
+        if len(parts) != 6 or not all(is_token(each) for each in parts[3:]):
+            return
+        if not may_reply(raw.reply):
+            _log.warning("call.no_reply", tenant=parts[3], credential=parts[4], has_reply=bool(raw.reply))
+            return
+        if not self._is_open:
+            return
+        reply = await self._answer(Call(parts[3], parts[4], parts[5], raw.data, raw.headers or {}))
+        with suppress(nats.errors.Error):
+            await self._broker.connection.publish(raw.reply, reply)
+
+
+OnMessage = Callable[[str, bytes], None]
+
+
+class Listener:
+    """Passes every message on these subjects to `on_message(subject, data)`; loses what comes too fast. A part."""
+
+    def __init__(self, holder: Connected, subjects: Sequence[str], on_message: OnMessage, *, name: str) -> None:
+        self.name = name
+        self._holder = holder
+        self._subjects = tuple(subjects)
+        self._on_message = on_message
+        self._subscriptions: list[Subscription] = []
+
+    async def start(self) -> None:
+        for subject in self._subjects:
+            self._subscriptions.append(await self._holder.connection.subscribe(subject, cb=self._hear))
+
+    async def drain(self) -> None:
+        for subscription in self._subscriptions:
+            with suppress(nats.errors.Error, asyncio.TimeoutError):
+                await subscription.unsubscribe()
+        self._subscriptions.clear()
+
+    async def ping(self) -> str | None:
+        return None if self._subscriptions else "not started"
+
+    async def _hear(self, message: Msg) -> None:
+        self._on_message(message.subject, message.data)
