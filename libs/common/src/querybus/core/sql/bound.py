@@ -1,0 +1,81 @@
+"""The row bound: an outer limit of one row more than wanted, pushed into the statement without changing its meaning.
+
+No limit: one is added. A larger literal one: it is lowered. A smaller one: kept. A limit that is no plain number, or
+counts percent or ties, goes inside a derived table around which the bound stands. VALUES needs none: its rows are in
+its text, and the executor counts rows in any case.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.sql.parse import Form, Statement
+
+BOUND_ALIAS = "bounded"
+
+
+def bind(statement: Statement, dialect: Dialect, rows: int) -> Statement:
+    """Return the statement with at most `rows` rows; one that only describes is returned as it is."""
+    tree = statement.tree
+    if statement.form is not Form.QUERY or tree is None or not isinstance(tree, exp.Query):
+        return statement
+    tree = _without_brackets(tree)
+    limit = tree.args.get("limit")
+    if limit is None:
+        bound = _limited(tree, rows)
+    else:
+        count = _count(limit)
+        if count is None:
+            bound = _wrapped(tree, dialect, rows)
+        elif count > rows:
+            bound = tree.copy()
+            if isinstance(limit, exp.Fetch):
+                bound.args["limit"].set("count", exp.Literal.number(rows))
+            else:
+                bound.args["limit"].set("expression", exp.Literal.number(rows))
+        else:
+            bound = tree
+    return Statement(statement.form, bound, statement.prefix)
+
+
+def _without_brackets(tree: exp.Query) -> exp.Query:
+    while (
+        isinstance(tree, exp.Subquery)
+        and isinstance(tree.this, exp.Query)
+        and not any(value for name, value in tree.args.items() if name != "this")
+    ):
+        tree = tree.this
+    return tree
+
+
+def _count(limit: exp.Expr) -> int | None:
+    """Return the number of rows of a plain limit; None for every other kind; LIMIT ALL and NULL are no kind."""
+    options = limit.args.get("limit_options")
+    if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+        return None
+    if limit.args.get("expressions"):
+        return None
+    count = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.args.get("expression")
+    if isinstance(limit, exp.Fetch) and count is None:
+        return 1
+    if isinstance(count, exp.Literal) and not count.is_string:
+        return int(count.name) if count.name.isdigit() else None
+    return None
+
+
+def _limited(tree: exp.Query, rows: int) -> exp.Query:
+    bound = tree.copy()
+    bound.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
+    return bound
+
+
+def _wrapped(tree: exp.Query, dialect: Dialect, rows: int) -> exp.Query:
+    inner = exp.Subquery(this=tree.copy())
+    if dialect is not Dialect.ORACLE:
+        inner.set("alias", exp.TableAlias(this=exp.to_identifier(BOUND_ALIAS)))
+    return exp.Select(
+        expressions=[exp.Star()],
+        from_=exp.From(this=inner),
+        limit=exp.Limit(expression=exp.Literal.number(rows)),
+    )

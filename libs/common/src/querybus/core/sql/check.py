@@ -1,0 +1,72 @@
+"""The whole static check: text -> tree -> decision -> bound -> our own text, which is then checked again.
+
+Pure and bounded: no statement costs more than the caps of `parse` allow. Safety never depends on resolution; a doubt
+about a column may be overruled by the engine, a refusal of the guard by nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from querybus.core.catalog import Catalog, Dialect
+from querybus.core.failure import Failure
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.bound import bind
+from querybus.core.sql.guard import decide, examine
+from querybus.core.sql.naming import index_of
+from querybus.core.sql.parse import parse
+from querybus.core.sql.render import render
+from querybus.core.sql.resolve import resolve, quoted_texts
+from querybus.core.sql.rules import Rule, unsafe
+
+QUOTED_TEXT_WARNING = "a double-quoted word that is no column was read as a text"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A statement that may run: as rendered, bound to one row more than the limit.
+
+    `doubt` is set only by `check_in_doubt`: a column that did not resolve, for the engine to decide.
+    """
+
+    sql: str
+    tables: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    doubt: Failure | None = None
+
+
+def check(
+    sql: str, *, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, row_limit: int
+) -> Checked | Failure:
+    """Return the statement as it may run, or the first reason why not.
+
+    Errors: those of `guard`, and column_not_found, ambiguous_column, aggregate_misuse, grouping_error, join_error.
+    """
+    checked = check_in_doubt(sql, dialect=dialect, catalog=catalog, policy=policy, row_limit=row_limit)
+    if isinstance(checked, Checked) and checked.doubt is not None:
+        return checked.doubt
+    return checked
+
+
+def check_in_doubt(
+    sql: str, *, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, row_limit: int
+) -> Checked | Failure:
+    """Return what `check` does, but a doubt about a column as part of the result instead of a failure."""
+    guarded = examine(sql, dialect, catalog, policy)
+    if isinstance(guarded, Failure):
+        return guarded
+    warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
+    resolved = resolve(guarded, dialect)
+    if isinstance(resolved, Failure):
+        return resolved
+    rendered = render(bind(guarded.statement, dialect, row_limit + 1), dialect)
+    if isinstance(rendered, Failure):
+        return rendered
+    again = parse(rendered, dialect)
+    decision = decide(again, dialect, index_of(catalog, policy), policy) if not isinstance(again, Failure) else again
+    if isinstance(decision, Failure):
+        return unsafe(Rule.RENDERING, f"our own rendering was refused: {decision.detail}"[:300], decision.facts.name)
+    if decision.tables != guarded.tables or decision.statement.form is not guarded.statement.form:
+        return unsafe(Rule.RENDERING, "our own rendering reads other tables")
+    checked = Checked(rendered, guarded.tables, (*warnings, *resolved.warnings))
+    return replace(checked, doubt=resolved.doubt) if resolved.doubt is not None else checked

@@ -1,0 +1,174 @@
+"""Tree to facts: one walk collects what the guard, the resolver and the policy decide on.
+
+Nothing is decided here. A name counts as a CTE only where the CTE is visible: earlier in the same WITH, itself in a
+recursive one, or an enclosing WITH; otherwise `WITH t AS (SELECT * FROM t)` would hide a real table behind a name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.sql.naming import fold
+from querybus.core.sql.nodes import STATEMENT_NODES
+
+_SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
+"""Dialects in which a CTE may refer to itself without the word RECURSIVE."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One reference to a table by name. Names are folded; `written` is as in the text."""
+
+    node: exp.Table
+    name: str
+    schema: str | None
+    catalog: str | None
+    written: str
+    is_cte: bool
+
+
+@dataclass(slots=True)
+class StatementFacts:
+    """Everything that occurs in one statement, in the order of the text."""
+
+    nodes: list[exp.Expr] = field(default_factory=list[exp.Expr])
+    tables: list[TableUse] = field(default_factory=list[TableUse])
+    columns: list[exp.Column] = field(default_factory=list[exp.Column])
+    selects: list[exp.Select] = field(default_factory=list[exp.Select])
+    ctes: list[exp.CTE] = field(default_factory=list[exp.CTE])
+    aliases: set[str] = field(default_factory=set[str])
+    has_star: bool = False
+
+
+def facts_of(tree: exp.Expr, dialect: Dialect) -> StatementFacts:
+    """Return the facts of a tree of bounded depth."""
+    facts = StatementFacts()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        facts.nodes.append(node)
+        if isinstance(node, exp.Table):
+            if isinstance(node.this, exp.Identifier):
+                facts.tables.append(_use(node, dialect))
+        elif isinstance(node, exp.Column):
+            facts.columns.append(node)
+        elif isinstance(node, exp.Select):
+            facts.selects.append(node)
+        elif isinstance(node, exp.CTE):
+            facts.ctes.append(node)
+        elif isinstance(node, exp.Alias):
+            facts.aliases.add(fold_of(node.args.get("alias"), dialect))
+        elif isinstance(node, exp.Star):
+            facts.has_star = True
+        stack.extend(reversed(list(node.iter_expressions())))
+    return facts
+
+
+def fold_of(node: object, dialect: Dialect) -> str:
+    """Return the folded name of an identifier, or of the plain text that the parser sometimes gives."""
+    if isinstance(node, exp.Identifier):
+        return fold(node.name, dialect, quoted=bool(node.args.get("quoted")))
+    if isinstance(node, exp.Expr):
+        return fold(node.name, dialect, quoted=False)
+    return fold(str(node), dialect, quoted=False) if node else ""
+
+
+def kind_of_node(node: exp.Expr) -> str:
+    """Return the plain kind of a statement's node: INSERT, DROP, ..."""
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()[:20]
+    return "TRUNCATE" if isinstance(node, exp.TruncateTable) else type(node).__name__.upper()
+
+
+def is_statement(node: exp.Expr) -> bool:
+    """Return whether the node is a statement that does something else than read."""
+    return isinstance(node, STATEMENT_NODES)
+
+
+def _use(node: exp.Table, dialect: Dialect) -> TableUse:
+    schema, catalog = node.args.get("db"), node.args.get("catalog")
+    name = fold_of(node.this, dialect)
+    parts = [each.name for each in (catalog, schema, node.this) if isinstance(each, exp.Expr)]
+    return TableUse(
+        node=node,
+        name=name,
+        schema=fold_of(schema, dialect) if schema else None,
+        catalog=fold_of(catalog, dialect) if catalog else None,
+        written=".".join(parts),
+        is_cte=schema is None and catalog is None and _names_cte(node, name, dialect),
+    )
+
+
+def _names_cte(node: exp.Expr, name: str, dialect: Dialect) -> bool:
+    child: exp.Expr = node
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            for each in parent.expressions:
+                if each is child:
+                    if fold_of(each.args["alias"].this, dialect) == name and _sees_itself(each, parent, dialect):
+                        return True
+                    break
+                if fold_of(each.args["alias"].this, dialect) == name:
+                    return True
+            # The query that owns this WITH was reached through the WITH: its other CTEs are not visible from here.
+            child, parent = cast("exp.Expr", parent.parent), cast("exp.Expr", parent.parent).parent
+            continue
+        owned = parent.args.get("with_")
+        if isinstance(owned, exp.With) and owned is not child:
+            for each in owned.expressions:
+                if fold_of(each.args["alias"].this, dialect) == name:
+                    return True
+        child, parent = parent, parent.parent
+    return False
+
+
+def _sees_itself(cte: exp.Expr, owner: exp.With, dialect: Dialect) -> bool:
+    return bool(owner.args.get("recursive")) or (dialect in _SELF_VISIBLE and isinstance(cte.this, exp.SetOperation))
+
+
+def sources_of(node: exp.Expr) -> list[exp.Expr]:
+    """Return the direct sources of a query: tables, derived tables, laterals, table functions, nested joins."""
+    found: list[exp.Expr] = []
+    stack: list[object] = [node.args.get("from_"), *(node.args.get("joins") or ()), *(node.args.get("laterals") or ())][
+        ::-1
+    ]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, exp.From | exp.Join):
+            stack.append(each.this)
+            continue
+        if not isinstance(each, exp.Expr):
+            continue
+        found.append(each)
+        if isinstance(each, exp.Table | exp.Subquery):
+            stack.extend(reversed(each.args.get("laterals") or ()))
+            stack.extend(reversed(each.args.get("joins") or ()))
+            if isinstance(each, exp.Subquery) and not each.args.get("alias") and not isinstance(each.this, exp.Query):
+                stack.append(each.this)
+    return found
+
+
+def source_names(node: exp.Expr, dialect: Dialect) -> set[str]:
+    """Return the folded names by which the sources of a query may qualify a column."""
+    names: set[str] = set()
+    for each in sources_of(node):
+        alias = each.args.get("alias")
+        if isinstance(alias, exp.TableAlias):
+            if alias.this is not None:
+                names.add(fold_of(alias.this, dialect))
+            if isinstance(each, exp.Unnest | exp.Lateral | exp.Alias) or not isinstance(each, exp.Table | exp.Query):
+                names.update(fold_of(column, dialect) for column in alias.args.get("columns") or ())
+        elif alias is not None:
+            names.add(fold_of(alias, dialect))
+        elif isinstance(each, exp.Table) and isinstance(each.this, exp.Expr):
+            names.add(fold_of(each.this if isinstance(each.this, exp.Identifier) else each.this.name, dialect))
+        for pivot in each.args.get("pivots") or ():
+            if pivot.args.get("alias"):
+                names.add(fold_of(pivot.args["alias"].this, dialect))
+    names.discard("")
+    return names

@@ -1,0 +1,202 @@
+"""How each dialect compares names, and a catalog indexed by it.
+
+Quoted names are exact on PostgreSQL, Oracle, Snowflake and ClickHouse; everywhere else case does not count. A catalog's
+lower-case name on Oracle and Snowflake is one that was made without quotes, as SQLAlchemy reports it. The index is
+made once per catalog and policy, so that a statement costs the same on five tables and on ten thousand.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot.schema import MappingSchema
+
+from querybus.core.catalog import Catalog, Dialect, Table
+from querybus.core.policy import ConnectionPolicy
+
+CANDIDATES_MAX: Final = 8
+_COMPARED_MAX: Final = 40
+_INDEXES_MAX: Final = 32
+_SIMILARITY_MIN: Final = 0.55
+
+QUALIFYING: Final[dict[Dialect, str]] = {each: each.value for each in Dialect} | {
+    Dialect.MYSQL: "mysql, normalization_strategy=case_insensitive",
+    Dialect.BIGQUERY: "bigquery, normalization_strategy=case_insensitive",
+}
+"""The dialect text for name resolution; MySQL columns ignore case whatever the parser thinks."""
+
+DEFAULT_SCHEMAS: Final[dict[Dialect, frozenset[str]]] = {
+    Dialect.SQLITE: frozenset({"main"}),
+    Dialect.DUCKDB: frozenset({"main"}),
+    Dialect.POSTGRESQL: frozenset({"public"}),
+    Dialect.SNOWFLAKE: frozenset({"PUBLIC"}),
+    Dialect.CLICKHOUSE: frozenset({"default"}),
+}
+"""Qualifiers that mean the default schema where a catalog names none."""
+
+_EXACT: Final = frozenset({Dialect.CLICKHOUSE})
+_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
+
+
+def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
+    """Return the name as the engine compares it.
+
+    >>> fold("Orders", Dialect.ORACLE, quoted=False), fold("Orders", Dialect.SQLITE, quoted=True)
+    ('ORDERS', 'orders')
+    """
+    if dialect in _EXACT:
+        return name
+    if dialect in _UPPER:
+        return name if quoted else name.upper()
+    if dialect is Dialect.POSTGRESQL:
+        return name if quoted else name.lower()
+    return name.lower()
+
+
+def fold_known(name: str, dialect: Dialect) -> str:
+    """Return a catalog's own name as the engine compares it."""
+    if dialect in _UPPER and name == name.lower():
+        return name.upper()
+    return fold(name, dialect, quoted=True)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A catalog's table. `key` names it in the resolver's schema; `columns` are folded names."""
+
+    key: str
+    table: Table
+    columns: dict[str, str]
+    is_allowed: bool
+    denied: frozenset[str]
+
+
+class NameIndex:
+    """A catalog under a policy, indexed by folded name."""
+
+    def __init__(self, catalog: Catalog, policy: ConnectionPolicy) -> None:
+        self.dialect = catalog.dialect
+        self.default_schema = (
+            fold_known(catalog.default_schema, self.dialect) if catalog.default_schema is not None else None
+        )
+        allowed = None if policy.tables_allowed is None else {each.lower() for each in policy.tables_allowed}
+        denied = {
+            table.lower(): frozenset(each.lower() for each in columns)
+            for table, columns in policy.columns_denied.items()
+        }
+        self.has_denied = bool(denied)
+        self.is_restricted = allowed is not None
+        self._tables: dict[str, list[KnownTable]] = {}
+        self._owners: dict[str, list[str]] = {}
+        mapping: dict[str, dict[str, str]] = {}
+        for number, table in enumerate(catalog.tables):
+            full = f"{table.schema_name}.{table.name}".lower()
+            known = KnownTable(
+                key=f"t{number}",
+                table=table,
+                columns={fold_known(each.name, self.dialect): each.name for each in table.columns},
+                is_allowed=allowed is None or table.name.lower() in allowed or full in allowed,
+                denied=denied.get(table.name.lower(), frozenset()) | denied.get(full, frozenset()),
+            )
+            self._tables.setdefault(fold_known(table.name, self.dialect), []).append(known)
+            if known.is_allowed:
+                mapping[known.key] = dict.fromkeys(known.columns, "TEXT")
+                for column in known.columns:
+                    self._owners.setdefault(column.lower(), []).append(table.name)
+        self.schema = MappingSchema(mapping, dialect=QUALIFYING[self.dialect], normalize=False)
+        self._similar_tables = _Similar([each.name for each in catalog.tables if self._is_listed(each, allowed)])
+        self._schemas = frozenset(
+            fold_known(each.schema_name, self.dialect) for each in catalog.tables if each.schema_name
+        )
+
+    @staticmethod
+    def _is_listed(table: Table, allowed: set[str] | None) -> bool:
+        return (
+            allowed is None or table.name.lower() in allowed or f"{table.schema_name}.{table.name}".lower() in allowed
+        )
+
+    def find(self, name: str, schema: str | None) -> KnownTable | None:
+        """Return the table of a folded name; without a schema the default one wins, and an unclear name is None."""
+        found = self._tables.get(name, [])
+        if schema is not None:
+            if schema == self.default_schema or (
+                self.default_schema is None and schema in DEFAULT_SCHEMAS.get(self.dialect, frozenset())
+            ):
+                return next((each for each in found if self._schema_of(each) in (None, schema)), None)
+            return next((each for each in found if self._schema_of(each) == schema), None)
+        if len(found) == 1:
+            return found[0]
+        return next((each for each in found if self._schema_of(each) in (None, self.default_schema)), None)
+
+    def knows_schema(self, schema: str) -> bool:
+        """Return whether any table of the catalog stands in this schema."""
+        return schema in self._schemas or schema == self.default_schema
+
+    def _schema_of(self, known: KnownTable) -> str | None:
+        name = known.table.schema_name
+        return None if name is None else fold_known(name, self.dialect)
+
+    def similar_tables(self, name: str) -> tuple[str, ...]:
+        """Return the closest table names, best first."""
+        return self._similar_tables.closest(name)
+
+    def owners(self, column: str) -> tuple[str, ...]:
+        """Return the tables that have a column of this name."""
+        return tuple(self._owners.get(column.lower(), ())[:CANDIDATES_MAX])
+
+    def similar_columns(self, name: str, tables: Iterable[KnownTable]) -> tuple[str, ...]:
+        """Return the closest column names of these tables, best first."""
+        return _Similar([column for each in tables for column in each.columns.values()][:2_000]).closest(name)
+
+
+class _Similar:
+    """Finds the closest of many names: shared pairs of letters choose a few, difflib ranks those."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(dict.fromkeys(names))
+        self._by_pair: dict[str, list[int]] | None = None
+
+    def closest(self, name: str) -> tuple[str, ...]:
+        if self._by_pair is None:
+            self._by_pair = {}
+            for number, each in enumerate(self._names):
+                for pair in _pairs(each):
+                    self._by_pair.setdefault(pair, []).append(number)
+        shared: Counter[int] = Counter()
+        for pair in _pairs(name[:100]):
+            shared.update(self._by_pair.get(pair, ()))
+        # Few letters more or less count against a name, or long names would crowd out the close ones.
+        near = sorted(shared, key=lambda number: (-2 * shared[number] / (len(name) + len(self._names[number])), number))
+        wanted = name.lower()[:100]
+        ranked = [
+            (difflib.SequenceMatcher(None, wanted, self._names[number].lower()).ratio(), self._names[number])
+            for number in near[:_COMPARED_MAX]
+        ]
+        ranked.sort(key=lambda each: (-each[0], each[1]))
+        return tuple(each for score, each in ranked if score >= _SIMILARITY_MIN)[:CANDIDATES_MAX]
+
+
+def _pairs(name: str) -> set[str]:
+    text = f"^{name.lower()}$"
+    return {text[at : at + 2] for at in range(len(text) - 1)}
+
+
+_indexes: OrderedDict[tuple[str, str], NameIndex] = OrderedDict()
+
+
+def index_of(catalog: Catalog, policy: ConnectionPolicy) -> NameIndex:
+    """Return the catalog's index, made once per fingerprint and policy and kept while it is used."""
+    rules = (policy.tables_allowed, tuple(sorted((k, tuple(v)) for k, v in policy.columns_denied.items())))
+    key = (catalog.fingerprint, repr(rules))
+    index = _indexes.get(key)
+    if index is None:
+        index = _indexes[key] = NameIndex(catalog, policy)
+        while len(_indexes) > _INDEXES_MAX:
+            _indexes.popitem(last=False)
+    else:
+        _indexes.move_to_end(key)
+    return index

@@ -1,0 +1,435 @@
+"""Text to tree: what could crash or stall the parser or the renderer is refused before either sees it.
+
+Caps stand on the token stream, so that literals and comments do not count as structure. Only a text whose first word
+can begin a query reaches the parser; every other statement is refused by its first word. Source of the limits:
+measurements on sqlglot 30.30 compiled (docs/adr), where 20,000 nested sub-selects end the process and 5,000
+conditions take seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlglot import ErrorLevel, TokenType
+from sqlglot import Dialect as Grammar
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.sql.rules import Rule, refuse, unsafe
+
+SQL_BYTES_MAX: Final = 20_000
+DEPTH_MAX: Final = 40
+CONNECTIVES_MAX: Final = 300
+TREE_DEPTH_MAX: Final = 250
+REPEATS_MAX: Final = 400
+"""How often one operator or keyword may occur; commas, names and literals do not count."""
+UNARY_RUN_MAX: Final = 12
+"""How many operators or keywords may follow each other without a name, a literal or a bracket between them."""
+NESTING_REPEATS_MAX: Final = 60
+"""How often a token may occur that can nest without brackets: casts, JSON arrows, lambdas, joins, intervals."""
+CONNECTIVE_TEXTS: Final = frozenset({"AND", "OR", "NOT", "XOR", "&&", "||"})
+
+GRAMMARS: Final[dict[Dialect, Grammar]] = {each: Grammar.get_or_raise(each.value) for each in Dialect}
+
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PLAIN: Final = frozenset(
+    {
+        TokenType.COMMA,
+        TokenType.DOT,
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.NUMBER,
+        TokenType.ALIAS,
+        TokenType.L_PAREN,
+        TokenType.R_PAREN,
+        TokenType.L_BRACKET,
+        TokenType.R_BRACKET,
+        TokenType.L_BRACE,
+        TokenType.R_BRACE,
+        TokenType.EQ,
+        TokenType.NULL,
+        TokenType.STAR,
+    }
+)
+_NESTING: Final = frozenset(
+    {
+        TokenType.DCOLON,
+        TokenType.ARROW,
+        TokenType.DARROW,
+        TokenType.HASH_ARROW,
+        TokenType.DHASH_ARROW,
+        TokenType.FARROW,
+        TokenType.JOIN,
+        TokenType.INTERVAL,
+        TokenType.EXISTS,
+        TokenType.PLACEHOLDER,
+        TokenType.COLON,
+        TokenType.TILDE,
+        TokenType.COLLATE,
+        TokenType.LATERAL,
+        TokenType.WITH,
+        TokenType.ARRAY,
+        TokenType.STRUCT,
+        TokenType.MAP,
+        TokenType.PIVOT,
+        TokenType.UNPIVOT,
+        TokenType.WINDOW,
+        TokenType.OVER,
+        TokenType.FILTER,
+        TokenType.ESCAPE,
+        TokenType.FROM,
+        TokenType.PIPE_GT,
+        TokenType.TABLE,
+        TokenType.SIMILAR_TO,
+        TokenType.IS,
+        TokenType.ISNULL,
+        TokenType.NOTNULL,
+    }
+)
+_JOINS_PLAIN_MAX: Final = 120
+_BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
+
+_STARTS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "PIVOT", "UNPIVOT"})
+_EXPLAINING: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.CLICKHOUSE})
+_DESCRIBING: Final = frozenset({Dialect.DUCKDB, Dialect.MYSQL, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
+
+# A parser that meets a shape it does not know raises more than its own errors; none of these may leave this module.
+_PARSER_ERRORS: Final = (
+    SqlglotError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+class Form(StrEnum):
+    """What kind of statement the tree is; all but QUERY only describe."""
+
+    QUERY = "query"
+    EXPLAIN = "explain"
+    DESCRIBE = "describe"
+    SUMMARIZE = "summarize"
+    SHOW_TABLES = "show_tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One parsed statement. `tree` is the query itself, or the described table; None for SHOW TABLES.
+
+    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `.
+    """
+
+    form: Form
+    tree: exp.Expr | None
+    prefix: str = ""
+
+
+def parse(sql: str, dialect: Dialect) -> Statement | Failure:
+    """Return the one statement of this text, or why it was not read.
+
+    Errors: syntax_error, multi_statement, too_complex, and safety for every statement that is no query.
+    """
+    if len(sql.encode("utf-8", "surrogatepass")) > SQL_BYTES_MAX:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {SQL_BYTES_MAX} bytes")
+    if "\x00" in sql:
+        return unsafe(Rule.NUL, "a NUL character")
+    tokens = _tokens(sql, dialect)
+    if isinstance(tokens, Failure):
+        return tokens
+    statements = _split(tokens)
+    if not statements:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "no statement")
+    if len(statements) > 1:
+        return _stacked(statements, dialect)
+    return _parse_one(sql, statements[0], dialect)
+
+
+def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
+    """Return the words of a text within the caps."""
+    try:
+        sql.encode()
+        tokens: list[Any] = GRAMMARS[dialect].tokenize(sql)
+        if len(tokens) > 1 and _word(tokens, 0) == "EXPLAIN" and tokens[1].token_type is TokenType.STRING:
+            # The tokenizer leaves what follows the word as one piece.
+            behind = tokens[0].end + 1
+            tokens = [tokens[0], *GRAMMARS[dialect].tokenize(" " * behind + sql[behind:])]
+    except UnicodeEncodeError:
+        return unsafe(Rule.NUL, "half a character")
+    except TokenError as error:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
+    except _PARSER_ERRORS:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
+    return _over_the_caps(tokens, dialect) or tokens
+
+
+def kind_of(sql: str, dialect: Dialect) -> str:
+    """Return the kind of the statement in one plain word, for the text of a refusal: SELECT, DELETE, DROP, ...
+
+    The first statement that is no query wins. `?` for a text without words.
+
+    >>> kind_of("select 1; drop table t", Dialect.SQLITE)
+    'DROP'
+    """
+    try:
+        tokens: Sequence[Any] = GRAMMARS[dialect].tokenize(sql[:SQL_BYTES_MAX])
+    except _PARSER_ERRORS:
+        word = re.search(r"[A-Za-z]+", sql)
+        return word.group().upper() if word else "?"
+    kinds = [_kind(each) for each in _split(tokens)]
+    return next((each for each in kinds if each != "SELECT"), kinds[0] if kinds else "?")
+
+
+def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
+    depth = connectives = run = 0
+    counts: Counter[Any] = Counter()
+    for token in tokens:
+        kind = token.token_type
+        if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
+            return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
+        if kind is TokenType.HINT:
+            return unsafe(Rule.HINT, "an optimizer hint", "hint")
+        if kind in _OPENING:
+            depth += 1
+            if depth > DEPTH_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
+        elif kind in _CLOSING:
+            depth -= 1
+        if kind in _PLAIN:
+            if kind in _BREAKS_RUN:
+                run = 0
+            continue
+        run += 1
+        if run > UNARY_RUN_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {UNARY_RUN_MAX} operators in a row")
+        if kind in _NESTING:
+            counts[kind] += 1
+            most = _JOINS_PLAIN_MAX if kind in (TokenType.JOIN, TokenType.FROM) else NESTING_REPEATS_MAX
+            if counts[kind] > most:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {most} times {token.text[:20]}")
+            continue
+        text = token.text.upper()
+        if text in CONNECTIVE_TEXTS:
+            connectives += 1
+            if connectives > CONNECTIVES_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.CONNECTIVES, f"more than {CONNECTIVES_MAX} conditions")
+        counts[kind] += 1
+        if counts[kind] > REPEATS_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {REPEATS_MAX} times {text[:20]}")
+    return None
+
+
+def _executable(comments: Sequence[str]) -> bool:
+    return any(each.lstrip().startswith(("!", "M!", "m!")) for each in comments)
+
+
+def _split(tokens: Sequence[Any]) -> list[list[Any]]:
+    statements: list[list[Any]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [each for each in statements if each]
+
+
+def _stacked(statements: list[list[Any]], dialect: Dialect) -> Failure:
+    for each in statements:
+        if not _may_start(each, dialect):
+            return unsafe(Rule.STATEMENT_KIND, "several statements, one of them no query", _kind(each))
+    return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+
+
+def _may_start(tokens: list[Any], dialect: Dialect) -> bool:
+    word = _word(tokens, 0)
+    if word in _STARTS:
+        return _kind(tokens) == "SELECT"
+    if word == "EXPLAIN":
+        return dialect in _EXPLAINING or dialect is Dialect.SNOWFLAKE
+    return (word in ("DESCRIBE", "DESC", "SHOW") and dialect in _DESCRIBING) or (
+        word == "SUMMARIZE" and dialect is Dialect.DUCKDB
+    )
+
+
+def _word(tokens: list[Any], index: int) -> str:
+    return str(tokens[index].text).upper() if index < len(tokens) else ""
+
+
+_WRITES: Final = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "TRUNCATE", "DROP", "CREATE", "ALTER", "CALL", "COPY"}
+)
+
+
+def _kind(tokens: list[Any]) -> str:
+    """Return the first word of a statement, behind brackets and a WITH clause; every query is a SELECT."""
+    depth, first = 0, ""
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.L_PAREN:
+            depth += 1
+            continue
+        if kind is TokenType.R_PAREN:
+            depth -= 1
+            continue
+        word = str(token.text).upper()
+        if not first:
+            if kind in (TokenType.STRING, TokenType.NUMBER):
+                return "?"
+            first = re.sub(r"[^A-Z]", "", word)[:20] or "?"
+            if first != "WITH":
+                return "SELECT" if first in _STARTS else first
+        elif depth == 0 and word in _WRITES and kind not in (TokenType.IDENTIFIER, TokenType.STRING):
+            return word
+    return "SELECT"
+
+
+def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    word = _word(tokens, 0)
+    if not _may_start(tokens, dialect):
+        kind = _kind(tokens)
+        if re.match(r"[A-Z]", kind) and kind in _KNOWN_KINDS:
+            return unsafe(Rule.STATEMENT_KIND, f"{kind} is no query", kind)
+        # Prose, a placeholder, a bare number: no statement of any kind, so a better draft may follow.
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text does not begin with a query", kind)
+    match word:
+        case "EXPLAIN":
+            return _explain(sql, tokens, dialect)
+        case "SHOW":
+            if len(tokens) == 2 and _word(tokens, 1) == "TABLES":
+                return Statement(Form.SHOW_TABLES, None, "SHOW TABLES")
+            return unsafe(Rule.STATEMENT_KIND, "SHOW beyond SHOW TABLES", "SHOW")
+        case "DESCRIBE" | "DESC":
+            return _describe(sql, tokens, dialect)
+        case "SUMMARIZE":
+            return _summarize(sql, tokens, dialect)
+        case _:
+            tree = _tree(sql, tokens, dialect)
+            return tree if isinstance(tree, Failure) else Statement(Form.QUERY, tree)
+
+
+_KNOWN_KINDS: Final = frozenset(
+    _WRITES
+    | set(
+        "ABORT ADD ANALYZE ASSERT ATTACH AUDIT BACKUP BEGIN BREAK CACHE CANCEL CHANGE CHECK CHECKPOINT CLONE CLOSE CLUSTER"
+        " COMMENT COMMIT CONTINUE DEALLOCATE DECLARE DENY DESC DESCRIBE DETACH DISCARD DO END EXCHANGE EXEC EXECUTE EXPLAIN"
+        " EXPORT FETCH FLASHBACK FLUSH FORCE GET GRANT HANDLER HELP HOST IF IMPORT INSTALL KILL LEAVE LIST LISTEN LOAD LOCK"
+        " LOOP LS MOVE NOAUDIT NOTIFY OPTIMIZE PIVOT PRAGMA PREPARE PURGE PUT RAISE READ REASSIGN REFRESH REINDEX RELEASE"
+        " REMOVE RENAME REPAIR REPEAT RESET RESTART RESTORE RESIGNAL RETURN REVOKE RM ROLLBACK SAVEPOINT SECURITY SET SHOW"
+        " SHUTDOWN SIGNAL SLEEP START STOP SUMMARIZE SYSTEM UNCACHE UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET"
+        " USE USING VACUUM WATCH WHILE XA".split()
+    )
+)
+
+
+def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    skip, prefix = 1, "EXPLAIN "
+    if dialect is Dialect.SQLITE and _word(tokens, 1) == "QUERY" and _word(tokens, 2) == "PLAN":
+        skip, prefix = 3, "EXPLAIN QUERY PLAN "
+    rest = tokens[skip:]
+    if not rest or _word(rest, 0) == "(" and dialect is not Dialect.SQLITE and _word(rest, 1) not in _STARTS:
+        return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN with options", "EXPLAIN")
+    if _word(rest, 0) not in _STARTS or _kind(rest) != "SELECT":
+        return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN of something else than a query", _kind(rest))
+    tree = _tree(sql, rest, dialect)
+    return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, prefix)
+
+
+def _describe(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    rest = tokens[2:] if _word(tokens, 1) == "TABLE" else tokens[1:]
+    named = [each for each in rest if each.token_type is not TokenType.DOT]
+    if not 1 <= len(named) <= 2 or any(each.token_type not in _NAMES for each in named):
+        return unsafe(Rule.STATEMENT_KIND, "DESCRIBE of something else than a table", "DESCRIBE")
+    table = _table(sql, rest, dialect)
+    return table if isinstance(table, Failure) else Statement(Form.DESCRIBE, table, _describe_words(dialect))
+
+
+def _describe_words(dialect: Dialect) -> str:
+    return "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
+
+
+def _summarize(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    rest = tokens[1:]
+    if _word(rest, 0) in _STARTS:
+        tree = _tree(sql, rest, dialect) if _kind(rest) == "SELECT" else unsafe(Rule.STATEMENT_KIND, "no query")
+    elif rest and all(each.token_type in _NAMES or each.token_type is TokenType.DOT for each in rest):
+        tree = _table(sql, rest, dialect)
+    else:
+        return unsafe(Rule.STATEMENT_KIND, "SUMMARIZE of something else than a table or a query", "SUMMARIZE")
+    return tree if isinstance(tree, Failure) else Statement(Form.SUMMARIZE, tree, "SUMMARIZE ")
+
+
+_NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+
+
+def _table(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
+    """Return the table that these tokens name."""
+    text = sql[tokens[0].start : tokens[-1].end + 1]
+    if tokens[0].token_type is TokenType.IDENTIFIER:
+        text = sql[tokens[0].start : tokens[-1].end + 1]
+    selected = _tree("SELECT * FROM " + text, GRAMMARS[dialect].tokenize("SELECT * FROM " + text), dialect)
+    if isinstance(selected, Failure):
+        return selected
+    table = selected.find(exp.Table)
+    if table is None:
+        return unsafe(Rule.STATEMENT_KIND, "no table is named", "DESCRIBE")
+    return table.copy()
+
+
+def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
+    try:
+        parser = GRAMMARS[dialect].parser(error_level=ErrorLevel.IMMEDIATE)
+        trees: list[exp.Expr | None] = parser.parse(tokens, sql)
+    except ParseError as error:
+        return _syntax_error(error)
+    except RecursionError:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "nested too deep for the parser")
+    except _PARSER_ERRORS as error:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
+    found = [each for each in trees if each is not None and not isinstance(each, exp.Semicolon)]
+    if len(found) != 1:
+        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
+    if _too_deep(found[0]):
+        return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
+    return found[0]
+
+
+def _too_deep(tree: exp.Expr) -> bool:
+    level: list[exp.Expr] = [tree]
+    for _ in range(TREE_DEPTH_MAX):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return False
+    return True
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def _first_line(text: str) -> str:
+    return _ESCAPES.sub("", text).split("\n", 1)[0][:300]
+
+
+def _syntax_error(error: ParseError) -> Failure:
+    first: dict[str, Any] = error.errors[0] if error.errors else {}
+    near = str(first.get("highlight") or "")[:80]
+    detail = _first_line(str(first.get("description") or error))
+    return refuse(
+        FailureCode.SYNTAX_ERROR,
+        Rule.UNREADABLE,
+        f"{detail.rstrip('.')}{f' near {near!r}' if near else ''}",
+        near or None,
+        line=first.get("line"),
+        column=first.get("col"),
+    )

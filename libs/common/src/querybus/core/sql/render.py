@@ -1,0 +1,44 @@
+"""Tree to text: what runs is always our own rendering, without comments, never a text from outside.
+
+A rendering that does not read back as an equal tree, or that grew beyond the caps, is refused.
+"""
+
+from __future__ import annotations
+
+from sqlglot import ErrorLevel
+from sqlglot.errors import SqlglotError
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
+from querybus.core.sql.parse import GRAMMARS, Statement, parse
+from querybus.core.sql.rules import Rule, unsafe
+
+_RENDERER_ERRORS = (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+def render(statement: Statement, dialect: Dialect) -> str | Failure:
+    """Return the statement's text in its dialect."""
+    if statement.tree is None:
+        return statement.prefix
+    try:
+        text = GRAMMARS[dialect].generate(
+            statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=True
+        )
+    except _RENDERER_ERRORS:
+        return unsafe(Rule.RENDERING, "the tree has no rendering")
+    return statement.prefix + text
+
+
+def normalise(sql: str, dialect: Dialect) -> str:
+    """Return a text that is equal for equal statements, whatever their spacing, comments and letter case of words.
+
+    A text that cannot be read is only stripped of its spacing.
+
+    >>> normalise("select  A from t -- x", Dialect.SQLITE) == normalise("SELECT A FROM t;", Dialect.SQLITE)
+    True
+    """
+    statement = parse(sql, dialect)
+    if isinstance(statement, Failure):
+        return " ".join(sql.rstrip("; \n\t").split())
+    text = render(statement, dialect)
+    return " ".join(sql.split()) if isinstance(text, Failure) else text

@@ -1,0 +1,348 @@
+"""Names: does every column exist, and is it clear which one is meant?
+
+The parser's own resolution runs on a copy in which every table stands under a key of the catalog's index, so that
+schemas and equal names in two schemas cannot confuse it. Its complaints become typed facts. It is not the authority:
+where it complains about a column of known tables, the engine's dry run may overrule it (`check.Checked.doubt`). What
+security needs of names is the guard's and is not decided here. Columns of ClickHouse are judged only by whether the
+name occurs anywhere, because its aliases are visible in places that the parser does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.core.sql.functions import TABLE_FUNCTION_COLUMNS
+from querybus.core.sql.guard import Guarded
+from querybus.core.sql.naming import QUALIFYING, KnownTable
+from querybus.core.sql.parse import Form
+from querybus.core.sql.rules import Rule, refuse
+
+_KEY: Final = "querybus_key"
+
+PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
+    Dialect.SQLITE: frozenset({"rowid", "_rowid_", "oid"}),
+    Dialect.DUCKDB: frozenset({"rowid"}),
+    Dialect.POSTGRESQL: frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}),
+    Dialect.CLICKHOUSE: frozenset({"_part", "_partition_id", "_part_index", "_table", "_database", "_sample_factor"}),
+    Dialect.ORACLE: frozenset({"ROWNUM", "ROWID", "LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE", "ORA_ROWSCN"}),
+    Dialect.SNOWFLAKE: frozenset({"LEVEL"}),
+    Dialect.BIGQUERY: frozenset({"_table_suffix", "_partitiontime", "_partitiondate"}),
+}
+"""Columns that every table has although no catalog lists them; in folded form."""
+
+_STRICT_GROUPING: Final = frozenset(
+    {Dialect.POSTGRESQL, Dialect.DUCKDB, Dialect.ORACLE, Dialect.SNOWFLAKE, Dialect.BIGQUERY}
+)
+_SILENT_GROUPING: Final = frozenset({Dialect.SQLITE, Dialect.MYSQL})
+BARE_COLUMN_WARNING: Final = (
+    "a column that is neither grouped nor aggregated: its value comes from any row of the group"
+)
+UNCHECKED_WARNING: Final = "columns were not checked before the database was asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What resolution found: a doubt that the engine may overrule, and warnings for analysts."""
+
+    doubt: Failure | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def resolve(guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    """Return the doubt about the statement's names, or a failure that no engine can overrule."""
+    tree = guarded.statement.tree
+    if tree is None or guarded.statement.form is Form.DESCRIBE or not isinstance(tree, exp.Query):
+        return Resolved()
+    facts = guarded.facts
+    if any(each.args.get("scalar") for each in facts.ctes):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    copy = _keyed_copy(tree, guarded, dialect)
+    try:
+        qualified = qualify(
+            copy,
+            dialect=QUALIFYING[dialect],
+            schema=guarded.index.schema,
+            quote_identifiers=False,
+            identify=False,
+            expand_stars=facts.has_star and len(facts.selects) > 1,
+        )
+    except OptimizeError as error:
+        return _doubt(str(error), guarded, dialect)
+    except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    misuse = _aggregate_misuse(qualified)
+    if misuse is not None:
+        return misuse
+    return _grouping(qualified, guarded, dialect)
+
+
+def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
+    """Turn SQLite's double-quoted texts (`name = "Bob"`) into plain texts; return how many there were.
+
+    SQLite reads a double-quoted word that is no column as a text. Only what is compared and unknown everywhere in the
+    statement is turned.
+    """
+    if dialect is not Dialect.SQLITE:
+        return 0
+    quoted = [
+        each
+        for each in guarded.facts.columns
+        if isinstance(each.this, exp.Identifier)
+        and each.this.args.get("quoted")
+        and each.args.get("table") is None
+        and isinstance(each.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like)
+    ]
+    if not quoted:
+        return 0
+    names = _all_names(guarded, dialect)
+    unknown = [each for each in quoted if fold_of(each.this, dialect) not in names]
+    for each in unknown:
+        each.replace(exp.Literal.string(each.name))
+    return len(unknown)
+
+
+def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
+    names = set(guarded.facts.aliases) | set(PSEUDO_COLUMNS.get(dialect, ()))
+    for known in guarded.known.values():
+        names.update(known.columns)
+    for node in guarded.facts.nodes:
+        if isinstance(node, exp.TableAlias):
+            names.update(fold_of(each, dialect) for each in node.args.get("columns") or ())
+            names.add(fold_of(node.this, dialect))
+        elif isinstance(node, exp.Lambda):
+            names.update(fold_of(each, dialect) for each in node.expressions)
+        elif isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+            names.update(TABLE_FUNCTION_COLUMNS.get((dialect, str(node.this).lower()), ()))
+        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Aliases):
+            names.add(fold_of(node, dialect))
+    return names
+
+
+def _keyed_copy(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> exp.Expr:
+    for use in guarded.facts.tables:
+        known = guarded.known.get(id(use.node))
+        if known is not None:
+            use.node.meta[_KEY] = known.key
+    copy = tree.copy()
+    pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
+    real = {name for each in guarded.known.values() for name in each.columns} if pseudo else set[str]()
+    for node in list(copy.walk()):
+        if isinstance(node, exp.Table):
+            _key_table(node, dialect)
+        elif isinstance(node, exp.Column):
+            if node.args.get("db") is not None and node.args.get("table") is not None and _is_plain(dialect):
+                node.set("db", None)
+                node.set("catalog", None)
+            folded = fold_of(node.this, dialect)
+            if folded in pseudo and folded not in real and type(node) is exp.Column:
+                node.replace(exp.Pseudocolumn(**{name: value for name, value in node.args.items() if value}))
+    return copy
+
+
+def _is_plain(dialect: Dialect) -> bool:
+    return dialect in (Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.ORACLE)
+
+
+def _key_table(node: exp.Table, dialect: Dialect) -> None:
+    key = node.meta.get(_KEY)
+    if key is not None:
+        if node.args.get("alias") is None:
+            node.set("alias", exp.TableAlias(this=node.this.copy()))
+        node.set("this", exp.Identifier(this=key, quoted=True))
+        node.set("db", None)
+        node.set("catalog", None)
+        return
+    source = node.this
+    if isinstance(source, exp.Anonymous):
+        columns = TABLE_FUNCTION_COLUMNS.get((dialect, str(source.this).lower()))
+        alias = node.args.get("alias")
+        if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+            name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(source.this).lower())
+            node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(each) for each in columns]))
+
+
+_NAMED: Final = re.compile(r"(?:Column|Ambiguous column|Cannot resolve|Cannot automatically join:)\s*'?\"?([^'\"]+)")
+_AFTER_COLON: Final = re.compile(r": (.+?)(?:\.|$|\n)")
+
+
+def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    first = message.split("\n", 1)[0]
+    if first.startswith("Alias already used"):
+        return refuse(
+            FailureCode.AMBIGUOUS_COLUMN, Rule.COLUMN_AMBIGUOUS, "two tables under one alias", first[20:].strip()
+        )
+    if first.startswith(("Cannot automatically join", "Joins ")):
+        return refuse(FailureCode.JOIN_ERROR, Rule.COLUMN_UNKNOWN, first, first.rpartition(":")[2].strip() or None)
+    found = _NAMED.search(first) or _AFTER_COLON.search(first)
+    name = found.group(1) if found else ""
+    column = _written(name, guarded.facts, dialect)
+    if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    return Resolved(doubt=_unknown_column(column, name, guarded, dialect))
+
+
+def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column | None:
+    same = [each for each in facts.columns if each.name == name] or [
+        each for each in facts.columns if fold_of(each.this, dialect).lower() == name.lower()
+    ]
+    return same[0] if same else None
+
+
+def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dialect: Dialect) -> Failure:
+    """Return the facts of a column that does not resolve: which tables are in scope, who owns it, what is close."""
+    if column is None:
+        tables = tuple({each.table.name: None for each in guarded.known.values()})[:8]
+        return refuse(FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {name[:200]}", name, tables=tables)
+    # Several columns may share the name; the one that no table in its scope owns exactly once is meant.
+    for each in guarded.facts.columns:
+        if each.name == column.name and len(_owning(each, guarded, dialect)[0]) != 1:
+            column = each
+            break
+    owning, scope = _owning(column, guarded, dialect)
+    qualifier = column.args["table"].name if column.args.get("table") else None
+    where = column.this.meta if isinstance(column.this, exp.Expr) else {}
+    code, rule, detail = FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {column.name[:200]}"
+    if len(owning) > 1 and qualifier is None:
+        code, rule = FailureCode.AMBIGUOUS_COLUMN, Rule.COLUMN_AMBIGUOUS
+        detail = f"{column.name[:200]} occurs in several tables"
+    return refuse(
+        code,
+        rule,
+        detail,
+        column.name,
+        qualifier=qualifier,
+        candidates=guarded.index.similar_columns(column.name, scope),
+        owners=guarded.index.owners(column.name),
+        tables=tuple({each.table.name: None for each in (owning if len(owning) > 1 else scope)})[:8],
+        line=where.get("line"),
+        column=where.get("col"),
+    )
+
+
+def _owning(column: exp.Column, guarded: Guarded, dialect: Dialect) -> tuple[list[KnownTable], list[KnownTable]]:
+    """Return the known tables in scope that own the column's name (nearest query first), and all in scope."""
+    name = fold_of(column.this, dialect)
+    qualifier = fold_of(column.args["table"], dialect) if column.args.get("table") else None
+    scope: list[KnownTable] = []
+    parent = column.find_ancestor(exp.Select)
+    while parent is not None:
+        here: list[KnownTable] = []
+        for source in sources_of(parent):
+            known = guarded.known.get(id(source))
+            if known is None:
+                continue
+            if qualifier is None or _goes_by(source, qualifier, dialect):
+                here.append(known)
+        owners = [each for each in here if name in each.columns]
+        scope.extend(here)
+        if owners:
+            return owners, scope
+        parent = parent.find_ancestor(exp.Select)
+    return [], scope
+
+
+def _goes_by(source: exp.Expr, qualifier: str, dialect: Dialect) -> bool:
+    alias = source.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None:
+        return fold_of(alias.this, dialect) == qualifier
+    return fold_of(source.this, dialect) == qualifier
+
+
+def _aggregate_misuse(tree: exp.Expr) -> Failure | None:
+    for where in tree.find_all(exp.Where):
+        for aggregate in where.find_all(exp.AggFunc):
+            if aggregate.find_ancestor(exp.Select) is where.parent and aggregate.find_ancestor(exp.Window) is None:
+                return refuse(
+                    FailureCode.AGGREGATE_MISUSE,
+                    Rule.AGGREGATE,
+                    "an aggregate in WHERE",
+                    aggregate.sql_names()[0],
+                )
+    return None
+
+
+def _grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    if dialect not in _STRICT_GROUPING and dialect not in _SILENT_GROUPING:
+        return Resolved()
+    for select in tree.find_all(exp.Select):
+        bare = _ungrouped(select, guarded, dialect)
+        if bare is None:
+            continue
+        if dialect in _STRICT_GROUPING:
+            failure = refuse(
+                FailureCode.GROUPING_ERROR,
+                Rule.GROUPING,
+                "a column that is neither grouped nor aggregated",
+                bare.name,
+                qualifier=bare.table or None,
+            )
+            return Resolved(doubt=failure)
+        return Resolved(warnings=(BARE_COLUMN_WARNING,))
+    return Resolved()
+
+
+def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Column | None:
+    group = select.args.get("group")
+    if isinstance(group, exp.Group) and any(value for name, value in group.args.items() if name != "expressions"):
+        return None
+    grouped = list(group.expressions) if isinstance(group, exp.Group) else []
+    projections = [each.unalias() for each in select.expressions]
+    if not grouped and not any(_aggregates(each) for each in projections):
+        return None
+    aliases = source_names(select, dialect)
+    free = {each.table for each in grouped if isinstance(each, exp.Column) and _is_key(each, grouped, select, guarded)}
+    for projection in projections:
+        for column in _outside_aggregates(projection, grouped):
+            if column.table in aliases and column.table not in free:
+                return column
+    return None
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    return any(
+        each.find_ancestor(exp.Window, exp.Select) is None
+        or isinstance(each.find_ancestor(exp.Window, exp.Select), exp.Select)
+        for each in node.find_all(exp.AggFunc)
+        if each.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
+    )
+
+
+def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Column]:
+    found: list[exp.Column] = []
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        if each in grouped or isinstance(each, exp.AggFunc | exp.Query | exp.Window | exp.Pseudocolumn):
+            continue
+        if isinstance(each, exp.Anonymous | exp.AnonymousAggFunc) and each.expressions:
+            continue  # may be an aggregate that the parser does not know
+        if isinstance(each, exp.Column):
+            found.append(each)
+            continue
+        stack.extend(each.iter_expressions())
+    return found
+
+
+def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, guarded: Guarded) -> bool:
+    """Return whether the table's whole primary key is grouped: its other columns then have one value per group."""
+    for source in sources_of(select):
+        if source.alias_or_name == column.table:
+            key = source.name
+            for known in guarded.known.values():
+                if known.key == key and known.table.primary_key:
+                    names = {
+                        each.name.lower()
+                        for each in grouped
+                        if isinstance(each, exp.Column) and each.table == column.table
+                    }
+                    return {each.lower() for each in known.table.primary_key} <= names
+    return False

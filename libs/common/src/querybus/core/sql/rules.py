@@ -1,0 +1,70 @@
+"""The guard's rules by name: a closed set, so that a refusal can be counted by rule.
+
+A rule names what was refused, never how the statement was worded. `GUARD_RULES` is the label set of the metric.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from querybus.core.failure import Facts, Failure, FailureCode
+
+
+class Rule(StrEnum):
+    """Why a statement was refused."""
+
+    LENGTH = "length"
+    NUL = "nul"
+    DEPTH = "depth"
+    CONNECTIVES = "connectives"
+    REPETITION = "repetition"
+    EXECUTABLE_COMMENT = "executable_comment"
+    UNREADABLE = "unreadable"
+    STATEMENT_COUNT = "statement_count"
+    STATEMENT_KIND = "statement_kind"
+    EXPLAIN_FORM = "explain_form"
+    NODE = "node"
+    ARGUMENT = "argument"
+    HINT = "hint"
+    LOCK = "lock"
+    INTO = "into"
+    SETTINGS = "settings"
+    VARIABLE = "variable"
+    PARAMETER = "parameter"
+    CAST = "cast"
+    NAME_FORM = "name_form"
+    FUNCTION = "function"
+    FUNCTION_QUALIFIED = "function_qualified"
+    TABLE_FUNCTION = "table_function"
+    SESSION_FUNCTION = "session_function"
+    SYSTEM_CATALOG = "system_catalog"
+    TABLE_FORM = "table_form"
+    TABLE_UNKNOWN = "table_unknown"
+    QUALIFIER_UNKNOWN = "qualifier_unknown"
+    COLUMN_UNKNOWN = "column_unknown"
+    COLUMN_AMBIGUOUS = "column_ambiguous"
+    AGGREGATE = "aggregate"
+    GROUPING = "grouping"
+    TABLE_DENIED = "table_denied"
+    COLUMN_DENIED = "column_denied"
+    SIZE = "size"
+    SERIES = "series"
+    RECURSION = "recursion"
+    CARTESIAN_PRODUCT = "cartesian_product"
+    PATTERN = "pattern"
+    RENDERING = "rendering"
+
+
+GUARD_RULES: Final[tuple[str, ...]] = tuple(each.value for each in Rule)
+
+
+def refuse(code: FailureCode, rule: Rule, detail: str, name: str | None = None, **facts: object) -> Failure:
+    """Return the failure of one rule; `name` is what was refused, as written."""
+    shown = name if name is None else name[:200]
+    return Failure.of(code, detail, Facts.model_validate({"rule": rule.value, "name": shown, **facts}))
+
+
+def unsafe(rule: Rule, detail: str, name: str | None = None) -> Failure:
+    """Return a refusal for safety's sake: no draft follows it."""
+    return refuse(FailureCode.SAFETY, rule, detail, name)
