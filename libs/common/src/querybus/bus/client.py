@@ -19,8 +19,8 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from querybus.bus.connection import OnError, connect
-from querybus.bus.permissions import Outsider
+from querybus.bus.connection import OnError, connect, reach
+from querybus.bus.permissions import OUTSIDE_PAYLOAD_BYTES_MAX, Outsider
 from querybus.core.subjects import ROOT, call_subject, submit_subject
 
 CALL_SECONDS: Final = 65.0
@@ -29,6 +29,7 @@ NOBODY_SECONDS_MAX: Final = 5.0
 """How long a call is repeated while nobody listens: a gateway that has just started is not heard of at once."""
 
 _NOBODY_PAUSE_SECONDS: Final = 0.1
+_HEADER_BYTES_MAX: Final = 4_096
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
 
@@ -71,7 +72,7 @@ class BusClient:
         A call that reached nobody is repeated; one that was heard never is.
         """
         subject = call_subject(self._self.tenant, self._self.credential, verb)
-        data = json.dumps(payload).encode()
+        data = _encoded(payload)
         started = time.monotonic()
         while True:
             left = timeout_seconds - (time.monotonic() - started)
@@ -93,10 +94,9 @@ class BusClient:
         """
         subject = submit_subject(self._self.tenant, self._self.credential)
         headers = {"Nats-Msg-Id": f"{self._self.name}:{idempotency_key}", IDEMPOTENCY_HEADER: idempotency_key}
+        data = _encoded(payload)
         try:
-            reply = await self._connection.request(
-                subject, json.dumps(payload).encode(), timeout=SUBMIT_SECONDS, headers=headers
-            )
+            reply = await self._connection.request(subject, data, timeout=SUBMIT_SECONDS, headers=headers)
         except (nats.errors.Error, TimeoutError) as error:
             raise NotAccepted(f"not stored: {type(error).__name__}") from error
         ack = _object(reply)
@@ -121,7 +121,7 @@ class BusClient:
     async def _heard(self, word: str) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
         subscription = await self._connection.subscribe(f"{ROOT}.{word}.{self._self.tenant}.{self._self.user}.*")
         # The subscription must have reached the server before anything is asked.
-        await self._connection.flush()
+        await reach(self._connection)
 
         async def messages() -> AsyncIterator[tuple[str, dict[str, Any]]]:
             async for message in subscription.messages:
@@ -131,6 +131,14 @@ class BusClient:
             yield messages()
         finally:
             await subscription.unsubscribe()
+
+
+def _encoded(payload: Mapping[str, object]) -> bytes:
+    data = json.dumps(payload).encode()
+    if len(data) > OUTSIDE_PAYLOAD_BYTES_MAX - _HEADER_BYTES_MAX:
+        # The server would close the connection for it.
+        raise NotAccepted(f"{len(data)} bytes are more than the bus takes from outside")
+    return data
 
 
 def _object(message: Msg) -> dict[str, Any]:

@@ -40,6 +40,16 @@ def inbox_prefix(user: str) -> str:
     return f"_INBOX.{user}"
 
 
+async def reach(connection: Client) -> None:
+    """Return once everything that was published or subscribed so far has reached the server.
+
+    One `flush` is not enough: the client writes its PING past the commands that it still buffers, so the answer to
+    the first says only that these have left, and the answer to the second that they have arrived.
+    """
+    await connection.flush()
+    await connection.flush()
+
+
 async def _ignore(_: Exception) -> None:
     """Reconnecting is the client's own business; the next request shows what is lasting."""
 

@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from querybus.bus.connection import Connected
+from querybus.bus.connection import Connected, reach
 from querybus.bus.direct import Kept, all_below, last, last_of_each, store
 from querybus.bus.publish import BusTrouble, TooLarge
 from querybus.core.catalog import Catalog, Table
@@ -65,6 +65,7 @@ class _Watch:
 
     async def start(self) -> None:
         self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._hear)
+        await reach(self._holder.connection)
 
     async def drain(self) -> None:
         if self._subscription is not None:
@@ -404,7 +405,8 @@ def _changed(value: _ValueT, **fields: object) -> _ValueT:
     # Not model_copy: that would also copy what the old value has computed and kept of itself.
     present: dict[str, Any] = {name: getattr(value, name) for name in type(value).model_fields}
     present |= value.__pydantic_extra__ or {}
-    return type(value).model_construct(**{**present, **fields})
+    present |= fields
+    return type(value).model_construct(**present)
 
 
 def _table_key(name: str, data: bytes) -> str:

@@ -82,7 +82,7 @@ def decode_page(data: bytes) -> tuple[tuple[ResultColumn, ...], Rows]:
             cells.append([json.loads(value) for value in values] if _AS_JSON in metadata else values)
         if not columns:
             return (), ((),) * int((table.schema.metadata or {})[_ROWS])
-    except (arrow.ArrowException, ValidationError, KeyError, ValueError, TypeError) as error:
+    except (arrow.ArrowException, OSError, ValidationError, KeyError, ValueError, TypeError) as error:
         raise PageUnreadable(f"no page of ours: {type(error).__name__}") from error
     return tuple(columns), tuple(zip(*cells, strict=True))
 

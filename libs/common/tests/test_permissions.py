@@ -1,0 +1,166 @@
+"""The permission file grants from the table and nothing beside it; nats-server itself accepts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from querybus.bus.embedded import server_binary
+from querybus.bus.permissions import (
+    Outsider,
+    Rights,
+    migrate_rights,
+    outside_rights,
+    permission_file,
+    service_rights,
+    service_users,
+    variables,
+)
+from querybus.core.subjects import WRITES, EventName, StageName
+from querybus.core.topology import topology
+
+OUTSIDERS = (Outsider("acme", "app", "alice"), Outsider("acme", "app-2", "bob"), Outsider("other", "app", "alice"))
+SERVICES = {stage: service_rights(stage, ("acme", "other")) for stage in StageName}
+
+
+def passwords() -> dict[str, str]:
+    return {name: f"secret-{name}" for name in (*service_users(), *(each.name for each in OUTSIDERS))}
+
+
+def holders(prefix: str) -> set[StageName]:
+    return {stage for stage, rights in SERVICES.items() if any(each.startswith(prefix) for each in rights.publish)}
+
+
+def test_each_service_may_publish_exactly_its_events() -> None:
+    for stage, rights in SERVICES.items():
+        events = {each.rpartition(".")[2] for each in rights.publish if each.startswith("querybus.v1.event.")}
+        assert events == {str(event) for event in WRITES[stage]}
+
+
+def test_only_the_validator_approves_and_only_it_asks_the_database() -> None:
+    approve = f"querybus.v1.event.*.*.*.{EventName.APPROVED}"
+    assert {stage for stage, rights in SERVICES.items() if approve in rights.publish} == {StageName.VALIDATOR}
+    assert holders("querybus.v1.rpc.") == {StageName.VALIDATOR}
+
+
+def test_only_the_executor_serves_the_database_and_writes_catalog_connections_and_writes() -> None:
+    serving = {stage for stage, rights in SERVICES.items() if any("rpc.database" in each for each in rights.subscribe)}
+    assert serving == {StageName.EXECUTOR}
+    for bucket in ("catalog", "connections", "writes"):
+        assert holders(f"$KV.querybus_{bucket}.") == {StageName.EXECUTOR}
+
+
+def test_only_the_gateway_reads_credentials() -> None:
+    readers = {
+        stage
+        for stage, rights in SERVICES.items()
+        if any("querybus_credentials" in each for each in (*rights.publish, *rights.subscribe))
+    }
+    assert readers == {StageName.GATEWAY}
+
+
+def test_nobody_but_the_executor_publishes_into_anothers_inbox() -> None:
+    assert holders("_INBOX.") == {StageName.EXECUTOR}
+
+
+def test_each_user_hears_only_its_own_inbox() -> None:
+    for stage, rights in SERVICES.items():
+        assert [each for each in rights.subscribe if each.startswith("_INBOX")] == [f"_INBOX.{stage}.>"]
+    for outsider in OUTSIDERS:
+        inboxes = [each for each in outside_rights(outsider).subscribe if each.startswith("_INBOX")]
+        assert inboxes == [f"_INBOX.out.{outsider.tenant}.{outsider.credential}.>"]
+
+
+def test_nobody_may_delete_purge_or_say_everything() -> None:
+    everybody = [*SERVICES.values(), migrate_rights(topology(tenants=("acme",))), *map(outside_rights, OUTSIDERS)]
+    for rights in everybody:
+        for subject in (*rights.publish, *rights.subscribe):
+            assert subject not in (">", "*", "$JS.>", "$JS.API.>", "$KV.>", "_INBOX.>", "querybus.>", "querybus.v1.>")
+            assert "DELETE" not in subject
+            assert "PURGE" not in subject
+
+
+def test_no_service_may_make_or_change_a_durable() -> None:
+    for rights in SERVICES.values():
+        creating = [each for each in rights.publish if "CONSUMER.CREATE" in each or "DURABLE.CREATE" in each]
+        # Without a name in the subject the server makes an ephemeral consumer, under a name of its own.
+        assert all(len(each.split(".")) == 5 for each in creating)
+
+
+def test_an_outsider_has_nothing_of_the_bus_api() -> None:
+    for outsider in OUTSIDERS:
+        rights = outside_rights(outsider)
+        assert not any(each.startswith("$") for each in (*rights.publish, *rights.subscribe))
+        assert all(f".{outsider.tenant}." in each for each in (*rights.publish, *rights.subscribe))
+
+
+def test_an_outsiders_rights_are_exactly_its_calls_its_submit_and_its_users_answers() -> None:
+    assert outside_rights(OUTSIDERS[1]) == Rights(
+        ("querybus.v1.call.acme.app-2.*", "querybus.v1.submit.acme.app-2"),
+        (
+            "_INBOX.out.acme.app-2.>",
+            "querybus.v1.answer.acme.bob.*",
+            "querybus.v1.progress.acme.bob.*",
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["Acme", "a.b", "*", "", "a b", ">"])
+def test_an_outsider_whose_names_are_no_tokens_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="no subject token"):
+        Outsider(name, "app", "alice")
+
+
+def test_a_user_without_a_password_is_named() -> None:
+    incomplete = passwords()
+    del incomplete["other.app"]
+    with pytest.raises(KeyError, match=r"other\.app"):
+        permission_file(incomplete, OUTSIDERS)
+
+
+def test_a_password_cannot_break_out_of_its_quotes() -> None:
+    with pytest.raises(ValueError, match="cannot stand in this file"):
+        permission_file({**passwords(), "gateway": 'x", permissions: {} }'}, OUTSIDERS)
+
+
+def test_the_file_opens_no_door_for_nobody() -> None:
+    text = permission_file(passwords(), OUTSIDERS)
+    for word in ("no_auth_user", "allow_responses", "system_account", "$SYS"):
+        assert word not in text
+    assert text.count("jetstream") == 1
+
+
+def test_the_server_accepts_the_file(tmp_path: Path) -> None:
+    assert checked(tmp_path, permission_file(passwords(), OUTSIDERS)) == 0
+
+
+def test_the_server_accepts_a_file_without_outsiders(tmp_path: Path) -> None:
+    assert checked(tmp_path, permission_file(passwords())) == 0
+
+
+def test_an_operators_file_holds_no_password_and_reads_them_from_the_environment(tmp_path: Path) -> None:
+    names = variables(OUTSIDERS)
+    text = permission_file(names, OUTSIDERS)
+    assert "secret" not in text
+    assert "password: $QUERYBUS_PASSWORD_ACME__APP_2," in text
+    environment = {each.name: "secret" for each in names.values() if not isinstance(each, str)}
+    assert checked(tmp_path, text, environment) == 0
+    del environment["QUERYBUS_PASSWORD_GATEWAY"]
+    assert checked(tmp_path, text, environment) != 0
+
+
+def checked(folder: Path, text: str, environment: dict[str, str] | None = None) -> int:
+    file = folder / "nats.conf"
+    file.write_text(f'listen: "127.0.0.1:-1"\njetstream {{ store_dir: "{folder}" }}\n{text}')
+    # Only what is asked for: the environment of whoever runs the tests says nothing here.
+    found = subprocess.run(
+        [server_binary(), "-t", "-c", str(file)],
+        check=False,
+        capture_output=True,
+        timeout=20,
+        env={"PATH": os.defpath, **(environment or {})},
+    )
+    return found.returncode

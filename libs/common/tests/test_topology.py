@@ -1,0 +1,139 @@
+"""The table of streams, durables and buckets is closed: what is written is stored once, what is stored is read."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from querybus.core.subjects import (
+    READS,
+    WRITES,
+    EventName,
+    StageName,
+    answer_subject,
+    dead_subject,
+    event_subject,
+    page_subject,
+    rpc_subject,
+    submit_subject,
+)
+from querybus.core.topology import (
+    ACK_WAIT_SECONDS,
+    ASSERTED_STREAMS,
+    BUCKETS,
+    EVENTS,
+    FOLLOWED_BUCKETS,
+    READ_BUCKETS,
+    SUBMIT,
+    WRITTEN_BUCKETS,
+    Sizes,
+    submit_durable,
+    topology,
+)
+
+TABLE = topology(tenants=("acme", "other"))
+STREAMS = {stream.name: stream for stream in TABLE.streams}
+
+
+def matches(pattern: str, subject: str) -> bool:
+    wanted, parts = pattern.split("."), subject.split(".")
+    for index, token in enumerate(wanted):
+        if token == ">":
+            return len(parts) > index
+        if index >= len(parts) or token not in ("*", parts[index]):
+            return False
+    return len(wanted) == len(parts)
+
+
+def collide(one: str, other: str) -> bool:
+    for left, right in zip(one.split("."), other.split("."), strict=False):
+        if ">" in (left, right):
+            return True
+        if left != right and "*" not in (left, right):
+            return False
+    return len(one.split(".")) == len(other.split("."))
+
+
+def test_no_two_streams_store_the_same_subject() -> None:
+    subjects = [(stream.name, subject) for stream in TABLE.streams for subject in stream.subjects]
+    for (one, left), (other, right) in combinations(subjects, 2):
+        assert not collide(left, right), f"{one} and {other} both store {left} / {right}"
+
+
+def test_every_event_is_stored_written_and_read_by_somebody() -> None:
+    for event in EventName:
+        subject = event_subject("acme", "thread", "query", event)
+        assert sum(matches(each, subject) for each in STREAMS[EVENTS].subjects) == 1
+        assert any(event in events for events in WRITES.values())
+        assert any(event in events for events in READS.values())
+
+
+def test_an_unknown_event_is_stored_nowhere() -> None:
+    subject = "querybus.v1.event.acme.thread.query.guessed"
+    assert not any(matches(each, subject) for stream in TABLE.streams for each in stream.subjects)
+
+
+@pytest.mark.parametrize(
+    ("subject", "stream"),
+    [
+        (submit_subject("acme", "app"), "QUERYBUS_SUBMIT"),
+        (answer_subject("acme", "alice", "query"), "QUERYBUS_ANSWERS"),
+        (page_subject("acme", "query", "7-1", 1), "QUERYBUS_RESULTS"),
+        (dead_subject(StageName.EXECUTOR), "QUERYBUS_DEAD"),
+        (rpc_subject("acme", "shop", "explain"), None),
+        ("querybus.v1.progress.acme.alice.query", None),
+        ("querybus.v1.call.acme.app.ask", None),
+    ],
+)
+def test_each_kind_of_subject_has_its_stream_or_none(subject: str, stream: str | None) -> None:
+    found = [each.name for each in TABLE.streams if any(matches(pattern, subject) for pattern in each.subjects)]
+    assert found == ([] if stream is None else [stream])
+
+
+def test_each_stage_has_one_durable_that_reads_exactly_its_events() -> None:
+    durables = {each.name: each for each in TABLE.consumers if each.stream == EVENTS}
+    assert set(durables) == set(StageName)
+    for stage, events in READS.items():
+        assert [filtered.rpartition(".")[2] for filtered in durables[stage].filters] == list(events)
+        assert durables[stage].ack_wait_seconds == ACK_WAIT_SECONDS[stage]
+        assert durables[stage].max_deliver == 5
+        assert durables[stage].deliver == "new"
+
+
+def test_each_tenant_has_its_own_submit_durable() -> None:
+    durables = {each.name: each.filters for each in TABLE.consumers if each.stream == SUBMIT}
+    assert durables == {"acme": ("querybus.v1.submit.acme.*",), "other": ("querybus.v1.submit.other.*",)}
+
+
+def test_a_tenant_that_is_no_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="no subject token"):
+        submit_durable("acme.*")
+
+
+def test_work_is_never_dropped_silently() -> None:
+    for name in (EVENTS, SUBMIT, "QUERYBUS_RESULTS"):
+        assert STREAMS[name].discard == "new"
+
+
+def test_every_stream_has_a_limit_of_bytes_and_age() -> None:
+    assert all(stream.max_bytes > 0 and stream.max_age_seconds > 0 for stream in TABLE.streams)
+    assert all(bucket.max_bytes > 0 for bucket in BUCKETS)
+
+
+def test_every_bucket_and_stream_that_a_service_uses_is_in_the_table() -> None:
+    buckets = {bucket.name for bucket in BUCKETS}
+    for used in (READ_BUCKETS, WRITTEN_BUCKETS, FOLLOWED_BUCKETS):
+        assert {bucket for each in used.values() for bucket in each} <= buckets
+    assert {name for each in ASSERTED_STREAMS.values() for name in each} == set(STREAMS)
+
+
+def test_what_a_service_follows_it_may_read() -> None:
+    for stage, followed in FOLLOWED_BUCKETS.items():
+        assert set(followed) <= set(READ_BUCKETS[stage])
+
+
+def test_sizes_are_the_operators_choice() -> None:
+    table = topology(Sizes(replicas=3, max_ack_pending=99, ack_wait_seconds={StageName.EXECUTOR: 1.0}))
+    executor = next(each for each in table.consumers if each.name == StageName.EXECUTOR)
+    assert (table.replicas, executor.max_ack_pending, executor.ack_wait_seconds) == (3, 99, 1.0)
