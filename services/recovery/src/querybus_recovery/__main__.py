@@ -1,0 +1,5 @@
+"""`python -m querybus_recovery` runs recovery."""
+
+from querybus_recovery.app import main
+
+main()

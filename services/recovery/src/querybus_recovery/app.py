@@ -1,0 +1,48 @@
+"""Recovery's composition root: settings to edges, edges to the verb, the verb to its stage."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.stage import stage
+from querybus.core.subjects import StageName
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_recovery.guidance import load_guidance
+from querybus_recovery.recover import conclude_failed, recover
+from querybus_recovery.settings import Settings
+
+
+def build(settings: Settings) -> Service:
+    """Return recovery, wired and not yet started."""
+    metrics = Metrics(StageName.RECOVERY)
+    broker = make_broker(settings, StageName.RECOVERY, metrics)
+    catalogs = CatalogStore(broker, follow=True)
+    connections = ConnectionStore(broker, follow=True)
+    recovering = stage(
+        broker,
+        name=StageName.RECOVERY,
+        think=partial(recover, catalogs=catalogs, connections=connections, guidance=load_guidance()),
+        slots=settings.slots,
+        metrics=metrics,
+        on_failure=conclude_failed,
+        tracing=Tracing(StageName.RECOVERY, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        drain_seconds=settings.drain_seconds,
+    )
+    return Service(StageName.RECOVERY, broker, (catalogs, connections, recovering), metrics=metrics, settings=settings)
+
+
+def main() -> None:
+    """Run recovery until it is told to stop."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""failed -> drafted | returned | concluded: mend what is provably broken, ask for a new draft, or end the query.
+
+Pure apart from reading the catalog and the connection's policy. Recovery never fails: whatever it cannot mend it
+concludes. Limits: 3 mends in a row and 6 per query, `options.retries_max` new drafts, and never a SQL twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Envelope, concluded, draft_of, drafted, returned
+from querybus.core.failure import TRAITS, Ending, Failure, FailureCode
+from querybus.core.messages import (
+    Advice,
+    Analysis,
+    Clarification,
+    Concluded,
+    Draft,
+    Drafted,
+    Failed,
+    Origin,
+    Outcome,
+    Returned,
+    Trigger,
+)
+from querybus.core.options import ExecutionMode, OnExecutionFailure
+from querybus.core.policy import Connection
+from querybus.core.repair.candidate import Mend
+from querybus.core.repair.pipeline import mends
+from querybus.core.sql.check import check
+from querybus.core.sql.render import normalise
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.log import redact_text
+from querybus_recovery.guidance import Guidance
+from querybus_recovery.ports import Catalogs, Connections
+
+MENDS_PER_FAILURE_MAX: Final = 3
+MENDS_PER_QUERY_MAX: Final = 6
+MEND_MS_MIN: Final = 100
+RETRY_MS_MIN: Final = 1_000
+ERROR_LENGTH_MAX: Final = 600
+ASSUMED_CONFIDENCE: Final = 0.46
+"""Share of mended answers with the right rows on answers that the rules were not made from (docs: recovery)."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_BLANKS = re.compile(r"\s+")
+
+_OUTCOMES: Final = {
+    Ending.FAILED: Outcome.FAILED,
+    Ending.REFUSED: Outcome.REFUSED,
+    Ending.CLARIFICATION: Outcome.CLARIFICATION,
+    Ending.EXPIRED: Outcome.EXPIRED,
+    Ending.CANCELLED: Outcome.CANCELLED,
+}
+_TRIGGERS: Final = {
+    FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
+    FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
+    FailureCode.LLM_EXPLANATION: Trigger.AMBIGUOUS_QUESTION,
+    FailureCode.COST: Trigger.COST,
+}
+
+
+async def recover(
+    envelope: Envelope[Failed],
+    delivery: Delivery,
+    *,
+    catalogs: Catalogs,
+    connections: Connections,
+    guidance: Mapping[Language, Guidance],
+) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
+    """Return the event that follows a failure; never a Failure."""
+    body = envelope.body
+    texts = guidance[envelope.language]
+    failure = Failure.of(body.code, clean_error(body.detail), body.facts)
+    if not _may_go_on(envelope):
+        return conclude(envelope, failure)
+    if body.stage is StageName.EXECUTOR and envelope.options.on_execution_failure is OnExecutionFailure.CLARIFY_FIRST:
+        return _ask_first(envelope, failure)
+    found: tuple[Mend, ...] = ()
+    remaining_ms = envelope.remaining_ms(delivery.now_ms)
+    if body.draft is not None and TRAITS[body.code].by_rule and remaining_ms >= MEND_MS_MIN:
+        known = await catalogs.read(envelope.connection)
+        connection = await connections.get(envelope.connection)
+        if known is not None and connection is not None:
+            found = _new_mends(envelope, body.draft, failure, known, connection)
+    return decide(envelope, failure, found, texts, remaining_ms=remaining_ms)
+
+
+def decide(
+    envelope: Envelope[Failed],
+    failure: Failure,
+    found: tuple[Mend, ...],
+    texts: Guidance,
+    *,
+    remaining_ms: int,
+) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
+    """Choose between the mends that were found, a new draft and the end.
+
+    A person's own statement is never changed: what would pass is told. A model gets a retry rather than a mend
+    that assumes something; such mends travel as hints. Without a model an assumed mend is better than nothing.
+    """
+    author = author_of(envelope)
+    if author is Origin.USER:
+        hints = "\n".join(texts.suggestion(each.sql) for each in found)
+        return conclude(envelope, _detailed(failure, f"{failure.detail}\n{hints}".strip()))
+    allowed = [each for each in found if each.keeps_meaning or author is not Origin.MODEL]
+    draft = envelope.body.draft
+    if allowed and draft is not None and _may_mend(envelope):
+        return _mended(envelope, draft, allowed[0], texts)
+    if author is not Origin.MODEL or not TRAITS[failure.code].to_model:
+        return conclude(envelope, failure)
+    if repeats(envelope):
+        return conclude(envelope, Failure.of(FailureCode.SAME_SQL, texts.same_sql(failure.detail), failure.facts))
+    if envelope.retries.generation >= envelope.options.retries_max or remaining_ms < RETRY_MS_MIN:
+        return conclude(envelope, failure)
+    advice = Advice(
+        code=failure.code,
+        detail=failure.detail,
+        guidance=texts.advice(failure.code),
+        facts=failure.facts,
+        candidates_sql=tuple(each.sql for each in found),
+    )
+    return returned(envelope, Returned(operation=envelope.body.operation, draft=draft, advice=advice))
+
+
+def conclude(envelope: Envelope[Any], failure: Failure) -> Envelope[Concluded]:
+    """Return the end that the failure's code asks for, with the SQL and the error kept for analysts."""
+    outcome = _OUTCOMES[TRAITS[failure.code].ending]
+    clarification = None
+    reply = None
+    if outcome is Outcome.CLARIFICATION:
+        clarification = Clarification(
+            trigger=_TRIGGERS.get(failure.code, Trigger.SQL_EXECUTION_ERROR), about=failure.facts.name or ""
+        )
+    if failure.code is FailureCode.LLM_EXPLANATION:
+        reply = failure.detail
+    return _concluded(
+        envelope,
+        failure,
+        outcome,
+        clarification=clarification,
+        reply=reply,
+        refused_kind=failure.facts.name if failure.code is FailureCode.SAFETY else None,
+    )
+
+
+def conclude_failed(envelope: Envelope[Any], failure: Failure) -> Envelope[Concluded]:
+    """Return the end of a query whose recovery itself failed: the stage's `on_failure`, never `failed` again."""
+    return _concluded(envelope, failure, Outcome.FAILED)
+
+
+def author_of(envelope: Envelope[Failed]) -> Origin | None:
+    """Return who wrote the SQL that the failure goes back to: the author before the rules; None if nobody did.
+
+    Without any SQL, the codes that a new draft may help come from a model only.
+    """
+    author = next((each.origin for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
+    if author is not None:
+        return author
+    draft = envelope.body.draft
+    if draft is not None and draft.origin is not Origin.RULE:
+        return draft.origin
+    return Origin.MODEL if draft is None and TRAITS[envelope.body.code].to_model else None
+
+
+def repeats(envelope: Envelope[Failed]) -> bool:
+    """Return whether the SQL that failed had been tried before, compared after normalising."""
+    draft = envelope.body.draft
+    if draft is None or not envelope.attempts:
+        return False
+    last = normalise(draft.sql, draft.dialect)
+    return any(normalise(each.sql, draft.dialect) == last for each in envelope.attempts[:-1])
+
+
+def clean_error(detail: str) -> str:
+    """Return an error in one bounded line without terminal escapes and secrets.
+
+    >>> clean_error("no such\\n  column")
+    'no such column'
+    """
+    return redact_text(_BLANKS.sub(" ", _ESCAPES.sub("", detail)).strip())[:ERROR_LENGTH_MAX]
+
+
+def _may_go_on(envelope: Envelope[Failed]) -> bool:
+    """Default deny: a query goes on only if its options, its code and its beginning allow it."""
+    traits = TRAITS[envelope.body.code]
+    began_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
+    return envelope.options.enable_auto_repair and not began_confirmed and (traits.to_model or traits.by_rule)
+
+
+def _may_mend(envelope: Envelope[Failed]) -> bool:
+    in_a_row = 0
+    for attempt in reversed(envelope.attempts):
+        if attempt.origin is not Origin.RULE:
+            break
+        in_a_row += 1
+    return in_a_row < MENDS_PER_FAILURE_MAX and envelope.retries.mend < MENDS_PER_QUERY_MAX
+
+
+def _new_mends(
+    envelope: Envelope[Failed], draft: Draft, failure: Failure, catalog: Catalog, connection: Connection
+) -> tuple[Mend, ...]:
+    """Return the rules' results that were not tried before in this query."""
+
+    def still_fails(sql: str) -> Failure | None:
+        checked = check(
+            sql,
+            dialect=draft.dialect,
+            catalog=catalog,
+            policy=connection.policy,
+            row_limit=envelope.options.rows_max,
+        )
+        return checked if isinstance(checked, Failure) else None
+
+    tried = {normalise(each.sql, draft.dialect) for each in envelope.attempts}
+    tried.add(normalise(draft.sql, draft.dialect))
+    found = mends(draft, failure, catalog, check=still_fails)
+    return tuple(each for each in found if normalise(each.sql, draft.dialect) not in tried)
+
+
+def _mended(envelope: Envelope[Failed], draft: Draft, mend: Mend, texts: Guidance) -> Envelope[Drafted]:
+    body = envelope.body
+    analysis = body.analysis
+    if not mend.keeps_meaning:
+        stated = analysis.confidence if analysis.confidence is not None else 1.0
+        analysis = analysis.model_copy(update={"confidence": min(stated, ASSUMED_CONFIDENCE)})
+    return drafted(
+        envelope,
+        Drafted(
+            draft=Draft(sql=mend.sql, dialect=draft.dialect, origin=Origin.RULE),
+            operation=body.operation,
+            analysis=analysis,
+            probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
+            notes=(*body.notes, *(texts.note(each) for each in mend.steps)),
+        ),
+    )
+
+
+def _ask_first(envelope: Envelope[Failed], failure: Failure) -> Envelope[Concluded]:
+    return _concluded(
+        envelope,
+        failure,
+        Outcome.CLARIFICATION,
+        clarification=Clarification(trigger=Trigger.SQL_EXECUTION_ERROR),
+    )
+
+
+def _concluded(
+    envelope: Envelope[Any],
+    failure: Failure,
+    outcome: Outcome,
+    *,
+    clarification: Clarification | None = None,
+    reply: str | None = None,
+    refused_kind: str | None = None,
+) -> Envelope[Concluded]:
+    draft = draft_of(envelope)
+    return concluded(
+        envelope,
+        Concluded(
+            outcome=outcome,
+            code=failure.code,
+            detail=failure.detail,
+            stage=getattr(envelope.body, "stage", StageName.RECOVERY),
+            sql=draft.sql if draft else None,
+            dialect=draft.dialect if draft else None,
+            clarification=clarification,
+            reply=reply,
+            refused_kind=refused_kind,
+            analysis=getattr(envelope.body, "analysis", Analysis()),
+            notes=getattr(envelope.body, "notes", ()),
+        ),
+    )
+
+
+def _detailed(failure: Failure, detail: str) -> Failure:
+    return Failure.of(failure.code, detail, failure.facts)

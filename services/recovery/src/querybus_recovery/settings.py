@@ -1,0 +1,9 @@
+"""What recovery is told at start: only what every service is told."""
+
+from __future__ import annotations
+
+from querybus.ops.settings import ServiceSettings
+
+
+class Settings(ServiceSettings):
+    """The settings of recovery; budgets of retries come with each query's options."""

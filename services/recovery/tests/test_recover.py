@@ -1,0 +1,420 @@
+"""Claims on recovery: what each code leads to, how often a query may be tried, and that it always ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
+from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
+from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, Trigger
+from querybus.core.options import Options
+from querybus.core.policy import Connection
+from querybus.core.repair.candidate import RuleName
+from querybus.core.subjects import EventName, StageName
+from querybus_recovery.guidance import LANGUAGES, load_guidance
+from querybus_recovery.recover import (
+    ASSUMED_CONFIDENCE,
+    MENDS_PER_FAILURE_MAX,
+    MENDS_PER_QUERY_MAX,
+    RETRY_MS_MIN,
+    clean_error,
+    conclude_failed,
+    recover,
+)
+
+NOW = 1_000_000
+GUIDANCE = load_guidance()
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="customers",
+            columns=(
+                Column(name="id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="city", type="TEXT", kind=ColumnKind.TEXT),
+            ),
+        ),
+    ),
+)
+
+
+@dataclass
+class Catalogs:
+    """Catalogs in memory."""
+
+    known: dict[str, Catalog] = field(default_factory=lambda: {"shop": CATALOG})
+    reads: int = 0
+
+    async def read(self, connection: str) -> Catalog | None:
+        self.reads += 1
+        return self.known.get(connection)
+
+
+class Connections:
+    """Connections in memory."""
+
+    async def get(self, name: str) -> Connection | None:
+        return Connection(name=name, dialect=Dialect.SQLITE) if name == "shop" else None
+
+
+def failure_event(
+    code: FailureCode,
+    *,
+    sql: str | None = "SELECT nonsense FROM customers",
+    origin: Origin = Origin.MODEL,
+    stage: StageName = StageName.VALIDATOR,
+    facts: Facts | None = None,
+    earlier: tuple[Attempt, ...] = (),
+    left_ms: int = 60_000,
+    options: Options | None = None,
+    generation: int = 0,
+    mend: int = 0,
+    path: tuple[PathStep, ...] = (),
+    notes: tuple[str, ...] = (),
+    detail: str = "no such thing",
+) -> Envelope[Failed]:
+    draft = None if sql is None else Draft(sql=sql, dialect=Dialect.SQLITE, origin=origin)
+    attempts = earlier if draft is None else (*earlier, Attempt(origin=origin, sql=draft.sql, stage=stage, code=code))
+    envelope = Envelope[Failed](
+        event=EventName.FAILED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience="analyst",
+        connection="shop",
+        question="Which cities?",
+        language="en",
+        options=options or Options(),
+        asked_at=NOW,
+        deadline_at=NOW + left_ms,
+        attempts=attempts,
+        path=path,
+        body=Failed(code=code, stage=stage, detail=detail, facts=facts or Facts(), draft=draft, notes=notes),
+    )
+    return envelope.model_copy(
+        update={"retries": envelope.retries.model_copy(update={"generation": generation, "mend": mend})}
+    )
+
+
+async def recovered(
+    envelope: Envelope[Failed], catalogs: Catalogs | None = None
+) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
+    return await recover(
+        envelope,
+        Delivery(sequence=7, deliveries=1, now_ms=NOW),
+        catalogs=catalogs or Catalogs(),
+        connections=Connections(),
+        guidance=GUIDANCE,
+    )
+
+
+ENDINGS = {
+    Ending.FAILED: Outcome.FAILED,
+    Ending.REFUSED: Outcome.REFUSED,
+    Ending.CLARIFICATION: Outcome.CLARIFICATION,
+    Ending.EXPIRED: Outcome.EXPIRED,
+    Ending.CANCELLED: Outcome.CANCELLED,
+}
+
+
+@pytest.mark.parametrize("code", list(FailureCode))
+async def test_with_a_budget_a_model_gets_back_only_what_a_new_draft_may_help(code: FailureCode) -> None:
+    after = await recovered(failure_event(code))
+    if TRAITS[code].to_model:
+        assert isinstance(after.body, Returned)
+        assert after.retries.generation == 1
+        assert after.body.advice.code is code
+        assert after.body.advice.guidance == GUIDANCE["en"].advice(code)
+    else:
+        assert isinstance(after.body, Concluded)
+        assert after.body.outcome is ENDINGS[TRAITS[code].ending]
+        assert after.body.code is code
+
+
+@pytest.mark.parametrize("code", list(FailureCode))
+async def test_without_a_budget_every_code_ends_the_query(code: FailureCode) -> None:
+    spent = failure_event(code, generation=2, options=Options(retries_max=2))
+    for envelope in (
+        spent,
+        failure_event(code, options=Options(retries_max=0)),
+        failure_event(code, left_ms=RETRY_MS_MIN - 1),
+        failure_event(code, options=Options(enable_auto_repair=False)),
+    ):
+        after = await recovered(envelope)
+        assert isinstance(after.body, Concluded)
+        assert after.body.outcome is ENDINGS[TRAITS[code].ending]
+        assert after.body.code is code
+        assert after.body.detail == "no such thing"
+        assert after.body.sql == "SELECT nonsense FROM customers"
+        assert after.body.stage is StageName.VALIDATOR
+
+
+@pytest.mark.parametrize("origin", [Origin.BUILTIN, Origin.VERIFIED, Origin.USER])
+@pytest.mark.parametrize("code", list(FailureCode))
+async def test_only_a_models_draft_goes_back_to_a_model(code: FailureCode, origin: Origin) -> None:
+    after = await recovered(failure_event(code, origin=origin))
+    assert isinstance(after.body, Concluded)
+
+
+async def test_a_model_without_a_usable_statement_is_asked_again() -> None:
+    after = await recovered(failure_event(FailureCode.UNKNOWN_GENERATION_FAILURE, sql=None, stage=StageName.GENERATOR))
+    assert isinstance(after.body, Returned)
+    assert after.body.draft is None
+
+
+@pytest.mark.parametrize(
+    ("code", "trigger"),
+    [
+        (FailureCode.MISSING_DATABASE_INFO, Trigger.MISSING_DATABASE_INFO),
+        (FailureCode.AMBIGUOUS_QUESTION, Trigger.AMBIGUOUS_QUESTION),
+        (FailureCode.LLM_EXPLANATION, Trigger.AMBIGUOUS_QUESTION),
+    ],
+)
+async def test_what_the_person_can_clear_up_is_asked_back(code: FailureCode, trigger: Trigger) -> None:
+    envelope = failure_event(code, sql=None, stage=StageName.GENERATOR, facts=Facts(name="recently"))
+    after = await recovered(envelope)
+    assert isinstance(after.body, Concluded)
+    assert after.body.clarification is not None
+    assert after.body.clarification.trigger is trigger
+    assert after.body.clarification.about == "recently"
+    assert after.body.reply == ("no such thing" if code is FailureCode.LLM_EXPLANATION else None)
+
+
+async def test_a_refusal_tells_the_kind_of_the_statement() -> None:
+    after = await recovered(failure_event(FailureCode.SAFETY, facts=Facts(name="DROP")))
+    assert isinstance(after.body, Concluded)
+    assert (after.body.outcome, after.body.refused_kind) == (Outcome.REFUSED, "DROP")
+
+
+@pytest.mark.parametrize(("retries_max", "drafts"), [(0, 1), (1, 2), (5, 6)])
+async def test_an_always_wrong_model_makes_an_exact_number_of_drafts(retries_max: int, drafts: int) -> None:
+    envelope = failure_event(
+        FailureCode.COLUMN_NOT_FOUND, sql="SELECT nonsense0 FROM customers", options=Options(retries_max=retries_max)
+    )
+    made = 1
+    while True:
+        after = await recovered(envelope)
+        if isinstance(after.body, Concluded):
+            break
+        assert isinstance(after.body, Returned)
+        draft = Draft(sql=f"SELECT nonsense{made} FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
+        made += 1
+        envelope = failed(
+            drafted(after, Drafted(draft=draft)), Failure.of(FailureCode.COLUMN_NOT_FOUND), StageName.VALIDATOR
+        )
+    assert made == drafts
+    assert len(after.attempts) == drafts
+    assert after.retries.generation == retries_max
+
+
+async def test_the_same_statement_in_other_clothes_ends_the_query() -> None:
+    earlier = (Attempt(origin=Origin.MODEL, sql="select  nonsense\nfrom customers;"),)
+    after = await recovered(
+        failure_event(FailureCode.COLUMN_NOT_FOUND, earlier=earlier, options=Options(retries_max=5))
+    )
+    assert isinstance(after.body, Concluded)
+    assert (after.body.outcome, after.body.code) == (Outcome.FAILED, FailureCode.SAME_SQL)
+    assert "no such thing" in after.body.detail
+
+
+async def test_text_that_is_no_sql_repeats_as_well() -> None:
+    earlier = (Attempt(origin=Origin.MODEL, sql="I do not know 'that"),)
+    after = await recovered(failure_event(FailureCode.SYNTAX_ERROR, sql="I do not know 'that", earlier=earlier))
+    assert isinstance(after.body, Concluded)
+
+
+TYPO: dict[str, Any] = {"sql": "SELECT citty FROM customers", "facts": Facts(name="citty")}
+ALIAS: dict[str, Any] = {
+    "sql": "SELECT customers.city FROM customers AS c",
+    "facts": Facts(name="city", qualifier="customers"),
+}
+
+
+async def test_a_mend_that_keeps_the_meaning_goes_before_a_models_retry() -> None:
+    after = await recovered(
+        failure_event(FailureCode.COLUMN_NOT_FOUND, sql=ALIAS["sql"], facts=ALIAS["facts"], notes=("earlier",))
+    )
+    assert isinstance(after.body, Drafted)
+    assert after.body.draft == Draft(
+        sql="SELECT c.city FROM customers AS c", dialect=Dialect.SQLITE, origin=Origin.RULE
+    )
+    assert after.body.notes == ("earlier", "customers was replaced by its alias c.")
+    assert (after.retries.mend, after.retries.generation) == (1, 0)
+    assert len(after.attempts) == 2
+
+
+async def test_a_mend_that_assumes_something_is_a_hint_for_a_model() -> None:
+    after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"]))
+    assert isinstance(after.body, Returned)
+    assert after.body.advice.candidates_sql == ("SELECT city FROM customers",)
+    assert after.body.advice.facts.name == "citty"
+
+
+async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:
+    after = await recovered(
+        failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"], origin=Origin.BUILTIN)
+    )
+    assert isinstance(after.body, Drafted)
+    assert after.body.draft.origin is Origin.RULE
+    assert after.body.notes == ("Assumption: citty was read as city.",)
+    assert after.body.analysis.confidence == ASSUMED_CONFIDENCE
+
+
+async def test_a_persons_own_statement_is_never_changed_but_told_how_it_would_pass() -> None:
+    for facts_and_sql in (TYPO, ALIAS):
+        after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, origin=Origin.USER, **facts_and_sql))
+        assert isinstance(after.body, Concluded)
+        assert after.body.outcome is Outcome.FAILED
+        assert after.body.sql == facts_and_sql["sql"]
+        assert "SELECT" in after.body.detail.removeprefix("no such thing")
+
+
+@pytest.mark.parametrize(
+    ("rules_in_a_row", "mend", "goes_on"),
+    [
+        (MENDS_PER_FAILURE_MAX - 1, 2, True),
+        (MENDS_PER_FAILURE_MAX, 3, False),
+        (0, MENDS_PER_QUERY_MAX - 1, True),
+        (0, MENDS_PER_QUERY_MAX, False),
+    ],
+)
+async def test_mends_are_bounded_per_failure_and_per_query(rules_in_a_row: int, mend: int, goes_on: bool) -> None:
+    earlier = (
+        Attempt(origin=Origin.BUILTIN, sql="SELECT a FROM customers"),
+        *(Attempt(origin=Origin.RULE, sql=f"SELECT a{n} FROM customers") for n in range(rules_in_a_row)),
+    )
+    origin = Origin.RULE if rules_in_a_row else Origin.BUILTIN
+    after = await recovered(
+        failure_event(
+            FailureCode.COLUMN_NOT_FOUND,
+            sql=TYPO["sql"],
+            facts=TYPO["facts"],
+            origin=origin,
+            earlier=earlier[: len(earlier) - (1 if rules_in_a_row else 0)],
+            mend=mend,
+        )
+    )
+    assert isinstance(after.body, Drafted if goes_on else Concluded)
+
+
+async def test_a_mend_that_was_tried_before_is_not_tried_again() -> None:
+    earlier = (
+        Attempt(origin=Origin.BUILTIN, sql="SELECT x FROM customers"),
+        Attempt(origin=Origin.RULE, sql="select city from customers"),
+    )
+    after = await recovered(
+        failure_event(
+            FailureCode.COLUMN_NOT_FOUND,
+            sql=TYPO["sql"],
+            facts=TYPO["facts"],
+            origin=Origin.BUILTIN,
+            earlier=earlier,
+        )
+    )
+    assert isinstance(after.body, Concluded)
+
+
+async def test_a_query_that_began_with_a_confirmation_is_never_mended_nor_returned() -> None:
+    path = (PathStep(stage="gateway", event=EventName.CONFIRMED, started_at=1, ended_at=2),)
+    for code in FailureCode:
+        after = await recovered(failure_event(code, sql=ALIAS["sql"], facts=ALIAS["facts"], path=path))
+        assert isinstance(after.body, Concluded)
+
+
+async def test_clarify_first_asks_the_person_when_the_execution_failed() -> None:
+    options = Options.model_validate({"on_execution_failure": "clarify_first"})
+    after = await recovered(failure_event(FailureCode.TYPE_MISMATCH, stage=StageName.EXECUTOR, options=options))
+    assert isinstance(after.body, Concluded)
+    assert after.body.outcome is Outcome.CLARIFICATION
+    assert after.body.clarification is not None
+    assert after.body.clarification.trigger is Trigger.SQL_EXECUTION_ERROR
+    before_execution = await recovered(failure_event(FailureCode.TYPE_MISMATCH, options=options))
+    assert isinstance(before_execution.body, Returned)
+
+
+async def test_without_a_catalog_a_model_still_gets_advice() -> None:
+    after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND), Catalogs(known={}))
+    assert isinstance(after.body, Returned)
+    assert after.body.advice.candidates_sql == ()
+
+
+async def test_what_no_rule_may_mend_reads_no_catalog() -> None:
+    catalogs = Catalogs()
+    await recovered(failure_event(FailureCode.CONNECTION), catalogs)
+    assert catalogs.reads == 0
+
+
+async def test_recoverys_own_failure_is_an_end_that_keeps_the_statement() -> None:
+    after = conclude_failed(failure_event(FailureCode.COLUMN_NOT_FOUND), Failure.of(FailureCode.INTERNAL, "ValueError"))
+    assert after.event is EventName.CONCLUDED
+    assert (after.body.outcome, after.body.code, after.body.detail) == (
+        Outcome.FAILED,
+        FailureCode.INTERNAL,
+        "ValueError",
+    )
+    assert after.body.sql == "SELECT nonsense FROM customers"
+
+
+async def test_an_error_is_sent_in_one_line_without_escapes_and_secrets() -> None:
+    raw = "\x1b[4mboom\x1b[0m\n at postgresql://bob:hunter2@db/x " + "y" * 5_000
+    cleaned = clean_error(raw)
+    assert cleaned.startswith("boom at postgresql://bob:[redacted]@db/x")
+    assert len(cleaned) <= 600
+    after = await recovered(failure_event(FailureCode.TYPE_MISMATCH, detail=raw[:1_000]))
+    assert isinstance(after.body, Returned)
+    assert "hunter2" not in after.body.advice.detail
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_code_that_goes_back_has_its_guidance_and_every_rule_its_note(language: str) -> None:
+    texts = GUIDANCE[language]  # type: ignore[index]
+    assert set(texts.by_code) == {"other", *(code for code in FailureCode if TRAITS[code].to_model)}
+    assert set(texts.notes) == set(RuleName)
+    assert set(texts.details) == set(GUIDANCE["en"].details)
+    assert texts.instruction in texts.advice(FailureCode.INTERNAL)
+
+
+SQL = st.sampled_from(
+    [
+        "SELECT city FROM customers",
+        "SELECT citty FROM customers",
+        "SELECT customers.city FROM customers AS c",
+        "SELECT cty FROM custmers",
+        "```sql\nSELECT city FROM customers\n```",
+        "SELECT COUNT(* FROM customers",
+        "not sql at all '",
+        "",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(0, 5))
+async def test_recovery_ends_whatever_fails_in_whatever_order(data: st.DataObject, retries_max: int) -> None:
+    codes = st.sampled_from(list(FailureCode))
+    names = st.sampled_from(["citty", "city", "custmers", "nonsense"])
+    envelope = failure_event(data.draw(codes), sql=data.draw(SQL), options=Options(retries_max=retries_max))
+    steps = 0
+    while True:
+        after = await recovered(envelope)
+        if isinstance(after.body, Concluded):
+            break
+        steps += 1
+        assert steps <= retries_max + MENDS_PER_QUERY_MAX
+        event = after
+        if isinstance(after.body, Returned):
+            draft = Draft(sql=data.draw(SQL), dialect=Dialect.SQLITE, origin=Origin.MODEL)
+            event = drafted(after, Drafted(draft=draft, operation=after.body.operation))
+        failure = Failure.of(data.draw(codes), "x", Facts(name=data.draw(names)))
+        envelope = failed(event, failure, StageName.VALIDATOR)
+    assert after.retries.generation <= retries_max
+    assert after.retries.mend <= MENDS_PER_QUERY_MAX
