@@ -128,6 +128,12 @@ class Catalog(_Value):
         return found
 
     @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every schema, table and column name as it is spelt: what no business reader may be shown."""
+        names = {each.name for each in self.tables} | {each.schema_name for each in self.tables if each.schema_name}
+        return frozenset(names | {column.name for each in self.tables for column in each.columns})
+
+    @cached_property
     def fingerprint(self) -> str:
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]

@@ -1,0 +1,159 @@
+"""Claims on the leak check, as labelled sentences: what gives a name or a statement away, and what is plain speech."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.leak import TEXT_LENGTH_MAX, is_plain_word, leaks
+
+TABLES = {
+    "customers": ("customer_id", "name", "city", "custno", "qty"),
+    "orders": ("OrderID", "orderdate", "total", "id"),
+    "tbl_x7": ("fname", "client_since", "Birth Year", "Reading (%)"),
+    "singer": ("name", "age", "song_name"),
+    "客户_表1": ("城市", "金额_总"),
+}
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=tuple(
+        Table(name=name, columns=tuple(Column(name=each, type="TEXT") for each in columns))
+        for name, columns in TABLES.items()
+    ),
+)
+
+LEAKS = [
+    "The value customer_id is missing.",
+    "Please check CUSTOMER_ID.",
+    "没有找到customer_id，请调整。",
+    "I looked into tbl_x7 for you.",
+    "Sorted by OrderID.",
+    "按orderdate排序。",
+    "The qty is 5.",
+    "fname was empty",
+    "The sum of reading (%) is 12.",
+    "金额_总为空",
+    "客户_表1里没有数据",
+    "Look at orders.city for that.",
+    "o.total was used",
+    "The column city is unknown.",
+    "column 'name2' of table \"orders\"",
+    "字段 city 不存在",
+    "表orders不存在",
+    "`city` is not there",
+    "SELECT name FROM customers",
+    "select name, city from customers",
+    "select name from customers where city = 'Bern'",
+    "I ran: select count(*) from orders",
+    "It was grouped with GROUP BY city",
+    "ORDER BY total DESC",
+    "a left join was needed",
+    "LIMIT 10",
+    "COUNT(*) gave 3",
+    "where city = 'Bern'",
+    "city <> 'Bern'",
+    "DROP TABLE x",
+    "delete from orders",
+    "This SQL could not be run.",
+    "SQL语句有误",
+    "sqlite3.OperationalError: no such column",
+    "psycopg said no",
+    "MySQL server has gone away",
+    "OperationalError while reading",
+    "ORA-00942 was reported",
+    "数据库中没有相关信息",
+    "该字段不存在",
+    "The database is down.",
+    "Traceback (most recent call last)",
+    "see /var/lib/data/shop.sqlite",
+    "C:\\data\\shop.mdb could not be read",
+    "cannot reach 10.1.2.3:5432",
+    "could not connect to db.internal",
+    "localhost refused",
+    "postgresql://bob@db/shop",
+    "connect to warehouse-01.prod.example.com failed",
+    "shop.sqlite is locked",
+]
+
+PLAIN = [
+    "There are 12 customers in the city of Bern.",
+    "12 orders, total 1,234.50.",
+    "The name of the singer is Ann; the highest age is 42.",
+    "Highest: Bern (5). Lowest: Lyon (1). Total: 12.",
+    "Select the customers from Bern.",
+    "Please select a city from the list.",
+    "Where is the order from?",
+    "Group by group, the totals grow.",
+    "You have no permission to see this data.",
+    "That is a lot of data; narrow the range or add a period.",
+    "The way the question was turned into a query needs adjusting",
+    "This operation is not allowed: deleting data. Only questions that read data are supported.",
+    "The table below shows 3 columns.",
+    "Done: 3 rows.",
+    "The count (12) is higher than last year.",
+    "Customers who joined on 5 March 2024",
+    "It rose by 3.5% in Q1.",
+    "At 10:30 there were 5 visits per day/week/month.",
+    "and/or, i.e. both, e.g. Bern.",
+    "The U.S.A. and the U.K.",
+    "2024/01/02 to 2024-03-04",
+    "Update your question and try again.",
+    "No order has an id of its own.",
+    "The birth year is not known.",
+    "The order id is printed on the receipt.",
+    "查询执行完成，共返回 3 条记录。",
+    "伯尔尼有12位客户。",
+    "查询的数据维度可能不存在，需要调整查询内容",
+    "查询语句的结构需要调整",
+    "报表显示代表人数最多的城市是北京。",
+    "下面的列表按城市排列。",
+    "最高：北京（5）；最低：上海（1）。",
+    "不允许的操作: 删除数据。本系统只支持查询操作。",
+    "城市不明确，请补充。",
+    "2024年3月5日的订单共12笔。",
+    "The names of all singers are shown.",
+    "Her name is Ann.",
+]
+
+
+@pytest.mark.parametrize("text", LEAKS)
+def test_what_gives_something_away_is_found(text: str) -> None:
+    assert leaks(text, CATALOG, "en")
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_speech_does_not_trip(text: str) -> None:
+    assert leaks(text, CATALOG, "en") == ()
+
+
+def test_what_the_reader_said_first_gives_nothing_away() -> None:
+    assert leaks("customer_id 7 was not found", CATALOG, "en", said="Who has CUSTOMER_ID 7?") == ()
+    assert leaks("customer_id of tbl_x7", CATALOG, "en", said="Who has customer_id 7?") == ("tbl_x7",)
+
+
+def test_without_a_catalog_only_what_is_technical_by_itself_is_found() -> None:
+    assert leaks("customer_id was not found", None, "en") == ()
+    assert leaks("SELECT 1 FROM t", None, "en") != ()
+
+
+def test_a_text_too_long_for_a_sentence_is_a_leak() -> None:
+    assert leaks("a" * (TEXT_LENGTH_MAX + 1), CATALOG, "en")
+
+
+@given(st.from_regex(r"[a-z]{2,8}_[a-z0-9]{1,8}|[a-z]{1,8}[0-9]{1,6}|[a-z]{2,6}[A-Z][a-z]{2,6}", fullmatch=True))
+def test_a_technical_name_is_found_wherever_it_stands(name: str) -> None:
+    catalog = Catalog(
+        connection="c", dialect=Dialect.SQLITE, tables=(Table(name=name, columns=(Column(name="b", type="T"),)),)
+    )
+    if is_plain_word(name):
+        return
+    for text in (f"There is no {name}.", f"没有{name}数据", f"({name})", name.upper()):
+        assert leaks(text, catalog, "en")
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_checked(text: str) -> None:
+    assert isinstance(leaks(text, CATALOG, "zh"), tuple)
