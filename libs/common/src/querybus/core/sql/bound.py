@@ -16,11 +16,13 @@ BOUND_ALIAS = "bounded"
 
 
 def bind(statement: Statement, dialect: Dialect, rows: int) -> Statement:
-    """Return the statement with at most `rows` rows; one that only describes is returned as it is."""
-    tree = statement.tree
-    if statement.form is not Form.QUERY or tree is None or not isinstance(tree, exp.Query):
+    """Return the statement with at most `rows` rows; one that only describes is returned as it is.
+
+    The statement's tree is used up.
+    """
+    if statement.form is not Form.QUERY or not isinstance(statement.tree, exp.Query):
         return statement
-    tree = _without_brackets(tree)
+    tree = _without_brackets(statement.tree)
     limit = tree.args.get("limit")
     if limit is None:
         bound = _limited(tree, rows)
@@ -29,7 +31,7 @@ def bind(statement: Statement, dialect: Dialect, rows: int) -> Statement:
         if count is None:
             bound = _wrapped(tree, dialect, rows)
         elif count > rows:
-            bound = tree.copy()
+            bound = tree
             if isinstance(limit, exp.Fetch):
                 bound.args["limit"].set("count", exp.Literal.number(rows))
             else:
@@ -65,13 +67,12 @@ def _count(limit: exp.Expr) -> int | None:
 
 
 def _limited(tree: exp.Query, rows: int) -> exp.Query:
-    bound = tree.copy()
-    bound.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
-    return bound
+    tree.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
+    return tree
 
 
 def _wrapped(tree: exp.Query, dialect: Dialect, rows: int) -> exp.Query:
-    inner = exp.Subquery(this=tree.copy())
+    inner = exp.Subquery(this=tree)
     if dialect is not Dialect.ORACLE:
         inner.set("alias", exp.TableAlias(this=exp.to_identifier(BOUND_ALIAS)))
     return exp.Select(

@@ -56,9 +56,6 @@ def check_in_doubt(
     if isinstance(guarded, Failure):
         return guarded
     warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
-    resolved = resolve(guarded, dialect)
-    if isinstance(resolved, Failure):
-        return resolved
     rendered = render(bind(guarded.statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
@@ -68,5 +65,8 @@ def check_in_doubt(
         return unsafe(Rule.RENDERING, f"our own rendering was refused: {decision.detail}"[:300], decision.facts.name)
     if decision.tables != guarded.tables or decision.statement.form is not guarded.statement.form:
         return unsafe(Rule.RENDERING, "our own rendering reads other tables")
+    resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))
+    if isinstance(resolved, Failure):
+        return resolved
     checked = Checked(rendered, guarded.tables, (*warnings, *resolved.warnings))
     return replace(checked, doubt=resolved.doubt) if resolved.doubt is not None else checked

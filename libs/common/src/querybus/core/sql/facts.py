@@ -64,7 +64,7 @@ def facts_of(tree: exp.Expr, dialect: Dialect) -> StatementFacts:
             facts.aliases.add(fold_of(node.args.get("alias"), dialect))
         elif isinstance(node, exp.Star):
             facts.has_star = True
-        stack.extend(reversed(list(node.iter_expressions())))
+        stack.extend(node.iter_expressions(reverse=True))
     return facts
 
 

@@ -17,12 +17,12 @@ _RENDERER_ERRORS = (SqlglotError, ArithmeticError, AttributeError, LookupError, 
 
 
 def render(statement: Statement, dialect: Dialect) -> str | Failure:
-    """Return the statement's text in its dialect."""
+    """Return the statement's text in its dialect; the tree is used up."""
     if statement.tree is None:
         return statement.prefix
     try:
         text = GRAMMARS[dialect].generate(
-            statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=True
+            statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
         )
     except _RENDERER_ERRORS:
         return unsafe(Rule.RENDERING, "the tree has no rendering")

@@ -1,7 +1,7 @@
 """Names: does every column exist, and is it clear which one is meant?
 
-The parser's own resolution runs on a copy in which every table stands under a key of the catalog's index, so that
-schemas and equal names in two schemas cannot confuse it. Its complaints become typed facts. It is not the authority:
+The parser's own resolution runs on the re-read rendering, in which every table stands under a key of the catalog's
+index, so that schemas and equal names in two schemas cannot confuse it. Its complaints become typed facts. It is not the authority:
 where it complains about a column of known tables, the engine's dry run may overrule it (`check.Checked.doubt`). What
 security needs of names is the guard's and is not decided here. Columns of ClickHouse are judged only by whether the
 name occurs anywhere, because its aliases are visible in places that the parser does not know.
@@ -10,6 +10,7 @@ name occurs anywhere, because its aliases are visible in places that the parser 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,8 +26,6 @@ from querybus.core.sql.guard import Guarded
 from querybus.core.sql.naming import QUALIFYING, KnownTable
 from querybus.core.sql.parse import Form
 from querybus.core.sql.rules import Rule, refuse
-
-_KEY: Final = "querybus_key"
 
 PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
     Dialect.SQLITE: frozenset({"rowid", "_rowid_", "oid"}),
@@ -57,32 +56,32 @@ class Resolved:
     warnings: tuple[str, ...] = ()
 
 
-def resolve(guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
-    """Return the doubt about the statement's names, or a failure that no engine can overrule."""
-    tree = guarded.statement.tree
-    if tree is None or guarded.statement.form is Form.DESCRIBE or not isinstance(tree, exp.Query):
+def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | Failure]) -> Resolved | Failure:
+    """Return the doubt about the names of a rendered statement, or a failure that no engine can overrule.
+
+    The rendered statement's tree is used up. `draft` reads the draft once more, for the facts that repair needs.
+    """
+    tree = rendered.statement.tree
+    if rendered.statement.form is Form.DESCRIBE or not isinstance(tree, exp.Query):
         return Resolved()
-    facts = guarded.facts
-    if any(each.args.get("scalar") for each in facts.ctes):
+    if any(each.args.get("scalar") for each in rendered.facts.ctes):
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    copy = _keyed_copy(tree, guarded, dialect)
+    _key_tables(rendered, dialect)
     try:
         qualified = qualify(
-            copy,
+            tree,
             dialect=QUALIFYING[dialect],
-            schema=guarded.index.schema,
+            schema=rendered.index.schema,
             quote_identifiers=False,
             identify=False,
-            expand_stars=facts.has_star and len(facts.selects) > 1,
+            expand_stars=rendered.facts.has_star and len(rendered.facts.selects) > 1,
         )
     except OptimizeError as error:
-        return _doubt(str(error), guarded, dialect)
+        read = draft()
+        return read if isinstance(read, Failure) else _doubt(str(error), read, dialect)
     except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    misuse = _aggregate_misuse(qualified)
-    if misuse is not None:
-        return misuse
-    return _grouping(qualified, guarded, dialect)
+    return _aggregate_misuse(qualified) or _grouping(qualified, rendered, dialect)
 
 
 def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
@@ -127,47 +126,40 @@ def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
     return names
 
 
-def _keyed_copy(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> exp.Expr:
+def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
+    """Put every known table under its key, and make known what the parser cannot know."""
     for use in guarded.facts.tables:
         known = guarded.known.get(id(use.node))
         if known is not None:
-            use.node.meta[_KEY] = known.key
-    copy = tree.copy()
+            node = use.node
+            if node.args.get("alias") is None:
+                node.set("alias", exp.TableAlias(this=node.this))
+            node.set("this", exp.Identifier(this=known.key, quoted=True))
+            node.set("db", None)
+            node.set("catalog", None)
     pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
     real = {name for each in guarded.known.values() for name in each.columns} if pseudo else set[str]()
-    for node in list(copy.walk()):
-        if isinstance(node, exp.Table):
-            _key_table(node, dialect)
-        elif isinstance(node, exp.Column):
-            if node.args.get("db") is not None and node.args.get("table") is not None and _is_plain(dialect):
-                node.set("db", None)
-                node.set("catalog", None)
-            folded = fold_of(node.this, dialect)
-            if folded in pseudo and folded not in real and type(node) is exp.Column:
-                node.replace(exp.Pseudocolumn(**{name: value for name, value in node.args.items() if value}))
-    return copy
+    for column in guarded.facts.columns:
+        if column.args.get("db") is not None and dialect in _TWO_PARTS:
+            column.set("db", None)
+            column.set("catalog", None)
+        if pseudo and (folded := fold_of(column.this, dialect)) in pseudo and folded not in real:
+            column.replace(exp.Pseudocolumn(**{name: value for name, value in column.args.items() if value}))
+    for node in guarded.facts.nodes:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            _name_columns(node, node.this, dialect)
 
 
-def _is_plain(dialect: Dialect) -> bool:
-    return dialect in (Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.ORACLE)
+_TWO_PARTS: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.ORACLE})
+"""Dialects without structs: what stands before table and column can only be a schema."""
 
 
-def _key_table(node: exp.Table, dialect: Dialect) -> None:
-    key = node.meta.get(_KEY)
-    if key is not None:
-        if node.args.get("alias") is None:
-            node.set("alias", exp.TableAlias(this=node.this.copy()))
-        node.set("this", exp.Identifier(this=key, quoted=True))
-        node.set("db", None)
-        node.set("catalog", None)
-        return
-    source = node.this
-    if isinstance(source, exp.Anonymous):
-        columns = TABLE_FUNCTION_COLUMNS.get((dialect, str(source.this).lower()))
-        alias = node.args.get("alias")
-        if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
-            name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(source.this).lower())
-            node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(each) for each in columns]))
+def _name_columns(node: exp.Table, function: exp.Anonymous, dialect: Dialect) -> None:
+    columns = TABLE_FUNCTION_COLUMNS.get((dialect, str(function.this).lower()))
+    alias = node.args.get("alias")
+    if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+        name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(function.this).lower())
+        node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(each) for each in columns]))
 
 
 _NAMED: Final = re.compile(r"(?:Column|Ambiguous column|Cannot resolve|Cannot automatically join:)\s*'?\"?([^'\"]+)")

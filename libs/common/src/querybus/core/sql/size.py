@@ -70,6 +70,8 @@ def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
     """Return why the statement's text asks for too much, or None."""
     series, unrelated = 1.0, 0
     for node in facts.nodes:
+        if type(node) not in _LOOKED_AT:
+            continue
         refusal = _node(node)
         if refusal is not None:
             return refusal
@@ -101,6 +103,41 @@ def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
     return None
 
 
+_LOOKED_AT: Final[frozenset[type[exp.Expr]]] = frozenset(
+    {
+        exp.Anonymous,
+        exp.AnonymousAggFunc,
+        exp.Repeat,
+        exp.Pad,
+        exp.Space,
+        exp.Replace,
+        exp.DPipe,
+        exp.Concat,
+        exp.Pow,
+        exp.Like,
+        exp.ILike,
+        exp.Glob,
+        exp.SimilarTo,
+        exp.Format,
+        exp.GenerateSeries,
+        exp.ExplodingGenerateSeries,
+        exp.GenerateDateArray,
+        exp.GenerateTimestampArray,
+        exp.Generator,
+        exp.RegexpLike,
+        exp.RegexpILike,
+        exp.RegexpExtract,
+        exp.RegexpReplace,
+        exp.RegexpSplit,
+        exp.RegexpCount,
+        exp.RegexpInstr,
+        exp.RegexpExtractAll,
+        exp.RegexpFullMatch,
+        exp.RegexpSubstr,
+    }
+)
+
+
 def _cost(rule: Rule, detail: str, name: str | None = None) -> Failure:
     return refuse(FailureCode.COST, rule, detail, name)
 
@@ -121,9 +158,8 @@ def _node(node: exp.Expr) -> Failure | None:
             length(node) <= TEXT_LENGTH_MAX
         ):
             return _cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
-    if isinstance(node, exp.Pow | exp.BitwiseLeftShift):
-        exponent = node.expression
-        if isinstance(node, exp.Pow) and not extent(exponent) <= EXPONENT_MAX:
+    if isinstance(node, exp.Pow):
+        if not extent(node.expression) <= EXPONENT_MAX:
             return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
     if isinstance(node, exp.Like | exp.ILike | exp.Glob | exp.SimilarTo):
         return _wildcards(node)
