@@ -25,26 +25,11 @@ EXPLANATION_LENGTH_MAX: Final = 1_000
 
 _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t>]*(```+|~~~+)[ \t]*([\w.+-]*)[^\n]*$", re.MULTILINE)
-_SQL_TAGS: Final = frozenset(
-    [
-        "sql",
-        "sqlite",
-        "sqlite3",
-        "postgres",
-        "postgresql",
-        "pgsql",
-        "plpgsql",
-        "plsql",
-        "tsql",
-        "mysql",
-        "mariadb",
-        "duckdb",
-        "clickhouse",
-        "oracle",
-        "snowflake",
-        "bigquery",
-    ]
+_SQL_TAGS_WORDS = (
+    "sql sqlite sqlite3 postgres postgresql pgsql plpgsql plsql tsql mysql mariadb duckdb clickhouse oracle "
+    "snowflake bigquery"
 )
+_SQL_TAGS: Final = frozenset(_SQL_TAGS_WORDS.split())
 _DATA_TAGS: Final = frozenset({"json", "json5", "jsonc", "yaml", "yml"})
 _SQL_KEYS: Final = ("sql", "sql_query", "sqlquery", "query", "statement")
 _EXPLANATION_KEYS: Final = ("explanation", "error", "message", "reason", "reply", "answer", "clarification", "question")
@@ -255,18 +240,15 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
         re.match(r"\(*\s*(SELECT|WITH)\b", text, re.IGNORECASE) and not _reads_as_prose(text)
     ):
         return _trimmed(text, dialect) or _one_statement(_BLANK_LINE.split(text, maxsplit=1)[0], dialect)
-    starts = sorted(
-        [
-            *(each.start() for each in _QUERY_WORD.finditer(text)),
-            *(each.start() for each in _CHANGING_START.finditer(text) if each[0].split()[0].isupper()),
-        ]
-    )
+    changing = {each.start() for each in _CHANGING_START.finditer(text)}
+    starts = sorted({*changing, *(each.start() for each in _QUERY_WORD.finditer(text))})
     for start in starts[:STARTS_TRIED_MAX]:
-        line_start = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-`:：")
-        word = text[start : start + 4]
-        if not (word.isupper() or line_start):
+        before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t>*-`")
+        opens_line = not before or before[-1] in ":："
+        # "I cannot DROP TABLE x" talks about a statement; "SELECT" in capitals within a line still is one.
+        if not opens_line and (start in changing or not text[start : start + 4].isupper()):
             continue
-        if _QUERY_WORD.match(text, start) and _reads_as_prose(text[start:]):
+        if start not in changing and _reads_as_prose(text[start:]):
             continue
         found = _trimmed(text[start:].rstrip("`"), dialect)
         if found is not None:

@@ -1,0 +1,109 @@
+"""A part of a catalog as a model reads it: DDL-like, with names, keys, words for people and, if allowed, values.
+
+All text from the catalog is data: it stands in JSON quotes on one line, bounded, without line breaks, control
+characters or fences, so that it cannot end its comment or look like an instruction of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
+
+NAME_LENGTH_MAX: Final = 128
+COMMENT_LENGTH_MAX: Final = 120
+VALUES_SHOWN_MAX: Final = 6
+VALUE_LENGTH_MAX: Final = 40
+COLUMNS_SHOWN_MAX: Final = 120
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY: "`"}
+
+
+def render_schema(catalog: Catalog, tables: Sequence[Table], *, with_values: bool) -> str:
+    """Return CREATE TABLE texts of the tables, in the given order; cell values only if `with_values`."""
+    return "\n\n".join(_table(catalog, table, with_values=with_values) for table in tables)
+
+
+def render_glossary(catalog: Catalog, question: str) -> str:
+    """Return the glossary's terms that occur in the question, one a line; empty if none does."""
+    folded = question.casefold()
+    lines = [
+        f"- {quoted(term)}: {quoted(text)}" for term, text in catalog.glossary.items() if term.casefold() in folded
+    ]
+    return "\n".join(lines[:20])
+
+
+def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
+    """Return foreign text as one JSON string on one line.
+
+    >>> quoted("a\\n-- `drop` it")
+    '"a -- drop it"'
+    """
+    plain = "".join(" " if unicodedata.category(each)[0] in "CZ" else each for each in text[: length_max * 4])
+    plain = " ".join(plain.replace("`", "").split())
+    return json.dumps(plain if len(plain) <= length_max else plain[: length_max - 1] + "…", ensure_ascii=False)
+
+
+def quoted_name(name: str, dialect: Dialect) -> str:
+    """Return an identifier as the dialect writes it, quoted where it must be; line breaks never survive."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    quote = _QUOTES.get(dialect, '"')
+    plain = " ".join("".join(" " if unicodedata.category(each)[0] == "C" else each for each in name).split())
+    return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
+
+
+def _table(catalog: Catalog, table: Table, *, with_values: bool) -> str:
+    dialect = catalog.dialect
+    name = quoted_name(table.name, dialect)
+    if table.schema_name and table.schema_name != catalog.default_schema:
+        name = f"{quoted_name(table.schema_name, dialect)}.{name}"
+    said = _said(tuple(table.display_names.values()), table.synonyms, table.comment)
+    lines = [f"CREATE {table.kind.upper()} {name} ({said and f'  -- {said}'}"]
+    shown = table.columns[:COLUMNS_SHOWN_MAX]
+    lines += [_column(column, table, dialect, with_values=with_values) for column in shown]
+    if len(shown) < len(table.columns):
+        lines.append(f"  -- {len(table.columns) - len(shown)} more columns")
+    if len(table.primary_key) > 1:
+        lines.append(f"  PRIMARY KEY ({_names(table.primary_key, dialect)}),")
+    lines += [_key(key, dialect) for key in table.foreign_keys]
+    return "\n".join([*lines, ");"])
+
+
+def _column(column: Column, table: Table, dialect: Dialect, *, with_values: bool) -> str:
+    parts = [quoted_name(column.name, dialect), re.sub(r"[^\w ,()]", "", column.type)[:40] or "TEXT"]
+    if table.primary_key == (column.name,):
+        parts.append("PRIMARY KEY")
+    elif not column.nullable:
+        parts.append("NOT NULL")
+    said = _said(tuple(column.display_names.values()), column.synonyms, column.comment)
+    if with_values and column.values and not column.personal:
+        values = ", ".join(quoted(value, VALUE_LENGTH_MAX) for value in column.values[:VALUES_SHOWN_MAX])
+        complete = column.values_complete and len(column.values) <= VALUES_SHOWN_MAX
+        said = "; ".join(filter(None, (said, f"values: {values}{'' if complete else ', …'}")))
+    return f"  {' '.join(parts)},{said and f'  -- {said}'}"
+
+
+def _key(key: ForeignKey, dialect: Dialect) -> str:
+    referred = quoted_name(key.referred_table, dialect)
+    if key.referred_schema:
+        referred = f"{quoted_name(key.referred_schema, dialect)}.{referred}"
+    columns, others = _names(key.columns, dialect), _names(key.referred_columns, dialect)
+    return f"  FOREIGN KEY ({columns}) REFERENCES {referred} ({others}),"
+
+
+def _names(names: Sequence[str], dialect: Dialect) -> str:
+    return ", ".join(quoted_name(name, dialect) for name in names)
+
+
+def _said(names: Sequence[str], synonyms: Sequence[str], comment: str) -> str:
+    words = list(dict.fromkeys(each for each in (*names, *synonyms[:4]) if each.strip()))
+    parts = [", ".join(quoted(each, VALUE_LENGTH_MAX) for each in words)] if words else []
+    if comment.strip():
+        parts.append(f"comment: {quoted(comment)}")
+    return "; ".join(parts)

@@ -1,0 +1,63 @@
+"""The generator's composition root: settings to edges, edges to the verb, the verb to its stage."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.journal import Journal
+from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.stage import stage
+from querybus.core.subjects import StageName
+from querybus.llm import open_door
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus.ops.run import Part
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_generator.generate import generate, generation_failed
+from querybus_generator.journal_history import JournalHistory
+from querybus_generator.linker import Linker
+from querybus_generator.settings import Settings
+from querybus_generator.texts import load_texts
+
+
+def build(settings: Settings) -> Service:
+    """Return the generator, wired and not yet started."""
+    metrics = Metrics(StageName.GENERATOR)
+    broker = make_broker(settings, StageName.GENERATOR, metrics)
+    catalogs = CatalogStore(broker, follow=True)
+    connections = ConnectionStore(broker, follow=True)
+    model = open_door(settings, metrics)
+    generating = stage(
+        broker,
+        name=StageName.GENERATOR,
+        think=partial(
+            generate,
+            catalogs=catalogs,
+            connections=connections,
+            model=model,
+            history=JournalHistory(Journal(broker)),
+            linker=Linker(),
+            texts=load_texts(settings.prompts_directory),
+        ),
+        slots=settings.slots,
+        metrics=metrics,
+        on_failure=generation_failed,
+        tracing=Tracing(StageName.GENERATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        drain_seconds=settings.drain_seconds,
+    )
+    parts: tuple[Part, ...] = (catalogs, connections, *((model,) if model is not None else ()), generating)
+    return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
+
+
+def main() -> None:
+    """Run the generator until it is told to stop."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The thread and other queries' attempts, read from the log; one user's turns never reach another's prompt.
+
+A first question reads nothing. A thread beyond what the journal lists is answered as if it had no past.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from querybus.bus.journal import Entry, Journal, LogTooLong
+from querybus.core.envelope import Attempt, Envelope, Undecodable
+from querybus.core.messages import Asked, Concluded
+from querybus.core.prompts.question import TURNS_MAX, Turn
+from querybus.core.subjects import EventName
+
+QUESTIONS_READ_MAX: Final = TURNS_MAX // 2
+"""A turn is a question and its reply: two messages of the conversation's twenty."""
+
+
+class JournalHistory:
+    """A `History` over the stream."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
+        """Return the thread's turns up to where this query was asked. BusTrouble."""
+        asked = await self._asked(envelope)
+        if asked is None:
+            return ()
+        found: list[Turn] = []
+        if asked.forked_from is not None:
+            found += await self._thread(envelope, asked.forked_from.thread_id, asked.forked_from.sequence)
+        if asked.thread_until_sequence:
+            found += await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
+        return tuple(found[-QUESTIONS_READ_MAX:])
+
+    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
+        """Return what was tried for another query of the same tenant and user. BusTrouble."""
+        known = [each for each in map(_envelope, await self._journal.query(envelope.tenant, query_id)) if each]
+        mine = [each for each in known if each.user == envelope.user and each.connection == envelope.connection]
+        return mine[-1].attempts if mine else ()
+
+    async def _asked(self, envelope: Envelope[Any]) -> Asked | None:
+        if isinstance(envelope.body, Asked):
+            return envelope.body
+        for entry in await self._journal.query(envelope.tenant, envelope.query_id):
+            if entry.address.event is EventName.ASKED and (first := _envelope(entry)) is not None:
+                return cast("Asked", first.body)
+        return None
+
+    async def _thread(self, envelope: Envelope[Any], thread_id: str, until_sequence: int) -> list[Turn]:
+        try:
+            entries = await self._journal.thread(
+                envelope.tenant,
+                thread_id,
+                until_sequence=until_sequence,
+                turns_max=QUESTIONS_READ_MAX,
+                events=(EventName.CONCLUDED,),
+            )
+        except LogTooLong:
+            return []
+        turns: dict[str, Turn] = {}
+        for each in map(_envelope, entries):
+            if each is None or each.user != envelope.user or each.query_id == envelope.query_id:
+                continue
+            if each.connection != envelope.connection:
+                # Rows and names of one connection are nothing for a question to another.
+                continue
+            body = each.body
+            if isinstance(body, Concluded):
+                turns[each.query_id] = Turn(each.question, sql=body.sql, reply=body.reply)
+            else:
+                turns.setdefault(each.query_id, Turn(each.question))
+        return list(turns.values())
+
+
+def _envelope(entry: Entry) -> Envelope[Any] | None:
+    try:
+        return entry.envelope()
+    except Undecodable:
+        # A turn that cannot be read is missing from the conversation; it must not end the new question.
+        return None

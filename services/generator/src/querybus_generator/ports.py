@@ -1,0 +1,51 @@
+"""What the generator needs from outside: catalogs, connections' policy, a chat model if there is one, the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from querybus.core.catalog import Catalog
+from querybus.core.dialogue import ChatMessage, ModelReply
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.failure import Failure
+from querybus.core.policy import Connection
+from querybus.core.prompts.question import Turn
+
+
+class Catalogs(Protocol):
+    """Catalogs by connection."""
+
+    async def read(self, connection: str) -> Catalog | None:
+        """Return the connection's catalog, or None if there is none."""
+        ...
+
+
+class Connections(Protocol):
+    """Connections by name."""
+
+    async def get(self, name: str) -> Connection | None:
+        """Return the connection, or None if there is none."""
+        ...
+
+
+class ChatModel(Protocol):
+    """A chat model; its limits, retries and breaker are its own."""
+
+    async def reply(
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+    ) -> ModelReply | Failure:
+        """Return what the model says within that time, or a Failure of code `model_unavailable`."""
+        ...
+
+
+class History(Protocol):
+    """What was said before, read from the log."""
+
+    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
+        """Return the earlier turns of the thread that this query may see, oldest first, of the same user only."""
+        ...
+
+    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
+        """Return the attempts of another query of the same user; empty if there is no such query."""
+        ...

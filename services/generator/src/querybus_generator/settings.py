@@ -1,0 +1,17 @@
+"""What the generator is told at start: the model's address, if any, and where its texts may be replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from querybus.llm import ModelServiceSettings
+
+
+class Settings(ModelServiceSettings):
+    """The settings of the generator."""
+
+    prompts_directory: Path | None = Field(
+        default=None, description="files here replace the texts of the same name, e.g. system.en.md"
+    )
