@@ -17,12 +17,12 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querybus.core.credential import Credential
-from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope
+from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
 from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.language import detect_language
 from querybus.core.messages import Asked, Operation
 from querybus.core.options import OptionCaps, Options, cap
-from querybus.core.subjects import EventName
+from querybus.core.subjects import EventName, StageName
 from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
 
 SQL_LENGTH_MAX: Final = 65_536
@@ -138,6 +138,9 @@ def admit(
         options=options,
         asked_at=chance.now_ms,
         deadline_at=chance.now_ms + round(options.deadline_seconds * 1_000),
+        path=(
+            PathStep(stage=StageName.GATEWAY, event=EventName.ASKED, started_at=chance.now_ms, ended_at=chance.now_ms),
+        ),
         body=Asked(
             operation=request.operation,
             sql=request.sql,

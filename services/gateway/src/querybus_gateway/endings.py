@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from querybus.bus.publish import DEADLINE_HEADER
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep, Undecodable, concluded, stamped
 from querybus.core.failure import DETAIL_LENGTH_MAX, FailureCode
 from querybus.core.messages import Asked, Concluded, Finished, Outcome
@@ -18,7 +19,6 @@ from querybus.core.plain import plain_finished
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.ports import Entry
 
-DEADLINE_HEADER: Final = "Querybus-Deadline"
 UNKNOWN_USER: Final = "unknown"
 
 

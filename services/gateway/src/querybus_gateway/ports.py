@@ -1,13 +1,18 @@
-"""What the gateway needs of the world, as plain nouns; `querybus.bus` has the real ones, tests have small fakes."""
+"""What the gateway needs of the world, as plain nouns; `querybus.bus` has the real ones, tests have small fakes.
+
+Tenant, thread, query, user and credential are given as the envelope has them; the implementations make tokens.
+All of them raise BusTrouble while the bus is away.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from querybus.bus.publish import Published
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
-from querybus.core.subjects import EventAddress
+from querybus.core.subjects import EventAddress, StageName
 
 
 class Entry(Protocol):
@@ -31,35 +36,27 @@ class Entry(Protocol):
 
 
 class Log(Protocol):
-    """The stored events. Tenant, thread and query are subject tokens."""
+    """The stored events."""
 
     async def query(self, tenant: str, query: str) -> Sequence[Entry]:
-        """Return a query's events in order; none for a query that is not there."""
+        """Return the last event of each kind of a query's log, oldest first; none for no query."""
+        ...
+
+    async def events(self, tenant: str, query: str, after_sequence: int) -> Sequence[Entry]:
+        """Return every event of a query's log behind a sequence, oldest first."""
         ...
 
     async def thread(self, tenant: str, thread: str) -> Sequence[Entry]:
-        """Return the first and the last known event of a thread's queries in order; none for no thread."""
-        ...
-
-
-class Publication(Protocol):
-    """What became of a publish: `sequence` is None where another worker was first."""
-
-    @property
-    def sequence(self) -> int | None: ...
-
-    @property
-    def is_new(self) -> bool:
-        """True if it was stored now, by this publish."""
+        """Return the newest turns of a thread, oldest first; none for no thread."""
         ...
 
 
 class Events(Protocol):
-    """Where the gateway's own events go. Raises BusTrouble."""
+    """Where the gateway's own events go."""
 
     async def publish(
         self, envelope: Envelope[Any], *, input_sequence: int, expected_last_sequence: int, until_ms: int
-    ) -> Publication: ...
+    ) -> Published: ...
 
 
 class Connections(Protocol):
@@ -83,15 +80,17 @@ class Pages(Protocol):
 class Answers(Protocol):
     """The stored answers, reduced for their readers."""
 
-    async def put(self, tenant: str, user: str, query: str, data: bytes) -> None: ...
+    async def put(self, envelope: Envelope[Any]) -> None: ...
 
     async def get(self, tenant: str, user: str, query: str) -> bytes | None: ...
 
 
 class Submissions(Protocol):
-    """Questions that wait for their tenant's turn, one subject per query."""
+    """Admitted questions that wait for their tenant's turn, one subject per query."""
 
-    async def put(self, tenant: str, query: str, data: bytes) -> None: ...
+    async def put(self, envelope: Envelope[Any]) -> None:
+        """Raises BusTrouble, `full` for a queue that takes no more."""
+        ...
 
     async def get(self, tenant: str, query: str) -> bytes | None: ...
 
@@ -100,3 +99,13 @@ class Hints(Protocol):
     """The hint that work on a query may stop early; lossy."""
 
     async def cancel(self, tenant: str, query: str) -> None: ...
+
+
+class Graveyard(Protocol):
+    """Where dead letters lie, each once."""
+
+    async def bury(
+        self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
+    ) -> None:
+        """Store the raw bytes and why they died. Raises TooLarge as well."""
+        ...

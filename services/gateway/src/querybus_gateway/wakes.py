@@ -1,7 +1,7 @@
 """Who waits for which query: a wake-up says "look at the log again", never what stands there.
 
-Wake-ups may be lost, doubled or false (a rejected publish wakes as well), so whoever waits also looks by itself
-every POLL_SECONDS. Progress notes are lossy: a slow reader loses its oldest ones.
+Wake-ups may be lost, doubled or false (a rejected publish wakes as well), so whoever waits also looks by itself,
+after one second first and then less and less often. Progress notes are lossy: a slow reader loses its oldest ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Generator
 from typing import Final
 
-POLL_SECONDS: Final = 1.0
+POLL_SECONDS_MIN: Final = 1.0
+POLL_SECONDS_MAX: Final = 15.0
 NOTES_MAX: Final = 64
 
 
@@ -22,6 +23,7 @@ class Watch:
     def __init__(self) -> None:
         self._woken = asyncio.Event()
         self._notes: deque[bytes] = deque(maxlen=NOTES_MAX)
+        self._poll_seconds = POLL_SECONDS_MIN
 
     def wake(self, note: bytes | None = None) -> None:
         """Wake the waiter, with a progress note if there is one."""
@@ -37,8 +39,11 @@ class Watch:
 
     async def wait(self, seconds: float) -> None:
         """Return at the next wake-up, at once if one came since the last call, or after the time."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), min(seconds, POLL_SECONDS))
+        try:
+            await asyncio.wait_for(self._woken.wait(), min(seconds, self._poll_seconds))
+            self._poll_seconds = POLL_SECONDS_MIN
+        except TimeoutError:
+            self._poll_seconds = min(2 * self._poll_seconds, POLL_SECONDS_MAX)
         self._woken.clear()
 
 

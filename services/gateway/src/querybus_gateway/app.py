@@ -1,0 +1,155 @@
+"""The gateway's composition root: settings, edges, doors, loops; the only reader of the settings."""
+
+from __future__ import annotations
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.calls import CallServer, Listener
+from querybus.bus.journal import Journal
+from querybus.bus.kv import ConnectionStore, CredentialStore
+from querybus.bus.pages import PageStore
+from querybus.bus.pull import PullLoop
+from querybus.core.subjects import EventName, StageName, event_filter, every_progress_filter, parse_event_subject
+from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
+from querybus.ops.clock import Clock, system_clock, system_jitter, system_random_bits
+from querybus.ops.log import configure_logging, get_log
+from querybus.ops.metrics import Metrics
+from querybus.ops.run import Part
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_gateway.answers import AnswerDesk
+from querybus_gateway.bus_door import BusDoor
+from querybus_gateway.bus_stores import (
+    CancelHints,
+    DeadLetters,
+    FencedEvents,
+    KnownConnections,
+    StoredAnswers,
+    SubmitQueue,
+)
+from querybus_gateway.credentials import DevelopmentKey
+from querybus_gateway.http import HttpDoor, http_door
+from querybus_gateway.open_queries import OpenQueries
+from querybus_gateway.queries import Limits, Queries
+from querybus_gateway.rate import Rate
+from querybus_gateway.settings import Settings
+from querybus_gateway.submissions import HELD_MAX, Submissions
+from querybus_gateway.sweeper import Sweeper
+from querybus_gateway.turns import Turns
+from querybus_gateway.wakes import Wakes
+
+ADVISORY_SLOTS = 4
+HELD_DRAIN_SECONDS = 1.0
+
+_log = get_log(__name__)
+
+
+def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
+    """Return the service; nothing is connected yet."""
+    name = StageName.GATEWAY
+    metrics = Metrics(name)
+    tracing = Tracing(name, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio)
+    broker = make_broker(settings, name, metrics)
+    journal = Journal(broker)
+    credentials = CredentialStore(broker)
+    connections = ConnectionStore(broker)
+    answers = StoredAnswers(broker, clock=clock)
+    events = FencedEvents(broker, clock=clock, tracing=tracing)
+    graveyard = DeadLetters(broker, clock=clock)
+    open_queries = OpenQueries()
+    wakes = Wakes()
+    turns = Turns(open_queries, settings.in_flight_max)
+    queries = Queries(
+        log=journal,
+        events=events,
+        connections=KnownConnections(connections, clock=clock),
+        pages=PageStore(broker),
+        answers=answers,
+        submissions=SubmitQueue(broker, clock=clock),
+        hints=CancelHints(broker),
+        open_queries=open_queries,
+        turns=turns,
+        wakes=wakes,
+        limits=Limits(settings.caps(), Rate(settings.rate_per_second, settings.rate_burst)),
+        clock=clock,
+        random_bits=system_random_bits,
+        can_wait=frozenset(settings.tenants).__contains__,
+    )
+    sweeper = Sweeper(
+        journal=journal,
+        events=events,
+        answers=answers,
+        graveyard=graveyard,
+        open_queries=open_queries,
+        turns=turns,
+        wakes=wakes,
+        metrics=metrics,
+        clock=clock,
+    )
+    submissions = Submissions(
+        queries=queries,
+        turns=turns,
+        credentials=credentials,
+        graveyard=graveyard,
+        sweeper=sweeper,
+        metrics=metrics,
+        clock=clock,
+        jitter=system_jitter,
+    )
+    desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.wake)
+    door = BusDoor(queries, credentials, tracing=tracing)
+
+    def on_event(subject: str, _: bytes) -> None:
+        address = parse_event_subject(subject)
+        if address is not None:
+            wakes.wake(address.tenant, address.query)
+
+    def on_progress(subject: str, data: bytes) -> None:
+        tenant, _, query = subject.split(".")[-3:]
+        wakes.wake(tenant, query, data)
+
+    def on_listening(address: str) -> None:
+        _log.info("http.listening", address=address)
+
+    parts: list[Part] = []
+    if settings.environment == "development" and settings.development_key_file is not None:
+        parts.append(DevelopmentKey(credentials, settings.development_key_file, random_bits=system_random_bits))
+    parts += [
+        journal.follow(sweeper.note),
+        Listener(
+            broker,
+            [event_filter(each) for each in (EventName.CONCLUDED, EventName.FINISHED)],
+            on_event,
+            name="wake-ups",
+        ),
+        Listener(broker, [every_progress_filter()], on_progress, name="progress"),
+        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=desk.handle),
+        PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
+        *(
+            PullLoop(
+                broker,
+                stream=SUBMIT,
+                durable=submit_durable(tenant),
+                slots=HELD_MAX,
+                handle=submissions.handle,
+                drain_seconds=HELD_DRAIN_SECONDS,
+            )
+            for tenant in settings.tenants
+        ),
+        sweeper,
+        CallServer(broker, door.answer, slots=settings.calls_max),
+        HttpDoor(
+            http_door(queries, credentials, tracing=tracing, random_bits=system_random_bits),
+            host=settings.api_host,
+            port=settings.api_port,
+            on_listening=on_listening,
+        ),
+    ]
+    return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
+
+
+def main() -> None:
+    """Run the gateway until SIGTERM."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))

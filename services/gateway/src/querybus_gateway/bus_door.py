@@ -1,0 +1,130 @@
+"""The bus door: `call.<tenant>.<credential>.<verb>` with JSON in and out, the same admission as everywhere.
+
+Tenant and credential are the tokens of the subject, which the server let nobody else publish to; the registry says
+who that is. A reply is one JSON object: a finished query's answer (`status` finished), a query that has not finished
+(`status` queued or running), a page, or a problem (`code`, `title`, `detail`, no `status`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.bus.calls import Call
+from querybus.bus.publish import BusTrouble
+from querybus.core.credential import Credential
+from querybus.core.redact import Json
+from querybus.ops.log import get_log
+from querybus.ops.trace import Tracing
+from querybus_gateway.admit import AskCall, read
+from querybus_gateway.credentials import is_own
+from querybus_gateway.ports import Credentials
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.queries import BUS_RETRY_SECONDS, Queries, Reply
+
+VERBS: Final = ("ask", "answer", "cancel", "page")
+
+_log = get_log(__name__)
+
+
+class QueryCall(BaseModel):
+    """A call about one query."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query_id: str = Field(max_length=64)
+
+
+class AnswerCall(QueryCall):
+    """`wait_seconds` is lowered to what a door waits at most."""
+
+    wait_seconds: int = Field(default=0, ge=0, le=3_600)
+
+
+class PageCall(QueryCall):
+    page: int = Field(default=1, ge=1)
+
+
+class BusDoor:
+    """Answers calls."""
+
+    def __init__(self, queries: Queries, credentials: Credentials, *, tracing: Tracing) -> None:
+        self._queries = queries
+        self._credentials = credentials
+        self._tracing = tracing
+
+    async def answer(self, call: Call) -> bytes:
+        """Return the reply to a call; raises nothing but a cancellation."""
+        with self._tracing.span("gateway", call.headers) as span:
+            try:
+                found = await self._answer(call)
+            except BusTrouble:
+                found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+            except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+                _log.error("call.exception", verb=call.verb if call.verb in VERBS else "?", error=type(error).__name__)
+                found = Problem(ProblemCode.INTERNAL)
+            trace_id = format(span.get_span_context().trace_id, "032x")
+        reply = problem_reply(found, call.verb, trace_id) if isinstance(found, Problem) else found
+        return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
+
+    async def _answer(self, call: Call) -> Json | Problem:
+        credential = await self._credentials.get(call.tenant, call.credential)
+        if credential is None or not is_own(credential, call.tenant, call.credential):
+            return Problem(ProblemCode.UNAUTHENTICATED, "this credential is not known here")
+        match call.verb:
+            case "ask":
+                return await self._ask(call, credential)
+            case "answer":
+                asked = read(call.data, AnswerCall)
+                if isinstance(asked, Problem):
+                    return asked
+                if asked.wait_seconds:
+                    return _flat(await self._queries.wait(asked.query_id, credential, asked.wait_seconds))
+                return _flat(await self._queries.answer(asked.query_id, credential))
+            case "cancel":
+                wanted = read(call.data, QueryCall)
+                return (
+                    wanted
+                    if isinstance(wanted, Problem)
+                    else _flat(await self._queries.cancel(wanted.query_id, credential))
+                )
+            case "page":
+                page = read(call.data, PageCall)
+                if isinstance(page, Problem):
+                    return page
+                return await self._queries.page(page.query_id, credential, page.page)
+            case _:
+                return Problem(ProblemCode.NOT_FOUND, f"the verbs are {', '.join(VERBS)}")
+
+    async def _ask(self, call: Call, credential: Credential) -> Json | Problem:
+        asked = read(call.data, AskCall)
+        if isinstance(asked, Problem):
+            return asked
+        reply = await self._queries.ask(
+            asked.request(), credential, idempotency_key=asked.idempotency_key, wait_seconds=asked.wait_seconds
+        )
+        flat = _flat(reply)
+        if isinstance(reply, Reply) and reply.is_replayed and not isinstance(flat, Problem):
+            return flat | {"idempotency_replayed": True}
+        return flat
+
+
+def problem_reply(problem: Problem, verb: str, trace_id: str) -> Json:
+    """Return a problem as the bus says it: without `status`, which there is the query's."""
+    body = problem.body(instance=f"call/{verb if verb in VERBS else '?'}", trace_id=trace_id)
+    del body["status"]
+    if problem.retry_after_seconds is not None:
+        body["retry_after_seconds"] = problem.retry_after_seconds
+    return body
+
+
+def _flat(reply: Reply | Problem) -> Json | Problem:
+    if isinstance(reply, Problem):
+        return reply
+    if reply.is_finished:
+        answer: Json = reply.resource["answer"]
+        return {**answer, "status": "finished", "query_id": reply.query_id}
+    names = ("thread_id", "status", "last_event", "created_at", "deadline_at", "message")
+    return {"query_id": reply.query_id, **{name: reply.resource[name] for name in names}}

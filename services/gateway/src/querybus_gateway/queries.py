@@ -1,0 +1,470 @@
+"""What every door offers: ask, read, wait, cancel, page, events, answer; a door only translates to and from these.
+
+A query is read by whoever asked it: same tenant, same user, and no business credential reads what was worded for an
+analyst; for everybody else it does not exist. Nothing here says an outcome that the log does not hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from querybus.bus.pages import PageUnreadable, decode_page, page_sha256
+from querybus.bus.publish import BusTrouble, FenceLost, Stored, TooLarge, address_of
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.ids import is_id
+from querybus.core.messages import Asked, Outcome
+from querybus.core.options import OptionCaps
+from querybus.core.redact import Json, public_answer, public_event, public_page, public_progress, status_of
+from querybus.core.subjects import EventName, token
+from querybus.ops.clock import Clock, RandomBits
+from querybus.ops.log import get_log
+from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
+from querybus_gateway.endings import cancelled, finished_of, is_concluded, outcome_of
+from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
+from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Pages, Submissions
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.rate import Bucket, Rate, take
+from querybus_gateway.turns import Turns
+from querybus_gateway.wakes import Wakes
+
+PUBLISH_MS_MAX: Final = 5_000
+CANCEL_MS_MAX: Final = 5_000
+BUS_RETRY_SECONDS: Final = 2
+WAITING_MAX: Final = 512
+"""Queries of a tenant that wait in this replica; beyond that many a door refuses."""
+STREAM_SECONDS_MAX: Final = 700.0
+"""A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
+
+_log = get_log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server allows: caps on options, and how often a tenant may ask."""
+
+    caps: OptionCaps = field(default_factory=OptionCaps)
+    rate: Rate = field(default_factory=lambda: Rate(per_second=50, burst=200))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The query resource; `is_finished` if it holds the answer, `is_replayed` for a key that was used before."""
+
+    query_id: str
+    resource: Json
+    is_finished: bool
+    is_replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a query's stream of events; a progress note has no sequence."""
+
+    event: str
+    data: Json
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first event of a query that is on its log or waits in the queue."""
+
+    envelope: Envelope[Asked]
+    is_replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A query that waits for its tenant's turn: its log has not begun."""
+
+    envelope: Envelope[Asked]
+
+
+_MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
+
+
+class Queries:
+    """The queries of all tenants, as the doors see them."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        events: Events,
+        connections: Connections,
+        pages: Pages,
+        answers: Answers,
+        submissions: Submissions,
+        hints: Hints,
+        open_queries: OpenQueries,
+        turns: Turns,
+        wakes: Wakes,
+        limits: Limits,
+        clock: Clock,
+        random_bits: RandomBits,
+        can_wait: Callable[[str], bool],
+    ) -> None:
+        """`can_wait` tells whether a tenant has a queue of its own for what exceeds its cap."""
+        self._log = log
+        self._events = events
+        self._connections = connections
+        self._pages = pages
+        self._answers = answers
+        self._submissions = submissions
+        self._hints = hints
+        self._open = open_queries
+        self._turns = turns
+        self._wakes = wakes
+        self._limits = limits
+        self._clock = clock
+        self._random_bits = random_bits
+        self._can_wait = can_wait
+        self._buckets: dict[str, Bucket] = {}
+
+    async def ask(
+        self,
+        request: AskRequest,
+        credential: Credential,
+        *,
+        idempotency_key: str | None = None,
+        wait_seconds: float = 0,
+    ) -> Reply | Problem:
+        """Admit a request and append its first event, or put it where it waits for its tenant's turn.
+
+        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer.
+        """
+        taken = take(self._buckets.get(credential.tenant), self._limits.rate, self._clock())
+        self._buckets[credential.tenant] = taken.bucket
+        if taken.retry_after_seconds is not None:
+            return Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=taken.retry_after_seconds)
+        try:
+            envelope = await self.admitted(request, credential, idempotency_key)
+            if isinstance(envelope, Problem):
+                return envelope
+            begun = await self._begin(envelope, has_key=idempotency_key is not None)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        if isinstance(begun, Problem):
+            return begun
+        reply = await self.wait(envelope.query_id, credential, wait_seconds, is_known=True)
+        if isinstance(reply, Problem):
+            # It was stored: that its log cannot be read back at once is no reason to refuse it.
+            reply = Reply(envelope.query_id, resource_of(begun.envelope, EventName.ASKED), is_finished=False)
+        return Reply(reply.query_id, reply.resource, reply.is_finished, begun.is_replayed)
+
+    async def admitted(
+        self, request: AskRequest, credential: Credential, idempotency_key: str | None
+    ) -> Envelope[Asked] | Problem:
+        """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
+        until_sequence = 0
+        if request.thread_id is not None and is_id(request.thread_id):
+            turns = await self._log.thread(credential.tenant, request.thread_id)
+            if not turns or not _may_read(turns, credential):
+                return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
+            until_sequence = turns[-1].sequence
+        return admit(
+            request,
+            credential,
+            Chance(self._clock(), self._random_bits(RANDOM_BITS)),
+            connections=await self._connections.names(),
+            caps=self._limits.caps,
+            idempotency_key=idempotency_key,
+            thread_until_sequence=until_sequence,
+        )
+
+    async def _begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
+        if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
+            return _replay(envelope, known)
+        if len(self._open) >= OPEN_QUERIES_MAX:
+            return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
+        tenant = token(envelope.tenant)
+        if self._turns.is_full(tenant):
+            if not self._can_wait(tenant) or self._turns.waiting(tenant) >= WAITING_MAX:
+                return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
+            await self._submissions.put(envelope)
+            return Begun(envelope)
+        return await self.mint(envelope)
+
+    async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
+        """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
+        now = self._clock()
+        try:
+            published = await self._events.publish(
+                envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
+            )
+        except TooLarge:
+            return Problem(ProblemCode.TOO_LARGE)
+        if not isinstance(published, Stored):
+            known = await self._known(envelope.tenant, envelope.query_id)
+            return _replay(envelope, known) if known is not None else Begun(envelope)
+        self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+        return Begun(envelope)
+
+    async def _known(self, tenant: str, query: str) -> Envelope[Asked] | None:
+        """Return the first event of a query that has begun or waits to begin."""
+        try:
+            log = await self._log.query(tenant, query)
+            if log:
+                return _first(log)
+            waiting = await self._submissions.get(tenant, query)
+            return decode(EventName.ASKED, waiting) if waiting is not None else None
+        except Undecodable:
+            return None
+
+    async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | _Queued | Problem:
+        if not is_id(query):
+            return _MISSING
+        log = await self._log.query(credential.tenant, query)
+        if log:
+            return log if _may_read(log, credential) else _MISSING
+        waiting = await self._submissions.get(credential.tenant, query)
+        if waiting is None:
+            return _MISSING
+        try:
+            envelope = decode(EventName.ASKED, waiting)
+        except Undecodable:
+            return _MISSING
+        return _Queued(envelope) if _is_reader(envelope, credential) else _MISSING
+
+    async def read(self, query: str, credential: Credential) -> Reply | Problem:
+        """Return the query as its log stands now."""
+        try:
+            found = await self._find(query, credential)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return found if isinstance(found, Problem) else _reply(query, found, credential)
+
+    async def wait(
+        self, query: str, credential: Credential, seconds: float, *, is_known: bool = False
+    ) -> Reply | Problem:
+        """Return the query once it has finished, or as it stands when the time is over.
+
+        `is_known`: it was stored a moment ago, so one that is not found has only not reached the replica asked.
+        """
+        until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
+        with self._wakes.watch(token(credential.tenant), query) as watch:
+            while True:
+                reply = await self.read(query, credential)
+                left = (until - self._clock()) / 1_000
+                if left <= 0 or (isinstance(reply, Reply) and reply.is_finished):
+                    return reply
+                if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
+                    return reply
+                await watch.wait(left)
+
+    async def cancel(self, query: str, credential: Credential) -> Reply | Problem:
+        """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""
+        until = self._clock() + CANCEL_MS_MAX
+        try:
+            found = await self._find(query, credential)
+            if isinstance(found, _Queued):
+                # A query that waits is begun only to be ended: its one `finished` follows from the log alone.
+                await self.mint(found.envelope)
+                found = await self._find(query, credential)
+            has_published = False
+            while not isinstance(found, Problem):
+                log = () if isinstance(found, _Queued) else found
+                if is_concluded(log):
+                    return self._cancel_outcome(query, log, credential, has_published=has_published)
+                ending = cancelled(log, self._clock())
+                if ending is not None:
+                    published = await self._events.publish(
+                        ending.envelope,
+                        input_sequence=ending.after_sequence,
+                        expected_last_sequence=ending.after_sequence,
+                        until_ms=until,
+                    )
+                    has_published = has_published or not isinstance(published, FenceLost)
+                    if has_published:
+                        await self._hints.cancel(credential.tenant, query)
+                if self._clock() >= until:
+                    return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+                found = await self._find(query, credential)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return found
+
+    def _cancel_outcome(
+        self, query: str, log: Sequence[Entry], credential: Credential, *, has_published: bool
+    ) -> Reply | Problem:
+        outcome = outcome_of(log)
+        if has_published and outcome is Outcome.CANCELLED:
+            return _reply(query, log, credential)
+        return Problem(
+            ProblemCode.ALREADY_FINISHED,
+            "the query was concluded before it could be cancelled",
+            more={"outcome": outcome.value if outcome else None, "query_id": query},
+        )
+
+    async def page(self, query: str, credential: Credential, number: int) -> Json | Problem:
+        """Return one page of the result, counted from 1.
+
+        `{columns, rows, page, page_size, has_next, has_prev, total_count, total_pages, total_is_estimate}`;
+        `total_count` is None where the database had more rows than were kept.
+        """
+        try:
+            found = await self._find(query, credential)
+            if isinstance(found, Problem):
+                return found
+            finished = None if isinstance(found, _Queued) else finished_of(found)
+            if finished is None:
+                return Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
+            answer = finished.body.answer
+            count = answer.pages.count if answer.pages else 1
+            if answer.outcome is not Outcome.ANSWERED or not 1 <= number <= max(1, count):
+                return Problem(ProblemCode.NOT_FOUND, "there is no such page")
+            rows: Sequence[Sequence[Any]] = answer.rows
+            if answer.pages is not None and count > 0:
+                data = await self._pages.get(credential.tenant, query, answer.pages.run, number)
+                # What is not what was concluded is no result of this query.
+                if data is None or page_sha256(data) != answer.pages.sha256[number - 1]:
+                    return Problem(ProblemCode.RESULT_EXPIRED, "ask the question again for a new result")
+                rows = decode_page(data)[1]
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except PageUnreadable:
+            return Problem(ProblemCode.INTERNAL, "the page cannot be read")
+        return public_page(answer, rows, credential.audience) | {
+            "query_id": query,
+            "page": number,
+            "page_size": answer.pages.page_size if answer.pages else finished.options.page_size,
+            "has_next": number < count,
+            "has_prev": number > 1,
+            "total_count": None if answer.truncated else answer.row_count,
+            "total_pages": None if answer.truncated else max(1, count),
+            "total_is_estimate": False,
+        }
+
+    async def answer(self, query: str, credential: Credential) -> Reply | Problem:
+        """Return the query by its log, and once that has aged by its stored answer."""
+        reply = await self.read(query, credential)
+        if isinstance(reply, Reply) or reply.code is not ProblemCode.NOT_FOUND or not is_id(query):
+            return reply
+        try:
+            data = await self._answers.get(credential.tenant, credential.user, query)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        stored: Json = json.loads(data) if data is not None else {}
+        # It was kept under its reader's name, but worded for the audience that asked.
+        if data is None or (stored.get("audience") != "business" and credential.audience != "analyst"):
+            return reply
+        return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
+
+    async def open_stream(self, query: str, credential: Credential) -> Problem | None:
+        """Return why this caller may not follow the query, or None if it may."""
+        reply = await self.read(query, credential)
+        return reply if isinstance(reply, Problem) else None
+
+    async def stream(self, query: str, credential: Credential, after_sequence: int) -> AsyncGenerator[Frame]:
+        """Yield the log's events behind a sequence as they are stored, with progress between; ends with `finished`.
+
+        Durable events come exactly once and in order. A sequence of another query can only skip.
+        """
+        tenant = token(credential.tenant)
+        until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
+        with self._wakes.watch(tenant, query) as watch:
+            if await self._is_over(query, credential, after_sequence):
+                return
+            while self._clock() < until:
+                for note in watch.notes():
+                    view = public_progress(note, credential.audience)
+                    if view is not None:
+                        yield Frame("progress", view)
+                try:
+                    entries = await self._log.events(credential.tenant, query, after_sequence)
+                except BusTrouble:
+                    entries = ()
+                for entry in entries:
+                    after_sequence = entry.sequence
+                    yield _frame(entry, credential)
+                    if entry.address.event is EventName.FINISHED:
+                        return
+                await watch.wait(STREAM_SECONDS_MAX)
+
+    async def _is_over(self, query: str, credential: Credential, after_sequence: int) -> bool:
+        """Return whether nothing can come any more: the client resumes behind `finished`."""
+        try:
+            log = await self._log.query(credential.tenant, query)
+        except BusTrouble:
+            return False
+        return bool(log) and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence
+
+
+def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
+    """Return the query resource without its answer."""
+    query = envelope.query_id
+    path = f"/v1/queries/{query}"
+    return {
+        "id": query,
+        "thread_id": envelope.thread_id,
+        "status": status_of((last,) if last else ()),
+        "last_event": last.value if last else None,
+        "created_at": envelope.asked_at,
+        "deadline_at": envelope.deadline_at,
+        "message": "not finished yet",
+        "answer": None,
+        "links": {
+            "self": path,
+            "events": f"{path}/events",
+            "cancel": f"{path}/cancel",
+            "result": f"{path}/result",
+        },
+    }
+
+
+def _reply(query: str, found: Sequence[Entry] | _Queued, credential: Credential) -> Reply:
+    if isinstance(found, _Queued):
+        return Reply(query, resource_of(found.envelope, None), is_finished=False)
+    resource = resource_of(_first(found), found[-1].address.event)
+    finished = finished_of(found)
+    if finished is None:
+        return Reply(query, resource, is_finished=False)
+    answer = public_answer(finished, credential.audience)
+    return Reply(query, resource | {"message": answer["message"], "answer": answer}, is_finished=True)
+
+
+def _frame(entry: Entry, credential: Credential) -> Frame:
+    event = entry.address.event
+    try:
+        view = public_event(entry.envelope(), credential.audience)
+    except Undecodable:
+        view = {"event": event.value, "query_id": entry.address.query, "thread_id": entry.address.thread}
+    return Frame(event.value, view, entry.sequence)
+
+
+def _first(log: Sequence[Entry]) -> Envelope[Any]:
+    """Return the earliest event that can be read; raises Undecodable if none can."""
+    for entry in log[:-1]:
+        try:
+            return entry.envelope()
+        except Undecodable:
+            continue
+    return log[-1].envelope()
+
+
+def _may_read(log: Sequence[Entry], credential: Credential) -> bool:
+    try:
+        return _is_reader(_first(log), credential)
+    except Undecodable:
+        return False
+
+
+def _is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
+    is_own = envelope.tenant == credential.tenant and envelope.user == credential.user
+    return is_own and (credential.audience == "analyst" or envelope.audience == "business")
+
+
+def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
+    body = cast("object", known.body)
+    if isinstance(body, Asked) and body.body_sha256 == envelope.body.body_sha256:
+        return Begun(cast("Envelope[Asked]", known), is_replayed=True)
+    return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "use a new key for another request")
+
+
+def _trouble(trouble: BusTrouble) -> Problem:
+    _log.warning("door.bus_trouble", reason=str(trouble))
+    return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
