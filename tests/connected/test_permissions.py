@@ -10,7 +10,6 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Iterator
 
-import nats.errors
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -93,6 +92,8 @@ PUBLISHED = {
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS": set(),
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS.querybus.v1.page.acme.q1.7-1.1": {"gateway", "presenter"},
     "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.q1": {"gateway"},
+    "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT.querybus.v1.submit.acme.app": {"gateway"},
+    "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT": set(),
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS_SUBMIT.acme": {"gateway"},
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS_ADVISORIES.sweeper": {"gateway"},
     "$JS.API.CONSUMER.CREATE.QUERYBUS": {"gateway"},
@@ -466,7 +467,7 @@ async def test_each_service_finds_its_topology_and_works_its_durable_without_a_v
         durable = await assert_topology(connection, StageName(service), tenants=("acme", "other"))
         assert durable.name == service
         subscription = await connection.jetstream().pull_subscribe_bind(durable=service, stream="QUERYBUS")
-        with contextlib.suppress(nats.errors.TimeoutError):
+        with contextlib.suppress(TimeoutError):
             # What the publishing tests have left.
             while True:
                 for message in await subscription.fetch(100, timeout=0.1):

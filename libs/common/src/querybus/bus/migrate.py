@@ -32,6 +32,7 @@ from querybus.core.topology import (
 )
 
 REQUEST_SECONDS: Final = 10.0
+LOOK_SECONDS: Final = 2.0
 ADVICE: Final = "type: querybus migrate"
 
 _API: Final = "$JS.API"
@@ -203,9 +204,10 @@ async def _make(connection: Client, kind: str, name: str, config: dict[str, Any]
 
 async def _compare(connection: Client, kind: str, name: str, config: dict[str, Any]) -> list[str]:
     try:
-        present = await _info(connection, kind, name)
-    except nats.errors.TimeoutError:
-        return [f"{kind.lower()} {name} gives no answer"]
+        present = await _info(connection, kind, name, LOOK_SECONDS)
+    except TimeoutError:
+        # The server does not answer whoever has no right to ask: the permission file is older than the tenant, say.
+        return [f"{kind.lower()} {name} gives no answer (does the permission file name it?)"]
     if present is None:
         return [f"{kind.lower()} {name} is missing"]
     differing = _differing(present, config, _FIRST_ONLY | _CHOSEN)
@@ -228,8 +230,10 @@ def _same(present: Any, wanted: Any) -> bool:
     return bool(present == wanted or (not wanted and not present))
 
 
-async def _info(connection: Client, kind: str, name: str) -> dict[str, Any] | None:
-    answer = await _request(connection, f"{_API}.{kind}.INFO.{name}", b"")
+async def _info(
+    connection: Client, kind: str, name: str, timeout_seconds: float = REQUEST_SECONDS
+) -> dict[str, Any] | None:
+    answer = await _request(connection, f"{_API}.{kind}.INFO.{name}", b"", timeout_seconds)
     error = answer.get("error")
     if error is None:
         return cast("dict[str, Any]", answer["config"])
@@ -253,9 +257,11 @@ async def _change(connection: Client, kind: str, verb: str, name: str, config: d
         raise MigrateError(f"{kind.lower()} {name}: the server refuses to {verb.lower()} it: {reason}")
 
 
-async def _request(connection: Client, subject: str, body: bytes) -> dict[str, Any]:
+async def _request(
+    connection: Client, subject: str, body: bytes, timeout_seconds: float = REQUEST_SECONDS
+) -> dict[str, Any]:
     try:
-        message = await connection.request(subject, body, timeout=REQUEST_SECONDS)
+        message = await connection.request(subject, body, timeout=timeout_seconds)
     except nats.errors.NoRespondersError as error:
         raise TopologyError("the server has no JetStream for this user") from error
     return json.loads(message.data)
