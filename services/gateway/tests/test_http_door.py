@@ -1,0 +1,358 @@
+"""The HTTP door against a real bus: what a client sees, from the question to the last page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from querybus.bus.pages import encode_page
+from querybus.core.catalog import ColumnKind
+from querybus.core.messages import Outcome, Result, ResultColumn
+from querybus.core.subjects import EventName, StageName
+
+from .house_of_tests import SECRET_NAME, SQL, DoorHouse, data_of, door_house, frames_of, key_of, pages_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = {"question": "有多少 customers?", "connection": "shop"}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made:
+        yield made
+
+
+async def asked(http: httpx.AsyncClient, **more: Any) -> str:
+    reply = await http.post("/v1/queries", json=QUESTION | more)
+    assert reply.status_code == 202, reply.text
+    return reply.json()["id"]
+
+
+async def test_a_question_is_accepted_and_says_where_to_look(house: DoorHouse) -> None:
+    async with house.http() as http:
+        reply = await http.post("/v1/queries", json=QUESTION, headers={"X-Request-Id": "mine-1"})
+        assert reply.status_code == 202
+        query = reply.json()["id"]
+        assert reply.headers["location"] == f"/v1/queries/{query}"
+        assert reply.headers["retry-after"] == "1"
+        assert reply.headers["x-request-id"] == "mine-1"
+        assert reply.json()["status"] == "running"
+        shown = (await http.get(reply.headers["location"])).json()
+        assert shown["answer"] is None
+        assert shown["message"] == "not finished yet"
+    envelope = (await house.log(query))[0].envelope()
+    assert (envelope.tenant, envelope.user, envelope.audience, envelope.language) == ("acme", "ann", "business", "zh")
+
+
+async def test_a_wait_that_is_long_enough_gets_the_answer_in_place(house: DoorHouse) -> None:
+    async with house.http() as http, house.stages():
+        reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "respond-async, wait=20"})
+    assert reply.status_code == 200
+    assert reply.headers["preference-applied"] == "wait=20"
+    answer = reply.json()["answer"]
+    assert answer["outcome"] == "answered"
+    assert answer["rows"] == [["上海"], ["Rome"]]
+    assert answer["columns"] == [{"id": "c1", "label": "第1列", "kind": "text"}]
+    assert "上海" in reply.text, "Chinese is not escaped"
+    assert SECRET_NAME not in reply.text
+
+
+async def test_a_wait_that_is_too_short_says_not_finished_yet(house: DoorHouse) -> None:
+    async with house.http() as http:
+        reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=1"})
+        assert reply.status_code == 202
+        assert "preference-applied" not in reply.headers
+        assert reply.json()["message"] == "not finished yet"
+        query = reply.json()["id"]
+        waiting = asyncio.create_task(http.get(f"/v1/queries/{query}", headers={"Prefer": "wait=20"}))
+        await asyncio.sleep(0.1)
+        await house.answer(query)
+        late = await waiting
+    assert late.json()["status"] == "finished"
+    assert late.headers["preference-applied"] == "wait=20"
+
+
+async def test_a_key_asks_once_whatever_happens(house: DoorHouse) -> None:
+    headers = {"Idempotency-Key": "order-77"}
+    async with house.http() as http, house.http("acme", "lab") as other:
+        both = await asyncio.gather(*(http.post("/v1/queries", json=QUESTION, headers=headers) for _ in range(4)))
+        assert {each.status_code for each in both} == {202}
+        assert len({each.json()["id"] for each in both}) == 1
+        query = both[0].json()["id"]
+        assert (await house.events(query)) == ["asked"]
+        again = await http.post("/v1/queries", json=QUESTION, headers=headers)
+        assert again.headers["idempotency-replayed"] == "true"
+        different = await http.post("/v1/queries", json=QUESTION | {"question": "other?"}, headers=headers)
+        assert different.status_code == 422
+        assert different.json()["code"] == "idempotency_mismatch"
+        foreign = await other.post("/v1/queries", json=QUESTION, headers=headers)
+        assert foreign.json()["id"] != query, "another user's key is another query"
+        await house.answer(query)
+        done = await http.post("/v1/queries", json=QUESTION, headers=headers)
+        assert done.status_code == 200
+        assert done.json()["answer"]["outcome"] == "answered"
+        assert done.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "status", "code"),
+    [
+        (b"{", "application/json", 400, "malformed"),
+        (b'{"question": ""}', "application/json", 422, "question_empty"),
+        (b'{"question": "x", "connection": "nowhere"}', "application/json", 422, "unknown_connection"),
+        (b'{"question": "x", "tenant": "other"}', "application/json", 422, "unknown_field"),
+        (json.dumps({"question": "x" * 20_000}).encode(), "application/json", 422, "question_too_long"),
+        (b'{"question": "' + b"x" * 300_000 + b'"}', "application/json", 413, "too_large"),
+        (b'{"question": "x"}', "text/plain", 415, "unsupported_media_type"),
+        (b"", "application/json", 400, "malformed"),
+    ],
+)
+async def test_a_bad_request_is_a_problem(
+    house: DoorHouse, content: bytes, media_type: str, status: int, code: str
+) -> None:
+    async with house.http() as http:
+        reply = await http.post("/v1/queries", content=content, headers={"Content-Type": media_type})
+    assert reply.status_code == status
+    assert reply.headers["content-type"] == "application/problem+json"
+    body = reply.json()
+    assert body["code"] == code
+    assert body["status"] == status
+    assert re.fullmatch(r"[0-9a-f]{32}", body["trace_id"])
+    assert body["trace_id"] != "0" * 32
+    assert body["instance"] == "/v1/queries"
+
+
+async def test_a_body_without_a_length_is_cut_at_the_limit(house: DoorHouse) -> None:
+    async def endless() -> AsyncGenerator[bytes]:
+        for _ in range(100):
+            yield b" " * 10_000
+
+    async with house.http() as http:
+        reply = await http.post("/v1/queries", content=endless(), headers={"Content-Type": "application/json"})
+    assert reply.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic abc"},
+        {"Authorization": f"Bearer {key_of('acme', 'web')}x"},
+        {"Authorization": f"Bearer {key_of('acme', 'nobody')}"},
+        {"x-api-key": "qb.acme.web.guess"},
+        {"x-api-key": "qb.*.>.x"},
+        {"x-api-key": "x" * 5_000},
+    ],
+)
+async def test_without_a_valid_key_nobody_comes_in(house: DoorHouse, headers: dict[str, str]) -> None:
+    async with httpx.AsyncClient(base_url=house.address) as http:
+        for method, path in (("POST", "/v1/queries"), ("GET", f"/v1/queries/{'0' * 8}-0000-7000-8000-{'0' * 12}")):
+            reply = await http.request(method, path, json=QUESTION, headers=headers)
+            assert reply.status_code == 401
+            assert reply.json()["code"] == "unauthenticated"
+            assert reply.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_either_header_takes_a_key(house: DoorHouse) -> None:
+    async with httpx.AsyncClient(base_url=house.address, headers={"x-api-key": key_of("acme", "web")}) as http:
+        assert (await http.post("/v1/queries", json=QUESTION)).status_code == 202
+
+
+async def test_another_tenants_or_users_query_does_not_exist(house: DoorHouse) -> None:
+    async with house.http() as http, house.http("other") as foreign, house.http("acme", "lab") as colleague:
+        query = await asked(http)
+        for each in (foreign, colleague):
+            for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel"), ("GET", "/result")):
+                reply = await each.request(method, f"/v1/queries/{query}{path}")
+                assert reply.status_code == 404, path
+                assert reply.json()["code"] == "not_found"
+        own = await http.get("/v1/queries/not-an-id")
+        assert own.status_code == 404
+    assert (await house.events(query)) == ["asked"]
+
+
+async def test_what_was_worded_for_an_analyst_is_not_read_by_a_business_credential(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as analyst, house.http("acme", "desk") as business:
+        query = await asked(analyst)
+        await house.draft(query)
+        await house.answer(query)
+        seen = await analyst.get(f"/v1/queries/{query}")
+        assert seen.json()["answer"]["sql"] == SQL
+        assert (await business.get(f"/v1/queries/{query}")).status_code == 404
+
+
+async def test_a_thread_goes_on_for_its_owner_only(house: DoorHouse) -> None:
+    async with house.http() as http, house.http("acme", "lab") as colleague:
+        first = await asked(http)
+        await house.answer(first)
+        second = await asked(http, thread_id=first)
+        envelope = (await house.log(second))[0].envelope()
+        assert envelope.thread_id == first
+        assert envelope.body.thread_until_sequence == (await house.log(first))[-1].sequence
+        refused = await colleague.post("/v1/queries", json=QUESTION | {"thread_id": first})
+        assert refused.status_code == 404
+
+
+async def test_the_stream_of_events_has_the_log_and_ends_with_finished(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await asked(http)
+        following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
+        await asyncio.sleep(0.2)
+        generator = await house.user(StageName.GENERATOR)
+        note = json.dumps({"n": 1, "stage": "generator", "state": "started", "at": 1, "text": SQL})
+        await generator.publish(f"querybus.v1.progress.acme.ann.{query}", note.encode())
+        await house.draft(query)
+        await house.answer(query)
+        reply = await following
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    frames = frames_of(reply.text)
+    durable = [each for each in frames if "id" in each]
+    assert [each["event"] for each in durable] == ["asked", "drafted", "concluded", "finished"]
+    assert [int(each["id"]) for each in durable] == [each.sequence for each in await house.log(query)]
+    progress = [each for each in frames if each["event"] == "progress"]
+    assert [data_of(each) for each in progress] == [{"stage": "generator", "state": "started", "n": 1, "at": 1}]
+    assert frames[0]["retry"] == "2000"
+    assert data_of(frames[-1])["answer"]["outcome"] == "answered"
+    assert "上海" in reply.text
+    assert SECRET_NAME not in reply.text
+
+
+async def test_a_stream_resumes_behind_the_last_event_seen(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await asked(http)
+        await house.draft(query)
+        await house.answer(query)
+        log = await house.log(query)
+        for cut in range(len(log)):
+            seen = str(log[cut].sequence)
+            by_header = await http.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": seen})
+            by_query = await http.get(f"/v1/queries/{query}/events", params={"after": seen})
+            wanted = [str(each.sequence) for each in log[cut + 1 :]]
+            assert [each["id"] for each in frames_of(by_header.text)] == wanted
+            assert [each["id"] for each in frames_of(by_query.text)] == wanted
+        for bad in ("x", "-1", "1.5", "9" * 30):
+            refused = await http.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": bad})
+            assert refused.status_code == 400
+            assert refused.json()["code"] == "malformed"
+
+
+async def test_a_reader_that_goes_away_cancels_only_if_it_asked_for_that(house: DoorHouse) -> None:
+    async with house.http() as http:
+        left, dropped = await asked(http), await asked(http)
+        for query, path in ((left, ""), (dropped, "?on_disconnect=cancel")):
+            async with http.stream("GET", f"/v1/queries/{query}/events{path}") as reply:
+                async for line in reply.aiter_lines():
+                    if line.startswith("data:"):
+                        break
+    log = await house.until(dropped, EventName.CONCLUDED)
+    assert log[-1].envelope().body.outcome is Outcome.CANCELLED
+    assert (await house.events(left)) == ["asked"]
+
+
+async def test_a_cancel_concludes_the_query_and_says_so_only_once(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await asked(http)
+        await house.draft(query)
+        hints = await (await house.user(StageName.GENERATOR)).subscribe(f"querybus.v1.ctl.cancel.acme.{query}")
+        await (await house.user(StageName.GENERATOR)).flush()
+        reply = await http.post(f"/v1/queries/{query}/cancel")
+        assert reply.status_code == 202
+        await hints.next_msg(2)
+        assert (await house.events(query)) == ["asked", "drafted", "concluded"]
+        again = await http.post(f"/v1/queries/{query}/cancel")
+        assert again.status_code == 409
+        assert again.json()["code"] == "already_finished"
+        assert again.json()["outcome"] == "cancelled"
+        await house.finish(query)
+        shown = (await http.get(f"/v1/queries/{query}")).json()
+        assert shown["answer"]["outcome"] == "cancelled"
+
+
+async def test_a_cancel_that_comes_too_late_tells_the_real_outcome(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await asked(http)
+        await house.answer(query)
+        reply = await http.post(f"/v1/queries/{query}/cancel")
+    assert reply.status_code == 409
+    assert reply.json()["outcome"] == "answered"
+
+
+async def test_a_cancel_beats_every_event_that_comes_between(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await asked(http)
+        reply, _ = await asyncio.gather(http.post(f"/v1/queries/{query}/cancel"), house.draft(query))
+    assert reply.status_code == 202
+    assert (await house.log(query))[-1].envelope().body.outcome is Outcome.CANCELLED
+
+
+async def test_pages_come_by_number_until_there_are_no_more(house: DoorHouse) -> None:
+    columns = (ResultColumn(name=SECRET_NAME, kind=ColumnKind.INTEGER),)
+    rows = [(n,) for n in range(5)]
+    async with house.http() as http:
+        query = await asked(http)
+        store = await house.pages(query)
+        hashes = tuple(
+            [
+                await store.put("acme", query, "1-1", n, encode_page(columns, rows[2 * n - 2 : 2 * n]))
+                for n in range(1, 4)
+            ]
+        )
+        early = await http.get(f"/v1/queries/{query}/result")
+        assert early.status_code == 409
+        assert early.json()["code"] == "not_finished"
+        result = Result(columns=columns, rows=tuple(rows[:2]), row_count=5, pages=pages_of("1-1", hashes, 2))
+        await house.answer(query, result=result)
+        first = (await http.get(f"/v1/queries/{query}/result")).json()
+        assert first["rows"] == [[0], [1]]
+        assert (first["page"], first["page_size"], first["has_next"], first["has_prev"]) == (1, 2, True, False)
+        assert (first["total_count"], first["total_pages"], first["total_is_estimate"]) == (5, 3, False)
+        assert first["columns"] == [{"id": "c1", "label": "第1列", "kind": "integer"}]
+        last = await http.get(f"/v1/queries/{query}/result", params={"page": 3})
+        assert last.json()["rows"] == [[4]]
+        assert last.json()["has_next"] is False
+        assert SECRET_NAME not in last.text
+        assert (await http.get(f"/v1/queries/{query}/result", params={"page": 4})).status_code == 404
+        assert (await http.get(f"/v1/queries/{query}/result", params={"page": 0})).status_code == 422
+        assert (await http.get(f"/v1/queries/{query}/result", params={"page": "x"})).json()["code"] == "invalid"
+
+
+async def test_a_result_that_is_no_longer_kept_is_gone(house: DoorHouse) -> None:
+    columns = (ResultColumn(name="n", kind=ColumnKind.INTEGER),)
+    async with house.http() as http:
+        query = await asked(http)
+        await house.answer(
+            query, result=Result(columns=columns, rows=((1,),), row_count=1, pages=pages_of("1-1", ("00",), 1))
+        )
+        reply = await http.get(f"/v1/queries/{query}/result")
+    assert reply.status_code == 410
+    assert reply.json()["code"] == "result_expired"
+
+
+async def test_a_path_or_method_that_is_not_offered_is_a_problem(house: DoorHouse) -> None:
+    async with house.http() as http:
+        for method, path, status in (("GET", "/v2", 404), ("DELETE", "/v1/queries", 405), ("GET", "/metrics", 404)):
+            reply = await http.request(method, path)
+            assert reply.status_code == status
+            assert reply.headers["content-type"] == "application/problem+json"
+
+
+async def test_the_document_describes_the_question(house: DoorHouse) -> None:
+    async with house.http() as http:
+        document = (await http.get("/v1/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    assert "question" in document["components"]["schemas"]["AskRequest"]["properties"]
+    assert "RequestOptions" in document["components"]["schemas"]
+
+
+async def test_the_probes_know_whether_the_gateway_can_work(house: DoorHouse) -> None:
+    assert await house.gateway.troubles() == {}
+    assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
