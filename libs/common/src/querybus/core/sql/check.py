@@ -6,18 +6,20 @@ about a column may be overruled by the engine, a refusal of the guard by nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.sql.bound import bind
-from querybus.core.sql.guard import decide, examine
+from querybus.core.sql.guard import decide, examine, guard
 from querybus.core.sql.naming import index_of
-from querybus.core.sql.parse import parse
+from querybus.core.sql.parse import Form, parse
 from querybus.core.sql.render import render
-from querybus.core.sql.resolve import resolve, quoted_texts
+from querybus.core.sql.resolve import quoted_texts, resolve
 from querybus.core.sql.rules import Rule, unsafe
+
+__all__ = ["QUOTED_TEXT_WARNING", "Checked", "check", "check_in_doubt", "guard"]
 
 QUOTED_TEXT_WARNING = "a double-quoted word that is no column was read as a text"
 
@@ -26,13 +28,15 @@ QUOTED_TEXT_WARNING = "a double-quoted word that is no column was read as a text
 class Checked:
     """A statement that may run: as rendered, bound to one row more than the limit.
 
-    `doubt` is set only by `check_in_doubt`: a column that did not resolve, for the engine to decide.
+    `doubt` is set only by `check_in_doubt`: a column that did not resolve, for the engine to decide. `is_query` is
+    False for a statement that only describes (EXPLAIN, DESCRIBE, SUMMARIZE, SHOW TABLES): it has no dry run.
     """
 
     sql: str
     tables: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     doubt: Failure | None = None
+    is_query: bool = True
 
 
 def check(
@@ -68,5 +72,10 @@ def check_in_doubt(
     resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
-    checked = Checked(rendered, guarded.tables, (*warnings, *resolved.warnings))
-    return replace(checked, doubt=resolved.doubt) if resolved.doubt is not None else checked
+    return Checked(
+        sql=rendered,
+        tables=guarded.tables,
+        warnings=(*warnings, *resolved.warnings),
+        doubt=resolved.doubt,
+        is_query=guarded.statement.form is Form.QUERY,
+    )

@@ -7,7 +7,7 @@ recursive one, or an enclosing WITH; otherwise `WITH t AS (SELECT * FROM t)` wou
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from sqlglot import exp
 
@@ -134,7 +134,7 @@ def _sees_itself(cte: exp.Expr, owner: exp.With, dialect: Dialect) -> bool:
 def sources_of(node: exp.Expr) -> list[exp.Expr]:
     """Return the direct sources of a query: tables, derived tables, laterals, table functions, nested joins."""
     found: list[exp.Expr] = []
-    stack: list[object] = [node.args.get("from_"), *(node.args.get("joins") or ()), *(node.args.get("laterals") or ())][
+    stack: list[Any] = [node.args.get("from_"), *(node.args.get("joins") or ()), *(node.args.get("laterals") or ())][
         ::-1
     ]
     while stack:

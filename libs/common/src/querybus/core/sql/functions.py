@@ -12,11 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from querybus.core.sql.nodes import words
 
 _KNOWN_NAMES: Final = """
 And Or Xor Pow RegexpLike Acos Acosh Asin Asinh Atan Atanh Atan2 Cos Cosh Cot Coth Csc Csch Degrees Radians Sec Sech Sin
@@ -80,7 +76,7 @@ BY_NAME_KINDS: Final[tuple[type[exp.Expr], ...]] = (
 )
 """Calls that the parser knows by name only."""
 
-_COMMON: Final = _names(
+_COMMON: Final = words(
     """abs acos asin atan atan2 avg cast ceil ceiling char char_length character_length coalesce concat concat_ws cos cot
     count cume_dist degrees dense_rank exp first_value floor greatest if ifnull iif instr lag last_value lead least left
     length ln log log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length bit_length percent_rank pi position
@@ -89,7 +85,7 @@ _COMMON: Final = _names(
 )
 
 _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.SQLITE: _names(
+    Dialect.SQLITE: words(
         """char date datetime format glob group_concat hex iif ifnull json json_array json_array_length json_error_position
         json_extract json_group_array json_group_object json_insert json_object json_patch json_pretty json_quote
         json_remove json_replace json_set json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array
@@ -98,7 +94,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         string_agg substring time timediff total typeof unhex unicode unistr unistr_quote unixepoch unlikely zeroblob
         randomblob acosh asinh atanh cosh sinh tanh"""
     ),
-    Dialect.DUCKDB: _names(
+    Dialect.DUCKDB: words(
         """age any_value approx_count_distinct approx_quantile arg_max arg_max_null arg_min arg_min_null array_agg
         array_aggregate array_append array_cat array_concat array_contains array_cosine_similarity array_cross_product
         array_distance array_distinct array_dot_product array_extract array_filter array_grade_up array_has array_has_all
@@ -143,7 +139,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         generate_series generate_subscripts gen_random_uuid isodow acosh asinh atanh current_localtime
         current_localtimestamp """
     ),
-    Dialect.POSTGRESQL: _names(
+    Dialect.POSTGRESQL: words(
         """acosh age any_value array_agg array_append array_cat array_dims array_length array_lower array_ndims
         array_position array_positions array_prepend array_remove array_replace array_to_json array_to_string array_upper
         ascii asinh atanh bit_and bit_count bit_or bit_xor bool_and bool_or box btrim cardinality cbrt chr circle
@@ -151,7 +147,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         date_add date_subtract daterange decode div encode every extract float8 format gcd gen_random_uuid get_bit
         get_byte initcap int4 int4range int8 int8range isempty isfinite json_agg json_array json_array_elements
         json_array_elements_text json_array_length json_build_array json_build_object json_each json_each_text json_exists
-        json_extract_path json_extract_path_text json_object json_object_agg json_object_keys 
+        json_extract_path json_extract_path_text json_object json_object_agg json_object_keys
         json_query json_strip_nulls json_to_record json_to_recordset json_typeof json_value jsonb_agg jsonb_array_elements
         jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text
         jsonb_extract_path jsonb_extract_path_text jsonb_insert jsonb_object jsonb_object_agg jsonb_object_keys
@@ -171,7 +167,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         dmetaphone difference erf erfc sind cosd tand cotd asind acosd atand atan2d isodow bool int2
         float4 json jsonb varchar bpchar timestamptz interval"""
     ),
-    Dialect.MYSQL: _names(
+    Dialect.MYSQL: words(
         """adddate addtime any_value ascii bin bit_and bit_count bit_or bit_xor char concat_ws conv convert_tz crc32 curdate
         current_date current_time current_timestamp curtime date date_add date_format date_sub datediff day dayname
         dayofmonth dayofweek dayofyear elt export_set field find_in_set format from_base64 from_days from_unixtime
@@ -188,7 +184,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         week weekday weekofyear weight_string year yearweek natural_sort_key
         bit_length match"""
     ),
-    Dialect.CLICKHOUSE: _names(
+    Dialect.CLICKHOUSE: words(
         """accuratecast accuratecastornull adddays addhours addminutes addmonths addquarters addseconds addweeks addyears
         age any anyheavy anylast appendtrailingcharifabsent argmax argmin array arrayall arrayavg arraycompact arrayconcat
         arraycount arraycumsum arraydifference arraydistinct arrayelement arrayenumerate arrayenumerateuniq arrayexists
@@ -212,7 +208,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         json_exists json_query json_value kurtpop kurtsamp lag laginframe lead leadinframe lcm least leftpad leftpadutf8
         lengthutf8 levenshteindistance like lowerutf8 map mapadd mapcontains mapfilter mapfromarrays mapkeys mapsubtract
         mapvalues mapapply match max max2 md5 min min2 minus mode modulo monthname multifuzzymatchany multiif multimatchany
-        multisearchany multiply murmurhash3_32 murmurhash3_64 negate ngramdistance ngramsearch 
+        multisearchany multiply murmurhash3_32 murmurhash3_64 negate ngramdistance ngramsearch
         not notempty notequals notlike now now64 nullif parsedatetime parsedatetimebesteffort parsedatetimebesteffortornull
         parsedatetimebesteffortorzero parsedatetime64besteffort path pathfull plus port position positioncaseinsensitive
         positionutf8 positivemodulo pow protocol quantile quantiledeterministic quantileexact quantileexacthigh
@@ -240,7 +236,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         topkweighted topleveldomain transform trimboth trimleft trimright tryBase64decode tuple tupleelement
         unhex uniq uniqcombined uniqcombined64 uniqexact uniqhll12 uniqthetasketch upperutf8 urlhierarchy
         urlpathhierarchy varpop varpopstable varsamp varsampstable week width_bucket windowfunnel xor xxhash32 xxhash64 year
-        yearweek yesterday month day hour minute second quarter dayofmonth dayofweek dayofyear date 
+        yearweek yesterday month day hour minute second quarter dayofmonth dayofweek dayofyear date
         generateuuidv4 lower upper equals less greater lessorequals greaterorequals and or maxmap minmap
         exponentialmovingavg exponentialtimedecayedavg cramersv studentttest welchttest mannwhitneyutest
         isipv4string isipv6string toipv4 toipv6 ipv4numtostring ipv4stringtonum firstsignificantsubdomain
@@ -248,7 +244,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         arrayflatten arraysimilarity grouparraylast groupuniqarrayarray
         countif sumif avgif minif maxif uniqif anyif """
     ),
-    Dialect.ORACLE: _names(
+    Dialect.ORACLE: words(
         """add_months approx_count approx_count_distinct approx_median approx_percentile approx_rank
         approx_sum ascii asciistr avg bin_to_num bitand cast chr compose concat convert corr corr_k corr_s
         cosh covar_pop covar_samp current_date current_timestamp decode decompose extract
@@ -263,7 +259,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         to_timestamp to_timestamp_tz to_yminterval tz_offset unistr validate_conversion vsize wm_concat width_bucket
         connect_by_root grouping_id group_id any_value bit_and_agg bit_or_agg boolean_and_agg boolean_or_agg"""
     ),
-    Dialect.SNOWFLAKE: _names(
+    Dialect.SNOWFLAKE: words(
         """any_value approx_count_distinct approx_percentile approx_top_k array_agg array_append array_cat array_compact
         array_construct array_construct_compact array_contains array_distinct array_except array_flatten array_generate_range
         array_insert array_intersection array_max array_min array_position array_prepend array_remove array_remove_at
@@ -278,7 +274,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         hll_estimate hour iff ilike initcap insert is_array is_boolean is_char is_date is_decimal is_double
         is_integer is_null_value is_object is_real is_time is_timestamp_ntz is_varchar jaccard_similarity
         jarowinkler_similarity kurtosis last_day len like_all like_any listagg lpad max_by md5 md5_hex
-        md5_number_lower64 median min_by minhash minhash_combine minute mode month monthname months_between 
+        md5_number_lower64 median min_by minhash minhash_combine minute mode month monthname months_between
         next_day nullifzero nvl nvl2 object_agg object_construct object_construct_keep_null object_delete object_insert
         object_keys object_pick parse_json parse_url percentile_cont percentile_disc position previous_day quarter ratio_to_report
         regexp regexp_count regexp_instr regexp_like regexp_replace regexp_substr regexp_substr_all regr_avgx regr_avgy
@@ -293,7 +289,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         weekiso weekofyear width_bucket year yearofweek yearofweekiso zeroifnull generator current_date
         current_time current_timestamp localtime localtimestamp"""
     ),
-    Dialect.BIGQUERY: _names(
+    Dialect.BIGQUERY: words(
         """any_value approx_count_distinct approx_quantiles approx_top_count approx_top_sum array array_agg array_concat
         array_concat_agg array_first array_includes array_is_distinct array_last array_length array_max array_min
         array_reverse array_slice array_to_string ascii asinh acosh atanh bit_and bit_count bit_or bit_xor bool bool_array byte_length
@@ -342,19 +338,19 @@ TABLE_KINDS: Final[tuple[type[exp.Expr], ...]] = (
 """Functions in FROM that the parser knows by type."""
 
 TABLE_FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.SQLITE: _names("json_each json_tree generate_series"),
-    Dialect.DUCKDB: _names("range generate_series unnest json_each json_tree generate_subscripts"),
-    Dialect.POSTGRESQL: _names(
+    Dialect.SQLITE: words("json_each json_tree generate_series"),
+    Dialect.DUCKDB: words("range generate_series unnest json_each json_tree generate_subscripts"),
+    Dialect.POSTGRESQL: words(
         """generate_series generate_subscripts unnest json_each json_each_text json_array_elements json_array_elements_text
         json_object_keys json_to_record json_to_recordset jsonb_each jsonb_each_text jsonb_array_elements
         jsonb_array_elements_text jsonb_object_keys jsonb_to_record jsonb_to_recordset jsonb_path_query
         regexp_split_to_table regexp_matches string_to_table"""
     ),
-    Dialect.MYSQL: _names("json_table"),
-    Dialect.CLICKHOUSE: _names("numbers numbers_mt generateseries generate_series zeros values"),
-    Dialect.ORACLE: _names("json_table"),
-    Dialect.SNOWFLAKE: _names("flatten split_to_table strtok_split_to_table generator"),
-    Dialect.BIGQUERY: _names("unnest"),
+    Dialect.MYSQL: words("json_table"),
+    Dialect.CLICKHOUSE: words("numbers numbers_mt generateseries generate_series zeros values"),
+    Dialect.ORACLE: words("json_table"),
+    Dialect.SNOWFLAKE: words("flatten split_to_table strtok_split_to_table generator"),
+    Dialect.BIGQUERY: words("unnest"),
 }
 """Functions in FROM by lower-case name."""
 
@@ -372,33 +368,31 @@ TABLE_FUNCTION_COLUMNS: Final[dict[tuple[Dialect, str], tuple[str, ...]]] = {
 """Columns of table functions whose columns the parser does not know."""
 
 QUALIFIERS: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.POSTGRESQL: _names("pg_catalog"),
-    Dialect.BIGQUERY: _names("hll_count net safe"),
+    Dialect.POSTGRESQL: words("pg_catalog"),
+    Dialect.BIGQUERY: words("hll_count net safe"),
 }
 """Schemas whose functions may be called by their qualified name."""
 
 QUALIFIED: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.BIGQUERY: _names(
+    Dialect.BIGQUERY: words(
         """hll_count.init hll_count.merge hll_count.merge_partial hll_count.extract net.host net.public_suffix net.reg_domain
         net.ip_from_string net.ip_to_string net.safe_ip_from_string net.ip_trunc net.ipv4_from_int64 net.ipv4_to_int64"""
     ),
 }
 
 BARE_SESSION: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.POSTGRESQL: _names(
-        "user current_user session_user current_role system_user current_catalog current_schema"
-    ),
-    Dialect.ORACLE: _names("user uid ora_invoking_user ora_invoking_userid"),
-    Dialect.DUCKDB: _names("user current_user session_user current_role current_catalog current_schema"),
-    Dialect.SNOWFLAKE: _names("current_user current_role current_account"),
+    Dialect.POSTGRESQL: words("user current_user session_user current_role system_user current_catalog current_schema"),
+    Dialect.ORACLE: words("user uid ora_invoking_user ora_invoking_userid"),
+    Dialect.DUCKDB: words("user current_user session_user current_role current_catalog current_schema"),
+    Dialect.SNOWFLAKE: words("current_user current_role current_account"),
     Dialect.BIGQUERY: frozenset(),
-    Dialect.CLICKHOUSE: _names("current_user"),
-    Dialect.MYSQL: _names("current_user current_role"),
+    Dialect.CLICKHOUSE: words("current_user"),
+    Dialect.MYSQL: words("current_user current_role"),
     Dialect.SQLITE: frozenset(),
 }
 """Words that the engine reads as a call without brackets although the parser reads them as a column."""
 
-DANGEROUS: Final = _names(
+DANGEROUS: Final = words(
     """load_extension readfile writefile edit fsdir lsmode zipfile eval shell benchmark sleep get_lock release_lock
     is_free_lock is_used_lock load_file sys_exec sys_eval sys_get sys_set name_const master_pos_wait uuid_short nextval
     setval currval lastval last_insert_id dblink file url s3 hdfs remote remotesecure mysql postgresql mongodb odbc jdbc

@@ -30,7 +30,7 @@ from querybus.core.sql.facts import (
     sources_of,
 )
 from querybus.core.sql.naming import DEFAULT_SCHEMAS, KnownTable, NameIndex, index_of
-from querybus.core.sql.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE
+from querybus.core.sql.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE, words
 from querybus.core.sql.parse import Form, Statement, parse
 from querybus.core.sql.rules import Rule, refuse, unsafe
 from querybus.core.sql.size import over_size
@@ -42,9 +42,9 @@ _PATH: Final = re.compile(
 )
 
 _STRUCTS: Final = frozenset({Dialect.DUCKDB, Dialect.BIGQUERY, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
-_SYSTEM_SCHEMAS: Final = frozenset(
+_SYSTEM_SCHEMAS: Final = words(
     """information_schema pg_catalog pg_toast mysql sys performance_schema system sqlite_temp temp snowflake
-    account_usage organization_usage ctxsys mdsys xdb dbsnmp outln wmsys""".split()
+    account_usage organization_usage ctxsys mdsys xdb dbsnmp outln wmsys"""
 )
 _SYSTEM_NAMES: Final[dict[Dialect, re.Pattern[str]]] = {
     Dialect.SQLITE: re.compile(r"sqlite_|pragma_|(dbstat|bytecode|tables_used|completion|fsdir|zipfile|csv)$"),
@@ -144,7 +144,7 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str] | set[
     if kind in functions.BY_NAME_KINDS:
         return _call(node, dialect, allowed_names)
     if kind not in NODES and kind not in functions.KNOWN:
-        return _refused_node(node, dialect)
+        return _refused_node(node)
     structure = STRUCTURE.get(kind)
     if structure is not None:
         for name, value in node.args.items():
@@ -152,10 +152,14 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str] | set[
                 rule = ARGUMENT_RULES.get(name, Rule.ARGUMENT)
                 return unsafe(rule, f"{name.rstrip('_')} of {kind.__name__}", name.rstrip("_"))
     check = _CHECKS.get(kind)
-    return check(node, dialect) if check is not None else None
+    if check is not None:
+        return check(node)
+    if kind is exp.DataType:
+        return _data_type(node, dialect)
+    return _assignment(node, dialect) if kind is exp.PropertyEQ else None
 
 
-def _refused_node(node: exp.Expr, dialect: Dialect) -> Failure:
+def _refused_node(node: exp.Expr) -> Failure:
     if is_statement(node):
         kind = kind_of_node(node)
         return unsafe(Rule.STATEMENT_KIND, f"{kind} inside a query", kind)
@@ -220,13 +224,13 @@ def _qualified_call(
     return unsafe(Rule.FUNCTION_QUALIFIED, f"{full} is not a listed function", full)
 
 
-def _identifier(node: exp.Expr, dialect: Dialect) -> Failure | None:
+def _identifier(node: exp.Expr) -> Failure | None:
     if not node.args.get("quoted") and not _NAME.fullmatch(node.name):
         return unsafe(Rule.NAME_FORM, "a name that is no word", node.name)
     return None
 
 
-def _var(node: exp.Expr, dialect: Dialect) -> Failure | None:
+def _var(node: exp.Expr) -> Failure | None:
     return None if _WORD.fullmatch(node.name) else unsafe(Rule.NAME_FORM, "a word that is no word", node.name)
 
 
@@ -241,7 +245,7 @@ def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
     return None
 
 
-def _dot(node: exp.Expr, dialect: Dialect) -> Failure | None:
+def _dot(node: exp.Expr) -> Failure | None:
     member = node.args.get("expression")
     if isinstance(member, exp.Identifier | exp.Star) or type(member) in functions.BY_NAME_KINDS:
         if isinstance(node.this, exp.Identifier) and not isinstance(member, exp.Func):
@@ -256,15 +260,15 @@ def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
     return None
 
 
-def _table_form(node: exp.Expr, dialect: Dialect) -> Failure | None:
+def _table_form(node: exp.Expr) -> Failure | None:
     if isinstance(node.this, exp.Identifier):
         if node.this.args.get("quoted") and _PATH.search(node.this.name):
             return unsafe(Rule.TABLE_FORM, "a file in place of a table", node.this.name)
         return None
-    return _source_function(node, dialect)
+    return _source_function(node)
 
 
-def _source_function(node: exp.Expr, dialect: Dialect) -> Failure | None:
+def _source_function(node: exp.Expr) -> Failure | None:
     source = node.this
     if type(source) in functions.BY_NAME_KINDS:
         return None  # looked at by _call
@@ -279,12 +283,10 @@ def _source_function(node: exp.Expr, dialect: Dialect) -> Failure | None:
     return unsafe(rule, "no table and no listed function in FROM", name)
 
 
-_CHECKS: Final[dict[type[exp.Expr], Callable[[exp.Expr, Dialect], Failure | None]]] = {
+_CHECKS: Final[dict[type[exp.Expr], Callable[[exp.Expr], Failure | None]]] = {
     exp.Identifier: _identifier,
     exp.Var: _var,
-    exp.DataType: _data_type,
     exp.Dot: _dot,
-    exp.PropertyEQ: _assignment,
     exp.Table: _table_form,
     exp.TableFromRows: _source_function,
     exp.Lateral: _source_function,
@@ -362,9 +364,9 @@ def _columns(facts: StatementFacts, known: dict[int, KnownTable], dialect: Diale
             continue
         schema = column.args.get("db")
         if schema is not None and not _is_schema(schema, column, dialect, index):
-            return _unknown_qualifier(column, facts, dialect)
+            return _unknown_qualifier(column, dialect)
         if not _is_in_scope(column, fold_of(qualifier, dialect), names, facts, known, dialect):
-            return _unknown_qualifier(column, facts, dialect)
+            return _unknown_qualifier(column, dialect)
     return None
 
 
@@ -416,7 +418,7 @@ def _struct_names(query: exp.Expr, known: dict[int, KnownTable], dialect: Dialec
     return {name for each in sources_of(query) if (table := known.get(id(each))) is not None for name in table.columns}
 
 
-def _unknown_qualifier(column: exp.Column, facts: StatementFacts, dialect: Dialect) -> Failure:
+def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
     parts = [column.args[each].name for each in ("catalog", "db", "table") if column.args.get(each)]
     qualifier = ".".join(parts)
     if (
@@ -424,8 +426,7 @@ def _unknown_qualifier(column: exp.Column, facts: StatementFacts, dialect: Diale
         or functions.is_dangerous(parts[0])
         or len(parts) > 1
         or _is_system(parts[0].lower(), parts[0], dialect)
-        or dialect is Dialect.ORACLE
-        and parts[0].lower().startswith(("utl_", "dbms_", "ctx", "htp", "owa", "sys"))
+        or (dialect is Dialect.ORACLE and parts[0].lower().startswith(("utl_", "dbms_", "ctx", "htp", "owa", "sys")))
     ):
         return unsafe(Rule.QUALIFIER_UNKNOWN, "a call without brackets", f"{qualifier}.{column.name}")
     select = column.find_ancestor(exp.Select)

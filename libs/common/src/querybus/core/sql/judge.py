@@ -1,12 +1,11 @@
-"""One line in, one verdict out: the check of `querybus check-sql`, the same code that the validator runs.
+"""A statement in, a verdict out: the check of `querybus check-sql`, the same code that the validator runs.
 
-A line is a JSON object with `id` and `sql`, and optionally `dialect`. A catalog document is
+A catalog document is
 `{"tables": {name: {column: type}}, "primary_keys": {name: [column]}, "foreign_keys": [[table, column, table, column]]}`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -20,9 +19,10 @@ ROW_LIMIT = 10_000
 
 def catalog_of(document: Mapping[str, Any], dialect: Dialect) -> Catalog:
     """Return the catalog of a document; ValueError for a document of another shape."""
-    tables = document.get("tables")
-    if not isinstance(tables, Mapping):
-        raise ValueError("a catalog document needs `tables`: {name: {column: type}}")
+    try:
+        tables: dict[str, Mapping[str, Any]] = dict(document["tables"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError("a catalog document needs `tables`: {name: {column: type}}") from error
     keys = cast("Mapping[str, Any]", document.get("primary_keys") or {})
     foreign: dict[str, list[ForeignKey]] = {}
     for table, column, referred_table, referred_column in document.get("foreign_keys") or ():
@@ -39,36 +39,15 @@ def catalog_of(document: Mapping[str, Any], dialect: Dialect) -> Catalog:
                 primary_key=tuple(keys.get(name, ())),
                 foreign_keys=tuple(foreign.get(name, ())),
             )
-            for name, columns in cast("Mapping[str, Mapping[str, Any]]", tables).items()
+            for name, columns in tables.items()
         ),
     )
 
 
-def judge(
-    line: str,
-    catalogs: Mapping[Dialect, Catalog],
-    default_dialect: Dialect,
-    policy: ConnectionPolicy | None = None,
-) -> dict[str, object]:
-    """Return `{"id", "verdict": "allow" | "refuse", "code", "detail"}` of one line.
-
-    `code` is None for an allowed statement. ValueError for a line that is no such object or names another dialect.
-    """
-    read = json.loads(line)
-    if not isinstance(read, dict):
-        raise ValueError("a line is a JSON object with `id` and `sql`")
-    given = cast("dict[str, Any]", read)
-    if not isinstance(given.get("sql"), str):
-        raise ValueError("a line is a JSON object with `id` and `sql`")
-    dialect = Dialect(given.get("dialect") or default_dialect)
-    decision = check(
-        given["sql"],
-        dialect=dialect,
-        catalog=catalogs[dialect],
-        policy=policy or ConnectionPolicy(),
-        row_limit=ROW_LIMIT,
-    )
-    if isinstance(decision, Failure):
-        detail = decision.detail if decision.facts.name is None else f"{decision.detail}: {decision.facts.name}"
-        return {"id": given.get("id"), "verdict": "refuse", "code": decision.code.value, "detail": detail}
-    return {"id": given.get("id"), "verdict": "allow", "code": None, "detail": ""}
+def judge(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy | None = None) -> dict[str, object]:
+    """Return `{"verdict": "allow" | "refuse", "code", "detail"}` of one statement; `code` is None if it is allowed."""
+    decision = check(sql, dialect=dialect, catalog=catalog, policy=policy or ConnectionPolicy(), row_limit=ROW_LIMIT)
+    if not isinstance(decision, Failure):
+        return {"verdict": "allow", "code": None, "detail": ""}
+    detail = decision.detail if decision.facts.name is None else f"{decision.detail}: {decision.facts.name}"
+    return {"verdict": "refuse", "code": decision.code.value, "detail": detail}

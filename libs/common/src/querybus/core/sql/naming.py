@@ -92,7 +92,7 @@ class NameIndex:
         self.is_restricted = allowed is not None
         self._tables: dict[str, list[KnownTable]] = {}
         self._owners: dict[str, list[str]] = {}
-        mapping: dict[str, dict[str, str]] = {}
+        mapping: dict[str, object] = {}
         for number, table in enumerate(catalog.tables):
             full = f"{table.schema_name}.{table.name}".lower()
             known = KnownTable(

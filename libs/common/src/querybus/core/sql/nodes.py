@@ -11,6 +11,12 @@ from sqlglot import exp
 
 from querybus.core.sql.rules import Rule
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as prose."""
+    return frozenset(text.split())
+
+
 _NODE_NAMES: Final = """
 Select Union Except Intersect Subquery Values CTE With RecursiveWithSearch TableAlias From Join Lateral Where Group Having
 Qualify Order Ordered Limit LimitOptions Fetch Offset Distinct Window WindowSpec Cube Rollup GroupingSets Connect Prior
@@ -31,9 +37,9 @@ NODES: Final[frozenset[type[exp.Expr]]] = frozenset(
     kind for name in _NODE_NAMES.split() if isinstance(kind := getattr(exp, name, None), type)
 )
 
-_QUERY_ARGS: Final = frozenset(
+_QUERY_ARGS: Final = words(
     """with_ this expression expressions distinct kind from_ joins laterals connect pivots prewhere where group having qualify
-    windows order limit offset sample by_name on side alias exclude""".split()
+    windows order limit offset sample by_name on side alias exclude"""
 )
 
 STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
@@ -49,9 +55,9 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Lateral: frozenset({"this", "view", "outer", "alias", "cross_apply", "ordinality"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "scalar", "materialized"}),
-    exp.Pivot: frozenset(
+    exp.Pivot: words(
         """this alias expressions fields unpivot using group columns include_nulls default_on_null
-        identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first""".split()
+        identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first"""
     ),
     exp.ColumnDef: frozenset({"this", "kind"}),
     exp.Values: frozenset({"expressions", "alias", "order", "limit", "offset"}),
@@ -73,8 +79,10 @@ ARGUMENT_RULES: Final[dict[str, Rule]] = {
 """Which rule a refused argument falls under; the others are Rule.ARGUMENT."""
 
 STATEMENT_NODES: Final[tuple[type[exp.Expr], ...]] = (
-    exp.DML,
-    exp.DDL,
+    exp.Insert,
+    exp.Update,
+    exp.Delete,
+    exp.Create,
     exp.Command,
     exp.Merge,
     exp.Drop,

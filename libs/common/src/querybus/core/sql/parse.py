@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlglot import ErrorLevel, TokenType
 from sqlglot import Dialect as Grammar
-from sqlglot import exp
+from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.core.sql.nodes import words
 from querybus.core.sql.rules import Rule, refuse, unsafe
 
 SQL_BYTES_MAX: Final = 20_000
@@ -311,7 +311,7 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
                 return Statement(Form.SHOW_TABLES, None, "SHOW TABLES")
             return unsafe(Rule.STATEMENT_KIND, "SHOW beyond SHOW TABLES", "SHOW")
         case "DESCRIBE" | "DESC":
-            return _describe(sql, tokens, dialect)
+            return _describe(tokens, dialect)
         case "SUMMARIZE":
             return _summarize(sql, tokens, dialect)
         case _:
@@ -319,18 +319,15 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
             return tree if isinstance(tree, Failure) else Statement(Form.QUERY, tree)
 
 
-_KNOWN_KINDS: Final = frozenset(
-    _WRITES
-    | set(
-        "ABORT ADD ANALYZE ASSERT ATTACH AUDIT BACKUP BEGIN BREAK CACHE CANCEL CHANGE CHECK CHECKPOINT CLONE CLOSE CLUSTER"
-        " COMMENT COMMIT CONTINUE DEALLOCATE DECLARE DENY DESC DESCRIBE DETACH DISCARD DO END EXCHANGE EXEC EXECUTE EXPLAIN"
-        " EXPORT FETCH FLASHBACK FLUSH FORCE GET GRANT HANDLER HELP HOST IF IMPORT INSTALL KILL LEAVE LIST LISTEN LOAD LOCK"
-        " LOOP LS MOVE NOAUDIT NOTIFY OPTIMIZE PIVOT PRAGMA PREPARE PURGE PUT RAISE READ REASSIGN REFRESH REINDEX RELEASE"
-        " REMOVE RENAME REPAIR REPEAT RESET RESTART RESTORE RESIGNAL RETURN REVOKE RM ROLLBACK SAVEPOINT SECURITY SET SHOW"
-        " SHUTDOWN SIGNAL SLEEP START STOP SUMMARIZE SYSTEM UNCACHE UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET"
-        " USE USING VACUUM WATCH WHILE XA".split()
-    )
+_KNOWN_KINDS: Final = _WRITES | words(
+    """ABORT ANALYZE ASSERT ATTACH AUDIT BACKUP BEGIN BREAK CACHE CANCEL CHECKPOINT CLONE CLOSE CLUSTER COMMENT
+    COMMIT DEALLOCATE DECLARE DENY DESC DESCRIBE DETACH DISCARD DO EXCHANGE EXEC EXECUTE EXPLAIN EXPORT FETCH
+    FLASHBACK FLUSH FORCE GRANT HANDLER IMPORT INSTALL KILL LEAVE LISTEN LOAD LOCK LOOP LS MOVE NOAUDIT NOTIFY
+    OPTIMIZE PIVOT PRAGMA PREPARE PURGE PUT RAISE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR RESET RESTART
+    RESTORE RESIGNAL REVOKE RM ROLLBACK SAVEPOINT SECURITY SET SHOW SHUTDOWN SIGNAL SLEEP SUMMARIZE SYSTEM UNCACHE
+    UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET USE VACUUM XA"""
 )
+"""First words that name a statement; words that prose may begin with are left out."""
 
 
 def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
@@ -338,7 +335,7 @@ def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failu
     if dialect is Dialect.SQLITE and _word(tokens, 1) == "QUERY" and _word(tokens, 2) == "PLAN":
         skip, prefix = 3, "EXPLAIN QUERY PLAN "
     rest = tokens[skip:]
-    if not rest or _word(rest, 0) == "(" and dialect is not Dialect.SQLITE and _word(rest, 1) not in _STARTS:
+    if not rest or (_word(rest, 0) == "(" and dialect is not Dialect.SQLITE and _word(rest, 1) not in _STARTS):
         return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN with options", "EXPLAIN")
     if _word(rest, 0) not in _STARTS or _kind(rest) != "SELECT":
         return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN of something else than a query", _kind(rest))
@@ -346,25 +343,20 @@ def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failu
     return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, prefix)
 
 
-def _describe(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+def _describe(tokens: list[Any], dialect: Dialect) -> Statement | Failure:
     rest = tokens[2:] if _word(tokens, 1) == "TABLE" else tokens[1:]
-    named = [each for each in rest if each.token_type is not TokenType.DOT]
-    if not 1 <= len(named) <= 2 or any(each.token_type not in _NAMES for each in named):
+    if not _is_table(rest):
         return unsafe(Rule.STATEMENT_KIND, "DESCRIBE of something else than a table", "DESCRIBE")
-    table = _table(sql, rest, dialect)
-    return table if isinstance(table, Failure) else Statement(Form.DESCRIBE, table, _describe_words(dialect))
-
-
-def _describe_words(dialect: Dialect) -> str:
-    return "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
+    prefix = "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
+    return Statement(Form.DESCRIBE, _table(rest), prefix)
 
 
 def _summarize(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
     rest = tokens[1:]
     if _word(rest, 0) in _STARTS:
         tree = _tree(sql, rest, dialect) if _kind(rest) == "SELECT" else unsafe(Rule.STATEMENT_KIND, "no query")
-    elif rest and all(each.token_type in _NAMES or each.token_type is TokenType.DOT for each in rest):
-        tree = _table(sql, rest, dialect)
+    elif _is_table(rest):
+        tree = _table(rest)
     else:
         return unsafe(Rule.STATEMENT_KIND, "SUMMARIZE of something else than a table or a query", "SUMMARIZE")
     return tree if isinstance(tree, Failure) else Statement(Form.SUMMARIZE, tree, "SUMMARIZE ")
@@ -373,18 +365,20 @@ def _summarize(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
 _NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 
-def _table(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
-    """Return the table that these tokens name."""
-    text = sql[tokens[0].start : tokens[-1].end + 1]
-    if tokens[0].token_type is TokenType.IDENTIFIER:
-        text = sql[tokens[0].start : tokens[-1].end + 1]
-    selected = _tree("SELECT * FROM " + text, GRAMMARS[dialect].tokenize("SELECT * FROM " + text), dialect)
-    if isinstance(selected, Failure):
-        return selected
-    table = selected.find(exp.Table)
-    if table is None:
-        return unsafe(Rule.STATEMENT_KIND, "no table is named", "DESCRIBE")
-    return table.copy()
+def _is_table(tokens: list[Any]) -> bool:
+    """Return whether the tokens are `table` or `schema.table`."""
+    kinds = [each.token_type for each in tokens]
+    return len(kinds) in (1, 3) and all(each in _NAMES for each in kinds[::2]) and kinds[1:2] in ([], [TokenType.DOT])
+
+
+def _table(tokens: list[Any]) -> exp.Expr:
+    """Return the table that these names and dots name: at most schema and table."""
+    names = [
+        exp.Identifier(this=each.text, quoted=each.token_type is TokenType.IDENTIFIER)
+        for each in tokens
+        if each.token_type is not TokenType.DOT
+    ]
+    return exp.Table(this=names[-1], db=names[-2] if len(names) > 1 else None)
 
 
 def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:

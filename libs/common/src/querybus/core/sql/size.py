@@ -158,9 +158,8 @@ def _node(node: exp.Expr) -> Failure | None:
             length(node) <= TEXT_LENGTH_MAX
         ):
             return _cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
-    if isinstance(node, exp.Pow):
-        if not extent(node.expression) <= EXPONENT_MAX:
-            return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
+    if isinstance(node, exp.Pow) and not extent(node.expression) <= EXPONENT_MAX:
+        return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
     if isinstance(node, exp.Like | exp.ILike | exp.Glob | exp.SimilarTo):
         return _wildcards(node)
     if isinstance(
@@ -457,7 +456,7 @@ def _is_bounding(node: exp.Expr) -> bool:
     )
 
 
-def _moves_to_bound(arm: exp.Expr, bounds: list[exp.Expr]) -> bool:
+def _moves_to_bound(arm: exp.Expr, bounds: Sequence[exp.Expr]) -> bool:
     """Return whether a counter that only grows is compared with an upper bound."""
     grows = any(
         isinstance(each, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for each in arm.expressions for each in each.walk()

@@ -1,0 +1,68 @@
+"""The validator's composition root: settings to edges, edges to the verb, the verb to its stage."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.rpc import DatabaseClient
+from querybus.bus.sign import Signer
+from querybus.bus.stage import Think, stage
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
+from querybus.core.sql.rules import GUARD_RULES
+from querybus.core.subjects import StageName
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_validator.settings import Settings
+from querybus_validator.validate import validate
+
+
+def build(settings: Settings) -> Service:
+    """Return the validator, wired and not yet started."""
+    metrics = Metrics(StageName.VALIDATOR)
+    broker = make_broker(settings, StageName.VALIDATOR, metrics)
+    catalogs = CatalogStore(broker, follow=True)
+    connections = ConnectionStore(broker, follow=True)
+    validating = stage(
+        broker,
+        name=StageName.VALIDATOR,
+        think=counting(
+            partial(validate, catalogs=catalogs, connections=connections, database=DatabaseClient(broker)), metrics
+        ),
+        slots=settings.slots,
+        metrics=metrics,
+        sign=Signer(settings.signing_key.get_secret_value()),
+        tracing=Tracing(StageName.VALIDATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        drain_seconds=settings.drain_seconds,
+    )
+    return Service(StageName.VALIDATOR, broker, (catalogs, connections, validating), metrics=metrics, settings=settings)
+
+
+def counting(think: Think, metrics: Metrics) -> Think:
+    """Return the same thinking, with each refusal counted by the guard's rule."""
+
+    async def thought(envelope: Envelope[Any], delivery: Delivery) -> Envelope[Any] | Failure:
+        result = await think(envelope, delivery)
+        if isinstance(result, Failure) and result.facts.rule in GUARD_RULES:
+            metrics.guard_refusal(result.facts.rule)
+        return result
+
+    return thought
+
+
+def main() -> None:
+    """Run the validator until it is told to stop."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))
+
+
+if __name__ == "__main__":
+    main()

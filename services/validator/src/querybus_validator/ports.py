@@ -1,0 +1,37 @@
+"""What the validator's verb needs from outside: catalogs, the policies of connections, and an engine's opinion."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from querybus.core.catalog import Catalog
+from querybus.core.policy import Connection
+from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+
+
+class Catalogs(Protocol):
+    """Catalogs by connection."""
+
+    async def read(self, connection: str) -> Catalog | None:
+        """Return the connection's catalog, or None if there is none."""
+        ...
+
+
+class Connections(Protocol):
+    """Connections by name."""
+
+    async def get(self, name: str) -> Connection | None:
+        """Return the connection, or None if there is none."""
+        ...
+
+
+class Database(Protocol):
+    """The executor, asked about one statement. Neither call raises; what went wrong is in the reply."""
+
+    async def explain(self, tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
+        """Return what the engine says of the statement, without running it."""
+        ...
+
+    async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
+        """Return the first rows of the statement."""
+        ...
