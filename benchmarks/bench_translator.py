@@ -1,0 +1,378 @@
+"""Measures the built-in translator on questions with reference SQL: answered, right, wrong by cause, and time.
+
+The data folder is laid out as Spider's: `questions_train.json`, `questions_dev.json`, `train_databases/`, `databases/`.
+"Right" is execution match with permuted columns accepted; the strict figure stands beside it. A third of the training
+databases, chosen by a hash of their names, is held out: it is reported, never developed on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import platform
+import sqlite3
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import permutations
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import sqlglot
+from querybus_executor.introspect import open_sqlite_catalog
+from querybus_generator.translator import Translated, translate
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+
+ROOT = Path(__file__).resolve().parents[1]
+TODAY = date(2026, 1, 1)
+STEPS_PER_STATEMENT_MAX = 40_000_000
+PERMUTED_COLUMNS_MAX = 6
+REQUIRED = {"right_share_of_answered": 0.60, "answered_share": 0.25, "p50_ms": 20.0, "p99_ms": 150.0, "tables_1000_ms": 100.0}
+AIMED = {"held_right_share_of_all": 0.50, "held_right_share_of_answered": 0.85}
+
+
+def is_held_out(database: str) -> bool:
+    """Whether a training database is left out of development: a third of them, by a hash of the name."""
+    return int(hashlib.sha256(database.encode()).hexdigest(), 16) % 3 == 0
+
+
+@dataclass
+class Part:
+    """What was counted for one part of the questions."""
+
+    questions: int = 0
+    answered: int = 0
+    right: int = 0
+    strict: int = 0
+    causes: Counter[str] = field(default_factory=Counter[str])
+    kinds: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
+    milliseconds: list[float] = field(default_factory=list[float])
+
+    def figures(self) -> dict[str, Any]:
+        times = sorted(self.milliseconds) or [0.0]
+        return {
+            "questions": self.questions,
+            "answered": self.answered,
+            "right": self.right,
+            "right_strict": self.strict,
+            "wrong": self.answered - self.right,
+            "asked": self.questions - self.answered,
+            "right_share_of_answered": round(self.right / self.answered, 4) if self.answered else 0.0,
+            "answered_share": round(self.answered / self.questions, 4) if self.questions else 0.0,
+            "right_share_of_all": round(self.right / self.questions, 4) if self.questions else 0.0,
+            "wrong_by_cause": dict(self.causes.most_common()),
+            "by_kind": {
+                kind: {"questions": all_, "answered": answered, "right": right}
+                for kind, (all_, answered, right) in sorted(self.kinds.items(), key=lambda each: -each[1][0])
+            },
+            "p50_ms": round(median(times), 2),
+            "p99_ms": round(times[min(len(times) - 1, math.ceil(0.99 * len(times)) - 1)], 2),
+        }
+
+
+def run(path: Path, sql: str) -> list[tuple[Any, ...]] | str:
+    """Return the rows of a statement on a SQLite file, or the error."""
+    opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    opened.text_factory = lambda data: data.decode("utf-8", "replace")
+    steps = 0
+
+    def watch() -> bool:
+        nonlocal steps
+        steps += 100_000
+        return steps > STEPS_PER_STATEMENT_MAX
+
+    opened.set_progress_handler(watch, 100_000)
+    try:
+        return opened.execute(sql).fetchall()
+    except sqlite3.Error as error:
+        return str(error)
+    finally:
+        opened.close()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        number = float(value)
+        return ("n", float(f"{number:.6g}"))
+    return ("t", value)
+
+
+def matches(gold: list[tuple[Any, ...]], got: list[tuple[Any, ...]], *, ordered: bool, permuted: bool) -> bool:
+    """Execution match as the data's README defines it."""
+    if len(gold) != len(got):
+        return False
+    if not gold:
+        return True
+    if len(gold[0]) != len(got[0]):
+        return False
+    one = [tuple(_cell(each) for each in row) for row in gold]
+    other = [tuple(_cell(each) for each in row) for row in got]
+    width = len(gold[0])
+    if not permuted or width > PERMUTED_COLUMNS_MAX:
+        return _same(one, other, ordered=ordered)
+    return any(
+        _same(one, [tuple(row[place] for place in order) for row in other], ordered=ordered)
+        for order in permutations(range(width))
+    )
+
+
+def _same(one: list[tuple[Any, ...]], other: list[tuple[Any, ...]], *, ordered: bool) -> bool:
+    if ordered:
+        return all(_close(a, b) for a, b in zip(one, other, strict=True))
+    if Counter(one) == Counter(other):
+        return True
+    return all(_close(a, b) for a, b in zip(sorted(one, key=repr), sorted(other, key=repr), strict=True))
+
+
+def _close(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    for a, b in zip(one, other, strict=True):
+        if a == b:
+            continue
+        if a[0] != "n" or b[0] != "n" or not math.isclose(a[1], b[1], rel_tol=1e-6):
+            return False
+    return True
+
+
+def is_ordered(sql: str) -> bool:
+    tree = _tree(sql)
+    return tree is not None and tree.args.get("order") is not None
+
+
+def _tree(sql: str) -> exp.Expression | None:
+    try:
+        return sqlglot.parse_one(sql, dialect="sqlite")
+    except sqlglot.errors.SqlglotError:
+        return None
+
+
+def kind_of(sql: str) -> str:
+    """A rough kind of question, from its reference SQL."""
+    text = f" {sql.lower()} "
+    for mark, kind in (
+        (" intersect ", "both"), (" union ", "either"), (" except ", "without"), ("not in", "without"),
+        (" having ", "having"), (" group by ", "group"),
+    ):  # fmt: skip
+        if mark in text:
+            return kind
+    if text.count("select") > 1:
+        return "nested"
+    if " limit " in text:
+        return "top"
+    joins = text.count(" join ")
+    return "join" if joins else ("order" if " order by " in text else "plain")
+
+
+def cause_of(gold: str, got: str) -> str:
+    """The first part in which two statements differ, roughly."""
+    one, other = _tree(gold), _tree(got)
+    if one is None or other is None:
+        return "unparsed"
+    for cause, facts in _FACTS:
+        if facts(one) != facts(other):
+            return cause
+    return "other"
+
+
+def _names(tree: exp.Expression, kind: type[exp.Expression]) -> set[str]:
+    return {each.name.lower() for each in tree.find_all(kind)}
+
+
+def _selected(tree: exp.Expression) -> list[str]:
+    select = tree.find(exp.Select)
+    if select is None:
+        return []
+    return sorted(",".join(sorted(each.name.lower() for each in item.find_all(exp.Column))) for item in select.expressions)
+
+
+def _aggregated(tree: exp.Expression) -> list[str]:
+    select = tree.find(exp.Select)
+    return [] if select is None else sorted(type(each).__name__ for item in select.expressions for each in item.find_all(exp.AggFunc))
+
+
+def _clause(name: str, *kinds: type[exp.Expression]) -> Any:
+    def facts(tree: exp.Expression) -> list[str]:
+        found: list[str] = []
+        for select in tree.find_all(exp.Select):
+            clause = select.args.get(name)
+            if clause is not None:
+                found += [f"{type(each).__name__}:{each.name.lower()}" for each in clause.find_all(*kinds)]
+        return sorted(found)
+
+    return facts
+
+
+_FACTS: tuple[tuple[str, Any], ...] = (
+    ("set operation", lambda tree: (len(list(tree.find_all(exp.SetOperation))), len(list(tree.find_all(exp.In)))),),
+    ("tables", lambda tree: _names(tree, exp.Table)),
+    ("aggregate", _aggregated),
+    ("columns asked for", _selected),
+    ("filter", _clause("where", exp.Column, exp.Literal, exp.Predicate, exp.Or)),
+    ("having", _clause("having", exp.Column, exp.Literal, exp.Predicate, exp.AggFunc)),
+    ("order", _clause("order", exp.Column, exp.AggFunc, exp.Ordered)),
+    ("limit", _clause("limit", exp.Literal)),
+    ("group", _clause("group", exp.Column)),
+    ("distinct", lambda tree: sum(1 for each in tree.find_all(exp.Select) if each.args.get("distinct"))),
+    ("join", lambda tree: len(list(tree.find_all(exp.Join)))),
+)
+
+
+def wide_catalog(tables: int) -> Catalog:
+    """A made catalog of many tables, for timing."""
+    made = tuple(
+        Table(
+            name=f"thing_{number}",
+            columns=(
+                Column(name=f"thing_{number}_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                *(
+                    Column(name=f"{word}_{number % 37}", type="TEXT", kind=ColumnKind.TEXT, values=(f"{word} {number}",))
+                    for word in ("alpha", "beta", "gamma", "delta", "label", "note", "mark", "tone")
+                ),
+                Column(name="label", type="TEXT", kind=ColumnKind.TEXT),
+                Column(name="weight", type="REAL", kind=ColumnKind.NUMBER),
+            ),
+            primary_key=(f"thing_{number}_id",),
+        )
+        for number in range(tables)
+    )
+    return Catalog(connection="wide", dialect=Dialect.SQLITE, tables=made)
+
+
+def time_wide() -> dict[str, float]:
+    catalog = wide_catalog(1_000)
+    start = time.perf_counter()
+    translate("How many thing 7 are there?", catalog, today=TODAY)
+    first = (time.perf_counter() - start) * 1_000
+    times: list[float] = []
+    for number in (3, 77, 512, 999):
+        for question in (
+            f"How many thing {number} are there?",
+            f"What are the labels of thing {number} with weight greater than 5?",
+            f"average weight of thing {number} for each label",
+        ):
+            start = time.perf_counter()
+            translate(question, catalog, today=TODAY)
+            times.append((time.perf_counter() - start) * 1_000)
+    return {"first_ms": round(first, 1), "worst_ms": round(max(times), 2)}
+
+
+@dataclass(frozen=True)
+class Failure:
+    database: str
+    question: str
+    gold: str
+    got: str
+    cause: str
+
+
+def measure(data: Path, questions: Iterable[dict[str, str]], folder: str, parts: dict[str, Part]) -> list[Failure]:
+    catalogs: dict[str, Catalog] = {}
+    failures: list[Failure] = []
+    for row in questions:
+        database, question, gold = row["db_id"], row["question"], row["gold"]
+        path = data / folder / f"{database}.sqlite"
+        catalog = catalogs.get(database)
+        if catalog is None:
+            catalog = catalogs[database] = open_sqlite_catalog(path)
+            translate("?", catalog, today=TODAY)
+        part = parts["dev" if folder == "databases" else ("held" if is_held_out(database) else "developed")]
+        start = time.perf_counter()
+        answer = translate(question, catalog, today=TODAY)
+        part.milliseconds.append((time.perf_counter() - start) * 1_000)
+        part.questions += 1
+        kind = part.kinds[kind_of(gold)]
+        kind[0] += 1
+        if not isinstance(answer, Translated):
+            failures.append(Failure(database, question, gold, f"NOT READ: {answer.about}", "asked"))
+            continue
+        part.answered += 1
+        kind[1] += 1
+        expected, got = run(path, gold), run(path, answer.sql)
+        ordered = is_ordered(gold)
+        if isinstance(expected, list) and isinstance(got, list) and matches(expected, got, ordered=ordered, permuted=True):
+            part.right += 1
+            kind[2] += 1
+            part.strict += matches(expected, got, ordered=ordered, permuted=False)
+            continue
+        cause = "error" if isinstance(got, str) else cause_of(gold, answer.sql)
+        part.causes[cause] += 1
+        failures.append(Failure(database, question, gold, f"{answer.confidence} {answer.sql}", cause))
+    return failures
+
+
+def show(name: str, figures: dict[str, Any]) -> None:
+    print(
+        f"{name:10} {figures['questions']:5} questions  {figures['answered']:5} answered  {figures['right']:5} right"
+        f" ({figures['right_strict']} strict)  {figures['wrong']:4} wrong  {figures['asked']:5} asked"
+    )
+    print(
+        f"{'':10} right of answered {figures['right_share_of_answered']:.1%}   answered {figures['answered_share']:.1%}"
+        f"   right of all {figures['right_share_of_all']:.1%}   p50 {figures['p50_ms']} ms   p99 {figures['p99_ms']} ms"
+    )
+    print(f"{'':10} wrong by cause: " + ", ".join(f"{cause} {count}" for cause, count in figures["wrong_by_cause"].items()))
+    kinds = (f"{kind} {each['right']}/{each['answered']}/{each['questions']}" for kind, each in figures["by_kind"].items())
+    print(f"{'':10} by kind (right/answered/questions): " + ", ".join(kinds))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data")) / "spider"
+    parser.add_argument("--data", type=Path, default=default, help="folder laid out as Spider's")
+    parser.add_argument("--train", action="store_true", help="only the training questions")
+    parser.add_argument("--dev", action="store_true", help="only the dev questions")
+    parser.add_argument("--part", choices=("developed", "held"), help="only this part of the training questions")
+    parser.add_argument("--failures", type=Path, help="write what was not right to this file, one JSON object a line")
+    given = parser.parse_args(arguments)
+    if not given.data.is_dir():
+        print(f"no data at {given.data}: nothing measured; name a folder with --data")
+        return 2
+    parts: dict[str, Part] = defaultdict(Part)
+    failures: list[Failure] = []
+    if not given.dev or given.train:
+        rows = json.loads((given.data / "questions_train.json").read_text(encoding="utf-8"))
+        if given.part is not None:
+            rows = [row for row in rows if is_held_out(row["db_id"]) == (given.part == "held")]
+        failures += measure(given.data, rows, "train_databases", parts)
+    if given.dev or not (given.train or given.part):
+        rows = json.loads((given.data / "questions_dev.json").read_text(encoding="utf-8"))
+        failures += measure(given.data, rows, "databases", parts)
+    wide = time_wide()
+    figures: dict[str, Any] = {name: part.figures() for name, part in parts.items()}
+    for name, each in figures.items():
+        show(name, each)
+    print(f"1,000 tables: {wide['worst_ms']} ms per question, {wide['first_ms']} ms with building the index")
+    met = wide["worst_ms"] < REQUIRED["tables_1000_ms"] and all(
+        each["right_share_of_answered"] >= REQUIRED["right_share_of_answered"]
+        and each["answered_share"] >= REQUIRED["answered_share"]
+        and each["p50_ms"] < REQUIRED["p50_ms"]
+        and each["p99_ms"] < REQUIRED["p99_ms"]
+        for each in figures.values()
+    )
+    target = ROOT / "build" / "bench" / "translator.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()}
+    report = {
+        "name": "translator",
+        "figures": {**figures, "wide": wide},
+        "required": {**REQUIRED, "aimed": AIMED},
+        "met": met,
+        "machine": machine,
+    }
+    target.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if given.failures is not None:
+        lines = (json.dumps(vars(each), ensure_ascii=False) for each in failures)
+        given.failures.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"required: {'met' if met else 'NOT met'}")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

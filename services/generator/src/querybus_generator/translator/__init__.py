@@ -1,0 +1,5 @@
+"""The built-in translator: a question in English or Chinese becomes SQL without a model, or says what it could not read."""
+
+from querybus_generator.translator.translation import NotRead, Translated, translate
+
+__all__ = ["NotRead", "Translated", "translate"]

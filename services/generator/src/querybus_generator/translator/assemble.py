@@ -1,0 +1,250 @@
+"""The parts of a sketch become one logical form.
+
+Here it is decided which rows the question is about (the anchor), what its groups are, and how conditions combine:
+alternatives, things that hold at the same time, and the rest together.
+"""
+
+from __future__ import annotations
+
+from querybus_generator.translator.form import (
+    Aggregate,
+    AnyOf,
+    ColumnRef,
+    Combination,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Measure,
+    Operator,
+    Ordering,
+    condition_tables,
+)
+from querybus_generator.translator.labels import key_columns, labels
+from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.read_absences import read_absences
+from querybus_generator.translator.read_conditions import read_conditions
+from querybus_generator.translator.read_orders import read_groups, read_orders
+from querybus_generator.translator.read_rankings import read_rankings
+from querybus_generator.translator.read_targets import read_targets
+from querybus_generator.translator.sketch import Placed, Sketch
+
+
+def assemble(sketch: Sketch) -> Form | None:
+    """Read the whole sketch and return its form, or None if nothing is asked for."""
+    read_rankings(sketch)
+    read_conditions(sketch)
+    read_orders(sketch)
+    read_groups(sketch)
+    read_targets(sketch)
+    anchor = _anchor(sketch)
+    if anchor is None:
+        return None
+    sketch.anchor = anchor
+    read_absences(sketch, anchor)
+    return _form(sketch, anchor)
+
+
+def _anchor(sketch: Sketch) -> int | None:
+    if sketch.anchor is not None:
+        return sketch.anchor
+    if sketch.everything is not None:
+        return sketch.everything
+    grouped = {place for place, each in sketch.groups if isinstance(each, int)}
+    counted = {each.counted for each in sketch.rankings}
+    for place in range(len(sketch.nodes)):
+        table = sketch.table(place)
+        if table is not None and not sketch.taken[place] and place not in grouped and table not in counted:
+            return table
+    plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
+    if plain:
+        return plain[0]
+    for place, each in sketch.groups:
+        del place
+        return each if isinstance(each, int) else each.table
+    mentioned = sketch.mentioned_tables()
+    return mentioned[0] if mentioned else None
+
+
+def _form(sketch: Sketch, anchor: int) -> Form | None:
+    tables = _kept_tables(sketch, anchor)
+    group, shown = _groups(sketch)
+    targets = [measure for _, measure in sketch.targets]
+    targets = [_counting(each, anchor) for each in targets]
+    having = tuple(_counting_in(each, anchor) for _, each in sketch.having)
+    plain = [each for each in targets if each.aggregate is None]
+    figures = [each for each in targets if each.aggregate is not None]
+    order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
+    limit = sketch.limit
+    for ranking in sketch.rankings[:1]:
+        by = ranking.by or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
+        order = [Ordering(_counting(by, anchor), ranking.descending)]
+        limit = ranking.count
+        if ranking.grouped is not None:
+            refs, names = _group_of(sketch, ranking.grouped, has_columns=bool(plain))
+            group += [each for each in refs if each not in group]
+            if not plain:
+                shown += names
+    if len(sketch.rankings) > 1:
+        sketch.doubts += 0.3
+    counts_rows = having or any(each.by.aggregate is not None for each in order)
+    if not targets and sketch.everything is None and not shown:
+        plain = _labels(sketch, anchor)
+        targets = list(plain)
+        if not targets:
+            return None
+    known = {each.column for each in plain}
+    targets = [*(Measure(each) for each in shown if each not in known), *targets]
+    plain = [each for each in targets if each.aggregate is None and each.column is not None]
+    if (figures or counts_rows) and plain and not group:
+        group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
+    elif group:
+        group += [each.column for each in plain if each.column is not None and each.column not in group]
+    where = _alternatives(sketch)
+    where += [membership for _, membership in sketch.absences]
+    form = Form(
+        targets=tuple(targets),
+        tables=tuple(tables),
+        where=tuple(where),
+        group=tuple(dict.fromkeys(group)),
+        having=having,
+        order=tuple(order),
+        limit=limit,
+        distinct=sketch.distinct and not group and all(each.aggregate is None for each in targets),
+        everything=sketch.everything if not targets else None,
+    )
+    return _combined(sketch, form)
+
+
+def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:
+    found: dict[int, None] = {anchor: None}
+    for place in sorted(sketch.assignment.picks):
+        table = sketch.table(place)
+        if table is not None and table not in sketch.hidden_tables:
+            found.setdefault(table)
+            sketch.take(place)
+    return list(found)
+
+
+def _counting(measure: Measure, anchor: int) -> Measure:
+    if measure.aggregate is Aggregate.COUNT and measure.column is None and measure.table is None:
+        return Measure(aggregate=Aggregate.COUNT, table=anchor)
+    return measure
+
+
+def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
+    return Comparison(_counting(comparison.left, anchor), comparison.operator, comparison.right)
+
+
+def _labels(sketch: Sketch, table: int) -> list[Measure]:
+    return [Measure(each) for each in labels(sketch.index, table)]
+
+
+def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
+    """Return the columns to group by, and those of them to show."""
+    group: list[ColumnRef] = []
+    shown: list[ColumnRef] = []
+    for _, each in sketch.groups:
+        has_columns = not isinstance(each, int) or any(
+            measure.aggregate is None and measure.home == each for _, measure in sketch.targets
+        )
+        refs, names = _group_of(sketch, each, has_columns=has_columns)
+        group += [ref for ref in refs if ref not in group]
+        shown += [ref for ref in names if ref not in shown]
+    return group, shown
+
+
+def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
+    if isinstance(each, ColumnRef):
+        return [each], [each]
+    key = list(key_columns(sketch.index, each))
+    named = [] if has_columns else list(labels(sketch.index, each))
+    return [*key, *(name for name in named if name not in key)], named
+
+
+def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: bool) -> list[ColumnRef]:
+    columns = [each.column for each in plain if each.column is not None]
+    tables = {each.table for each in columns}
+    key = key_columns(sketch.index, columns[0].table)
+    others = set(sketch.mentioned_tables()) - tables
+    if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
+        return [*key, *columns]
+    return columns
+
+
+def _alternatives(sketch: Sketch) -> list[Condition]:
+    """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
+    placed = sorted(sketch.conditions, key=lambda each: each.place)
+    found: list[list[Placed]] = []
+    for each in placed:
+        if found and _is_alternative(sketch, found[-1][-1], each):
+            found[-1].append(each)
+        else:
+            found.append([each])
+    for place in sketch.free_places(Op.OR):
+        sketch.take(place)
+        if not any(len(each) > 1 for each in found):
+            sketch.doubts += 0.25
+    return [
+        each[0].condition if len(each) == 1 else AnyOf(tuple(one.condition for one in each)) for each in found
+    ]
+
+
+def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
+    return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(
+        one.place, other.place, frozenset({Op.BOTH, Op.BUT})
+    )
+
+
+def _combined(sketch: Sketch, form: Form) -> Form:
+    """Two values of one column at the same time: rows of the one and rows of the other, what they share."""
+    equal: dict[ColumnRef, list[Comparison]] = {}
+    for condition in form.where:
+        if isinstance(condition, Comparison) and condition.left.column is not None and isinstance(condition.right, Literal):
+            equal.setdefault(condition.left.column, []).append(condition)
+    for comparisons in equal.values():
+        if len(comparisons) != 2 or not _excludes(comparisons[0], comparisons[1]):
+            continue
+        rest = tuple(each for each in form.where if each not in comparisons)
+        has_both = any(node.op is Op.BOTH for node in sketch.nodes)
+        if form.group or form.order or form.limit is not None or any(each.aggregate for each in form.targets):
+            sketch.doubts += 0.4
+            return form
+        for place in sketch.free_places(Op.BOTH):
+            sketch.take(place)
+        if not has_both:
+            sketch.doubts += 0.08
+        first = _replaced(form, (*rest, comparisons[0]))
+        second = _replaced(form, (*rest, comparisons[1]))
+        return Form(
+            targets=first.targets,
+            tables=first.tables,
+            where=first.where,
+            everything=first.everything,
+            combined=(Combination.BOTH, second),
+        )
+    return form
+
+
+def _replaced(form: Form, where: tuple[Condition, ...]) -> Form:
+    return Form(targets=form.targets, tables=form.tables, where=where, everything=form.everything)
+
+
+def _excludes(one: Comparison, other: Comparison) -> bool:
+    """Whether no single value can meet both comparisons."""
+    if not isinstance(one.right, Literal) or not isinstance(other.right, Literal):
+        return False
+    if one.operator is Operator.EQUAL and other.operator is Operator.EQUAL:
+        return one.right != other.right
+    low, high = (one, other) if one.operator in {Operator.GREATER, Operator.AT_LEAST} else (other, one)
+    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {Operator.LESS, Operator.AT_MOST}:
+        return False
+    bottom, top = low.right, high.right
+    if not isinstance(bottom, Literal) or not isinstance(top, Literal):
+        return False
+    if isinstance(bottom.value, str) or isinstance(top.value, str):
+        return False
+    return bottom.value >= top.value
+
+
+__all__ = ["assemble", "condition_tables"]

@@ -1,0 +1,204 @@
+"""What a catalog calls things, turned into look-ups once per catalog fingerprint.
+
+Words of names, display names, synonyms and short comments lead to tables and columns; values lead to columns. The
+index is immutable after it is built, apart from a memory of words already compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus_generator.translator.joins import JoinGraph
+from querybus_generator.translator.lexicon import lexicon
+from querybus_generator.translator.names import is_han, name_words, split_prefix
+from querybus_generator.translator.segment import segment
+from querybus_generator.translator.stems import stem
+from querybus_generator.translator.tokens import TokenKind, tokenize
+
+COMMENT_WORDS_MAX = 5
+VALUE_TOKENS_MAX = 10
+INDEXES_KEPT_MAX = 32
+_SPELLING_LETTERS_MIN = 5
+_SPELLING_RATIO_MIN = 0.84
+
+EXACT = 1.0
+SAME_STEM = 0.88
+RELATED = 0.82
+ABBREVIATED = 0.7
+MISSPELT = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table (`column` None) or column with all its names as words; numbers count tables and columns of the catalog."""
+
+    table: int
+    column: int | None
+    names: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """A value as the database spells it, and the column that holds it."""
+
+    table: int
+    column: int
+    text: str
+
+
+class CatalogIndex:
+    """Look-ups over one catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.graph = JoinGraph(catalog)
+        self.entries: list[Entry] = []
+        self.own: dict[str, set[int]] = defaultdict(set)
+        self.via_table: dict[str, set[int]] = defaultdict(set)
+        self.values: dict[tuple[str, ...], list[StoredValue]] = defaultdict(list)
+        self._table_entries: list[int] = []
+        self.han_words: set[str] = set(lexicon().chinese_words)
+        self._similar: dict[str, dict[str, float]] = {}
+        self._collect_han()
+        for number, table in enumerate(catalog.tables):
+            self._add_table(number, table)
+        self._stems: dict[str, set[str]] = defaultdict(set)
+        self._initials: dict[str, list[str]] = defaultdict(list)
+        for word in set(self.own):
+            if not is_han(word):
+                self._stems[stem(word)].add(word)
+                self._initials[word[:1]].append(word)
+        self.han_length_max = max((len(each) for each in self.han_words), default=1)
+
+    def entries_of_table(self, number: int) -> Entry:
+        """Return the entry of the table itself."""
+        return self.entries[self._table_entries[number]]
+
+    def entry_of_column(self, table: int, column: int) -> Entry:
+        return self.entries[self._table_entries[table] + 1 + column]
+
+    def table(self, number: int) -> Table:
+        return self.catalog.tables[number]
+
+    def column(self, table: int, column: int) -> Column:
+        return self.catalog.tables[table].columns[column]
+
+    def similar(self, word: str) -> dict[str, float]:
+        """Return the words of this catalog's names that a word may stand for, each with its closeness in 0..1."""
+        known = self._similar.get(word)
+        if known is None:
+            known = self._compare(word)
+            if len(self._similar) < 50_000:
+                self._similar[word] = known
+        return known
+
+    def _compare(self, word: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+
+        def add(other: str, closeness: float) -> None:
+            if other in self.own and found.get(other, 0.0) < closeness:
+                found[other] = closeness
+
+        add(word, EXACT)
+        for spelt in lexicon().abbreviations.get(word, ())[:1]:
+            add(spelt, EXACT)
+        for other in lexicon().related.get(word, ()):
+            add(other, RELATED)
+        if is_han(word):
+            return found
+        for other in self._stems.get(stem(word), ()):
+            add(other, SAME_STEM)
+        if len(word) >= 5:
+            for other in self._initials.get(word[:1], ()):
+                if 3 <= len(other) <= len(word) - 2 and word.startswith(other) and other not in lexicon().related:
+                    add(other, ABBREVIATED)
+        if not found and len(word) >= _SPELLING_LETTERS_MIN:
+            for other in self._initials.get(word[:1], ()):
+                if abs(len(other) - len(word)) <= 2 and _alike(word, other):
+                    add(other, MISSPELT)
+        return found
+
+    def _collect_han(self) -> None:
+        for table in self.catalog.tables:
+            for named in (table, *table.columns):
+                zh = named.display_names.get("zh", "")
+                for text in (named.name, zh, named.comment, *named.synonyms):
+                    if is_han(text) and len(text) <= 12:
+                        self.han_words.add(text)
+            for column in table.columns:
+                self.han_words.update(each for each in column.values if is_han(each))
+
+    def _add_table(self, number: int, table: Table) -> None:
+        table_names = self._names(table, owner="")
+        self._table_entries.append(len(self.entries))
+        self._add(Entry(number, None, table_names))
+        for place, column in enumerate(table.columns):
+            entry = Entry(number, place, self._names(column, owner=table.name.lower()))
+            for name in table_names:
+                for word in name:
+                    self.via_table[word].add(len(self.entries))
+            self._add(entry)
+            if column.kind is ColumnKind.TEXT and not column.personal:
+                self._add_values(number, place, column)
+
+    def _add(self, entry: Entry) -> None:
+        for name in entry.names:
+            for word in name:
+                self.own[word].add(len(self.entries))
+        self.entries.append(entry)
+
+    def _names(self, named: Table | Column, owner: str) -> tuple[tuple[str, ...], ...]:
+        texts = [named.name, *named.display_names.values(), *named.synonyms]
+        if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
+            texts.append(named.comment)
+        found: list[tuple[str, ...]] = []
+        for text in texts:
+            words = name_words(text)
+            found.append(words)
+            if len(words) == 1 and is_han(words[0]):
+                pieces = segment(words[0], self.han_words - {words[0]}, 12)
+                if len(pieces) > 1 and all(known for _, known in pieces):
+                    found.append(tuple(piece for piece, _ in pieces))
+            elif len(words) == 1 and owner and words[0] not in lexicon().related:
+                found.append(split_prefix(words[0], _plain_words(), owner))
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    def _add_values(self, table: int, place: int, column: Column) -> None:
+        for text in column.values:
+            tokens = tokenize(text)
+            if not 1 <= len(tokens) <= VALUE_TOKENS_MAX:
+                continue
+            if all(each.kind in {TokenKind.NUMBER, TokenKind.MARK, TokenKind.DATE} for each in tokens):
+                continue
+            stored = StoredValue(table, place, text)
+            key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
+            self.values[key].append(stored)
+            base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
+            if base != key:
+                self.values[base].append(stored)
+
+
+@lru_cache(maxsize=1)
+def _plain_words() -> frozenset[str]:
+    words = {each for each in lexicon().related if not is_han(each)}
+    return frozenset(words | set(lexicon().abbreviations))
+
+
+def _alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other).ratio() >= _SPELLING_RATIO_MIN
+
+
+_KEPT: dict[str, CatalogIndex] = {}
+
+
+def index_of(catalog: Catalog) -> CatalogIndex:
+    """Return the index of a catalog, built at most once per fingerprint while it is among the last ones used."""
+    found = _KEPT.pop(catalog.fingerprint, None) or CatalogIndex(catalog)
+    _KEPT[catalog.fingerprint] = found
+    while len(_KEPT) > INDEXES_KEPT_MAX:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    return found

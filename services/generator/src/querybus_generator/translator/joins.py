@@ -1,0 +1,170 @@
+"""Tables are joined along their keys: declared ones first, inferred ones where the schema declares none between two tables.
+
+A key is inferred when a column bears the name of another table's primary key, or that table's name followed by
+its key's name. Paths are the cheapest ones; the order of the catalog decides between equals, so results are stable.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from querybus.core.catalog import Catalog, Table
+from querybus_generator.translator.names import name_words
+
+_DECLARED_COST = 1.0
+_INFERRED_COST = 1.3
+_SHARED_NAME_COST = 1.8
+PATH_COST_MAX = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Rows of `source` refer to rows of `target`: `source_columns` equal `target_columns`, in order."""
+
+    source: int
+    source_columns: tuple[str, ...]
+    target: int
+    target_columns: tuple[str, ...]
+    cost: float
+    to_one: bool
+
+
+class JoinGraph:
+    """The keys of a catalog as a graph over table numbers."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._edges: dict[int, list[Edge]] = defaultdict(list)
+        self._distances: dict[int, dict[int, float]] = {}
+        for edge in (*_declared(catalog), *_inferred(catalog)):
+            self._edges[edge.source].append(edge)
+            if edge.target != edge.source:
+                self._edges[edge.target].append(edge)
+
+    def between(self, one: int, other: int) -> tuple[Edge, ...]:
+        """Return the keys that join two tables directly, cheapest first."""
+        found = [each for each in self._edges.get(one, ()) if {each.source, each.target} == {one, other}]
+        return tuple(sorted(found, key=lambda each: each.cost))
+
+    def distance(self, one: int, other: int) -> float:
+        """Return the cost of the cheapest path; infinite where there is none."""
+        if one == other:
+            return 0.0
+        if one not in self._distances:
+            self._distances[one] = self._costs_from(one)
+        return self._distances[one].get(other, float("inf"))
+
+    def path(self, sources: Iterable[int], target: int) -> tuple[Edge, ...] | None:
+        """Return the cheapest path from any of `sources` to `target`, or None."""
+        queue: list[tuple[float, int, int, tuple[Edge, ...]]] = [
+            (0.0, place, each, ()) for place, each in enumerate(sources)
+        ]
+        heapq.heapify(queue)
+        pushed = len(queue)
+        seen: set[int] = set()
+        while queue:
+            cost, _, at, path = heapq.heappop(queue)
+            if at == target:
+                return path
+            if at in seen or cost > PATH_COST_MAX:
+                continue
+            seen.add(at)
+            for edge in self._edges.get(at, ()):
+                beyond = edge.target if edge.source == at else edge.source
+                if beyond not in seen:
+                    # The running number keeps equal costs in the order of the catalog.
+                    heapq.heappush(queue, (cost + edge.cost, pushed, beyond, (*path, edge)))
+                    pushed += 1
+        return None
+
+    def _costs_from(self, start: int) -> dict[int, float]:
+        costs = {start: 0.0}
+        queue = [(0.0, start)]
+        while queue:
+            cost, at = heapq.heappop(queue)
+            if cost > costs.get(at, float("inf")) or cost > PATH_COST_MAX:
+                continue
+            for edge in self._edges.get(at, ()):
+                beyond = edge.target if edge.source == at else edge.source
+                if cost + edge.cost < costs.get(beyond, float("inf")):
+                    costs[beyond] = cost + edge.cost
+                    heapq.heappush(queue, (costs[beyond], beyond))
+        return costs
+
+
+def _declared(catalog: Catalog) -> Iterable[Edge]:
+    places = {(each.schema_name, each.name.lower()): index for index, each in enumerate(catalog.tables)}
+    for number, table in enumerate(catalog.tables):
+        for key in table.foreign_keys:
+            target = places.get((key.referred_schema or table.schema_name, key.referred_table.lower()))
+            if target is None or not _plausible(table, key.columns, catalog.tables[target], key.referred_columns):
+                continue
+            yield Edge(
+                number,
+                key.columns,
+                target,
+                key.referred_columns,
+                _DECLARED_COST,
+                _is_unique(catalog.tables[target], key.referred_columns),
+            )
+
+
+def _plausible(table: Table, columns: tuple[str, ...], target: Table, referred: tuple[str, ...]) -> bool:
+    return not (table is target and columns == referred)
+
+
+def _inferred(catalog: Catalog) -> Iterable[Edge]:
+    joined = {frozenset((each.source, each.target)) for each in _declared(catalog)}
+    keyed: dict[str, list[int]] = defaultdict(list)
+    titled: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, table in enumerate(catalog.tables):
+        if len(table.primary_key) == 1:
+            key = table.primary_key[0]
+            if len(name_words(key)) > 1 or name_words(key) == name_words(table.name) or _is_compound(key):
+                keyed[key.lower()].append(number)
+            last = name_words(key)[-1:]
+            titled[(*name_words(table.name), *last)].append(number)
+    shared: dict[str, list[int]] = defaultdict(list)
+    found: set[tuple[int, str, int]] = set()
+    for number, table in enumerate(catalog.tables):
+        for column in table.columns:
+            words = name_words(column.name)
+            targets = keyed.get(column.name.lower(), []) or titled.get(words, [])
+            for target in targets:
+                if target == number or frozenset((number, target)) in joined:
+                    continue
+                found.add((number, column.name, target))
+                referred = catalog.tables[target].primary_key
+                yield Edge(number, (column.name,), target, referred, _INFERRED_COST, to_one=True)
+            if not targets and (len(words) > 1 or _is_compound(column.name)):
+                shared[column.name.lower()].append(number)
+    yield from _by_shared_name(catalog, shared, joined)
+
+
+def _is_compound(name: str) -> bool:
+    return len(name) > 3 and name.lower().endswith("id")
+
+
+def _by_shared_name(
+    catalog: Catalog, shared: dict[str, list[int]], joined: set[frozenset[int]]
+) -> Iterable[Edge]:
+    for name, numbers in shared.items():
+        if not 2 <= len(numbers) <= 4 or not _names_a_key(name):
+            continue
+        for place, one in enumerate(numbers):
+            for other in numbers[place + 1 :]:
+                if frozenset((one, other)) in joined:
+                    continue
+                yield Edge(one, (name,), other, (name,), _SHARED_NAME_COST, to_one=False)
+
+
+def _names_a_key(name: str) -> bool:
+    return name.endswith(("id", "code", "no"))
+
+
+def _is_unique(table: Table, columns: tuple[str, ...]) -> bool:
+    wanted = {each.lower() for each in columns}
+    keys = (table.primary_key, *table.unique_keys)
+    return any({each.lower() for each in key} == wanted for key in keys if key)

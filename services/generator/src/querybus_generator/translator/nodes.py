@@ -1,0 +1,355 @@
+"""Tokens become nodes: phrases of fixed meaning, links to the catalog, literals, periods, and what is left over.
+
+Spans compete for tokens; the cut with the greatest weight wins. A link keeps all its candidates: which table or
+column is meant is decided later, over the whole question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import Enum, auto
+from typing import Final
+
+from querybus_generator.translator.index import CatalogIndex, Entry
+from querybus_generator.translator.lexicon import Op, Phrase, lexicon
+from querybus_generator.translator.names import is_han
+from querybus_generator.translator.periods import Period, chinese_number, read_period, time_words
+from querybus_generator.translator.segment import segment
+from querybus_generator.translator.stems import base_form
+from querybus_generator.translator.tokens import Token, TokenKind, tokenize
+
+SPAN_TOKENS_MAX: Final = 9
+LINK_WORDS_MAX: Final = 6
+CANDIDATES_MAX: Final = 24
+_SCORE_MIN: Final = 0.5
+_BELOW_BEST_MAX: Final = 0.42
+
+
+class NodeKind(Enum):
+    OP = auto()
+    LINK = auto()
+    NUMBER = auto()
+    TEXT = auto()
+    PERIOD = auto()
+    STOP = auto()
+    MARK = auto()
+    WORD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing that a span may mean: a table, a column, or a stored value of a column."""
+
+    table: int
+    column: int | None
+    value: str | None
+    score: float
+    with_table: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A span of the question that was read as one thing."""
+
+    kind: NodeKind
+    text: str
+    phrase: Phrase | None = None
+    candidates: tuple[Candidate, ...] = ()
+    number: int | float | None = None
+    period: Period | None = None
+    capital: bool = False
+    quoted: bool = False
+
+    @property
+    def op(self) -> Op | None:
+        return self.phrase.op if self.phrase is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    end: int
+    weight: float
+    node: Node
+
+
+def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
+    """Return the nodes of a question, in its order, every token in exactly one of them."""
+    tokens = _cut_chinese(tokenize(question), index)
+    spans: list[list[_Span]] = [[] for _ in range(len(tokens) + 1)]
+    for start in range(len(tokens)):
+        for span in _spans_from(tokens, start, index, today):
+            spans[span.end].append(span)
+    best: list[tuple[float, _Span | None]] = [(0.0, None)]
+    for end in range(1, len(tokens) + 1):
+        choice: tuple[float, _Span | None] = (-1.0, None)
+        for span in spans[end]:
+            weight = best[span.start][0] + span.weight
+            if weight > choice[0] + 1e-9:
+                choice = (weight, span)
+        best.append(choice)
+    found: list[Node] = []
+    end = len(tokens)
+    while end:
+        span = best[end][1]
+        if span is None:
+            break
+        found.append(span.node)
+        end = span.start
+    found.reverse()
+    return tuple(found)
+
+
+def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
+    words = lexicon()
+    known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, time_words())
+    length_max = max(index.han_length_max, 8)
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind is not TokenKind.HAN:
+            found.append(token)
+            continue
+        for piece, _ in segment(token.text, known, length_max):
+            number = chinese_number(piece)
+            if number is not None and piece not in index.han_words and piece not in words.chinese:
+                found.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
+            else:
+                found.append(Token(piece, piece, piece, TokenKind.HAN))
+    return found
+
+
+class _Words:
+    """The union of several word lists, without building it."""
+
+    def __init__(self, *lists: object) -> None:
+        self._lists = lists
+
+    def __contains__(self, word: object) -> bool:
+        return any(word in each for each in self._lists) or chinese_number(str(word)) is not None  # pyright: ignore[reportOperatorIssue]
+
+
+def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[_Span]:
+    first = tokens[start]
+    found = [_single(tokens, start)]
+    period = read_period(tokens, start, today)
+    if period is not None:
+        end, read = period
+        text = _text(tokens, start, end)
+        found.append(_Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
+    if first.kind is TokenKind.QUOTED:
+        node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
+        return [_Span(start, start + 1, 1.0, node)]
+    found += _phrases(tokens, start)
+    found += _links(tokens, start, index)
+    return found
+
+
+def _single(tokens: Sequence[Token], start: int) -> _Span:
+    token = tokens[start]
+    words = lexicon()
+    if token.kind is TokenKind.NUMBER:
+        return _Span(start, start + 1, 1.0, Node(NodeKind.NUMBER, token.text, number=_number(token.norm)))
+    if token.kind is TokenKind.MARK:
+        return _Span(start, start + 1, 0.0, Node(NodeKind.MARK, token.text))
+    if token.norm in words.numbers and token.norm != "one":
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=words.numbers[token.norm]))
+    if token.norm == "one" and start and tokens[start - 1].norm in {"than", "least", "most", "only", "exactly", "just"}:
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+    if token.norm in words.ordinals:
+        return _Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+    stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
+    if token.norm in stops:
+        return _Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
+    capital = token.text[:1].isupper() and start > 0
+    return _Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _text(tokens: Sequence[Token], start: int, end: int) -> str:
+    pieces = [each.text for each in tokens[start:end]]
+    return ("" if any(is_han(each) for each in pieces) else " ").join(pieces)
+
+
+_AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
+
+
+def _phrases(tokens: Sequence[Token], start: int) -> list[_Span]:
+    words = lexicon()
+    first = tokens[start]
+    if first.kind is TokenKind.HAN:
+        return [
+            _Span(start, start + 1, 0.97 + 0.05 * len(first.norm), Node(NodeKind.OP, first.text, phrase=phrase))
+            for phrase in words.chinese.get(first.norm, ())
+        ]
+    found: list[_Span] = []
+    opens = start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+    for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
+        key = tuple(each.norm for each in tokens[start : start + length])
+        for phrase in words.english.get(key, ()):
+            if phrase.op is Op.WRITE and start and not opens:
+                continue
+            weight = sum(0.15 if each in words.stopwords else 0.95 for each in key) + 0.02 * length
+            if opens and phrase.op in _AT_START:
+                weight += 0.6
+            elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
+                weight = 0.2
+            node = Node(NodeKind.OP, _text(tokens, start, start + length), phrase=phrase)
+            found.append(_Span(start, start + length, weight, node))
+    return found
+
+
+_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", "."})
+_BOUNDING = frozenset({"of", "for", "in", "'s", "的", "to", "on", "by", "at"})
+
+
+def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
+    found: list[_Span] = []
+    if tokens[start].kind is TokenKind.MARK:
+        return found
+    stops = lexicon().stopwords
+    words: list[str] = []
+    inner = 0
+    bounded = False
+    for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
+        token = tokens[end - 1]
+        candidates: list[Candidate] = _values(tokens, start, end, index)
+        is_bridge = token.norm in _BRIDGING or token.kind is TokenKind.MARK
+        if token.kind is TokenKind.QUOTED:
+            break
+        if is_bridge and end - start > 1:
+            inner += 1
+            bounded = bounded or token.norm in _BOUNDING
+        elif token.kind is TokenKind.MARK or (token.kind is TokenKind.NUMBER and not words):
+            words = ["\0"]
+        else:
+            words.append(token.base)
+            if len(words) <= LINK_WORDS_MAX and "\0" not in words and (len(words) > 1 or token.norm not in stops or token.norm in index.own):
+                candidates += _schema(words, index, bounded=bounded)
+        if not candidates:
+            continue
+        candidates.sort(key=lambda each: -each.score)
+        best = candidates[0].score
+        kept = tuple(each for each in candidates if each.score >= best - _BELOW_BEST_MAX)[:CANDIDATES_MAX]
+        content = sum(1 for each in tokens[start:end] if each.norm not in stops and each.kind is not TokenKind.MARK)
+        weight = best * max(content, 0.5) + 0.1 * (end - start - 1) + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+        node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
+        found.append(_Span(start, end, weight, node))
+    return found
+
+
+def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
+    span = tokens[start:end]
+    if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
+        return []
+    key = tuple(each.norm for each in span if each.kind is not TokenKind.MARK)
+    hits = index.values.get(key, [])
+    closeness = 0.97
+    if not hits:
+        base = tuple(each.base for each in span if each.kind is not TokenKind.MARK)
+        hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
+        closeness = 0.85
+    found = [Candidate(each.table, each.column, each.text, closeness) for each in hits]
+    if len(key) == 1:
+        plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
+        capital = span[0].text[:1].isupper() and start > 0
+        if plain:
+            same = span[0].text if capital and key[0] not in {"i", "a"} else ""
+            found = [replace(each, score=0.8) for each in found if each.value == same]
+        elif not capital and not is_han(key[0]):
+            found = [replace(each, score=closeness - 0.12) for each in found]
+    found += _stored_otherwise(key, index)
+    return found
+
+
+def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    if len(key) != 1:
+        return []
+    found: list[Candidate] = []
+    for other in lexicon().stored.get(key[0], ()):
+        for hit in index.values.get(tuple(other.split()), []):
+            if len(other) == 1 and not _is_small(index, hit.table, hit.column):
+                continue
+            found.append(Candidate(hit.table, hit.column, hit.text, 0.9))
+    return found
+
+
+def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
+    return len({each.lower() for each in index.column(table, column).values}) <= 4
+
+
+def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
+    tokens = tokenize(text)
+    key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
+    hits = index.values.get(key, []) or index.values.get(tuple(base_form(each) for each in key), [])
+    exact = [each for each in hits if each.text == text]
+    found = [Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits]
+    return tuple(found or _stored_otherwise(key, index))[:CANDIDATES_MAX]
+
+
+def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> list[Candidate]:
+    similar = [index.similar(each) for each in words]
+    common: set[int] | None = None
+    for place, close in enumerate(similar):
+        hits: set[int] = set()
+        for word in close:
+            hits |= index.own.get(word, set())
+            if len(words) > 1 and not bounded:
+                hits |= index.via_table.get(word, set())
+        common = hits if place == 0 or common is None else common & hits
+        if not common:
+            return []
+    found: list[Candidate] = []
+    for number in common or ():
+        entry = index.entries[number]
+        score, with_table = _closeness(entry, similar, index, bounded=bounded)
+        if score >= _SCORE_MIN:
+            found.append(Candidate(entry.table, entry.column, None, score, with_table))
+    found.sort(key=lambda each: (-each.score, each.table, each.column or 0))
+    return found
+
+
+def _closeness(
+    entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool
+) -> tuple[float, bool]:
+    table_names = index.entries_of_table(entry.table).names if entry.column is not None else ()
+    table_words = {word for name in table_names for word in name}
+    best, best_with_table = 0.0, False
+    for name in entry.names:
+        left = list(name)
+        total = 0.0
+        own = 0
+        with_table = False
+        for close in similar:
+            hit = max((each for each in left if each in close), key=lambda each: close[each], default=None)
+            if hit is not None:
+                left.remove(hit)
+                total += close[hit]
+                own += 1
+                continue
+            hit = None if bounded else max(table_words & close.keys(), key=lambda each: close[each], default=None)
+            if hit is None:
+                break
+            with_table = True
+            total += close[hit]
+        else:
+            if not own:
+                continue
+            missing = sum(_cost_of_missing(each, table_words) for each in left)
+            if left and name[-1] in left and name[-1] not in table_words:
+                missing += 0.3
+            coverage = own / (own + missing)
+            score = total / len(similar) * (0.5 + 0.5 * coverage)
+            if score > best:
+                best, best_with_table = score, with_table
+    return best, best_with_table
+
+
+def _cost_of_missing(word: str, table_words: set[str]) -> float:
+    if word in table_words:
+        return 0.02
+    return 0.3 if word in lexicon().stopwords or word.isdigit() else 1.0

@@ -1,0 +1,289 @@
+"""Words for time become a period: first day, and the first day after it, counted from a given today.
+
+"Last month" is the calendar month before; "the last three months" ends today. Limits: the Gregorian calendar, weeks
+from Monday, no time of day.
+"""
+
+from __future__ import annotations
+
+import calendar
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import Enum, auto
+from functools import lru_cache
+from importlib import resources
+
+from querybus_generator.translator.tokens import Token, TokenKind
+
+YEAR_MIN = 1500
+YEAR_MAX = 2150
+
+
+class Unit(Enum):
+    DAY = auto()
+    WEEK = auto()
+    MONTH = auto()
+    QUARTER = auto()
+    YEAR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Days from `start` up to, without, `end`. `whole_year` is set where exactly one calendar year is meant."""
+
+    start: date
+    end: date
+    whole_year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    relative: Mapping[tuple[str, ...], tuple[Unit, int]]
+    rolling: frozenset[str]
+    units: Mapping[str, Unit]
+    months: Mapping[str, int]
+    quarters: Mapping[str, int]
+    digits: Mapping[str, int]
+    chinese: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def _times() -> _Times:
+    text = resources.files(__package__ or __name__).joinpath("words", "times.toml").read_text(encoding="utf-8")
+    read = tomllib.loads(text)
+    relative: dict[tuple[str, ...], tuple[Unit, int]] = {}
+    chinese: set[str] = set()
+    for row in read["relative"]:
+        for form in (*row.get("en", ()), *row.get("zh", ())):
+            relative[tuple(form.split())] = (Unit[row["unit"]], row["offset"])
+        chinese.update(row.get("zh", ()))
+    units = {word: Unit[name] for language in read["units"].values() for word, name in language.items()}
+    chinese.update(read["rolling"]["zh"], read["units"]["zh"], (each for each in read["quarters"] if len(each) > 2))
+    return _Times(
+        relative=relative,
+        rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
+        units=units,
+        months=read["months"],
+        quarters=read["quarters"],
+        digits=read["digits"],
+        chinese=frozenset(chinese),
+    )
+
+
+def time_words() -> frozenset[str]:
+    """Return the Chinese words for time, for cutting."""
+    return _times().chinese
+
+
+@lru_cache(maxsize=4_096)
+def chinese_number(text: str) -> int | None:
+    """Return the number that Chinese digits spell below one hundred, or None.
+
+    >>> chinese_number("三"), chinese_number("二十五"), chinese_number("十"), chinese_number("城市")
+    (3, 25, 10, None)
+    """
+    digits = _times().digits
+    if not 1 <= len(text) <= 3 or any(each not in digits for each in text):
+        return None
+    if len(text) == 1:
+        return digits[text]
+    tens, mark, ones = text.partition("十")
+    if not mark:
+        return None
+    if len(tens) > 1 or len(ones) > 1:
+        return None
+    return (digits[tens] if tens else 1) * 10 + (digits[ones] if ones else 0)
+
+
+def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """Return the longest period whose words begin at `start`, with the place after them, or None."""
+    for read in (_dated, _rolling, _relative, _named_month, _quarter, _chinese_year, _year):
+        found = read(tokens, start, today)
+        if found is not None:
+            return found
+    return None
+
+
+_BEFORE_YEAR = frozenset({"in", "during", "of", "for", "within", "throughout", "since", "after", "before", "until"})
+
+
+def _year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature
+    place = start
+    if tokens[start].norm in {"in", "during", "throughout"} and start + 1 < len(tokens):
+        place = start + 1
+        if tokens[place].norm == "the" and place + 1 < len(tokens):
+            place += 1
+    year = _as_year(tokens[place])
+    follows = place + 1 < len(tokens) and tokens[place + 1].norm in {"or", "to", "-"}
+    if year is None or place == start or follows:
+        return None
+    return place + 1, whole_year(year)
+
+
+def _as_year(token: Token) -> int | None:
+    if token.kind is TokenKind.NUMBER and token.norm.isdecimal() and YEAR_MIN <= int(token.norm) <= YEAR_MAX:
+        return int(token.norm)
+    return None
+
+
+def whole_year(year: int) -> Period:
+    """Return the period of one calendar year."""
+    return Period(date(year, 1, 1), date(year + 1, 1, 1), whole_year=year)
+
+
+def _of_month(year: int, month: int) -> Period:
+    return Period(date(year, month, 1), _plus(date(year, month, 1), Unit.MONTH, 1))
+
+
+def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature
+    token = tokens[start]
+    if token.kind is not TokenKind.DATE:
+        return None
+    text = token.text[:10].strip()
+    try:
+        if "/" in text:
+            month, day, year = (int(each) for each in text.split("/"))
+        else:
+            year, month, day = (int(each) for each in text.split("-"))
+        read = date(year, month, day)
+    except ValueError:
+        return None
+    return start + 1, Period(read, read + timedelta(days=1))
+
+
+def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    times = _times()
+    for length in (4, 3, 2, 1):
+        key = tuple(each.norm for each in tokens[start : start + length])
+        if len(key) == length and key in times.relative:
+            unit, offset = times.relative[key]
+            read = _unit_period(today, unit, offset)
+            end = start + length
+            if unit is Unit.YEAR and end + 1 < len(tokens) and tokens[end + 1].norm in {"月", "月份"}:
+                month = tokens[end].norm
+                if month.isdecimal() and 1 <= int(month) <= 12:
+                    return end + 2, _of_month(read.start.year, int(month))
+            return end, read
+    return None
+
+
+def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    times = _times()
+    place = start
+    if tokens[place].norm not in times.rolling:
+        return None
+    place += 1
+    if place >= len(tokens):
+        return None
+    count = _count(tokens[place])
+    if count is None or place + 1 >= len(tokens):
+        return None
+    end = place + 1
+    unit = times.units.get(tokens[end].norm)
+    if unit is None and end + 1 < len(tokens):
+        end += 1
+        unit = times.units.get(tokens[end - 1].norm + tokens[end].norm) or times.units.get(tokens[end].norm)
+    if unit is None or not 1 <= count <= 1_000:
+        return None
+    return end + 1, Period(_plus(today, unit, -count), today + timedelta(days=1))
+
+
+def _count(token: Token) -> int | None:
+    from querybus_generator.translator.lexicon import lexicon
+
+    if token.norm.isdecimal():
+        return int(token.norm)
+    return lexicon().numbers.get(token.norm)
+
+
+def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    times = _times()
+    month = times.months.get(tokens[start].norm)
+    if month is None or not tokens[start].text[:1].isupper():
+        return None
+    rest = tokens[start + 1 : start + 5]
+    norms = [each.norm for each in rest]
+    if rest and _as_year(rest[0]) is not None:
+        return start + 2, _of_month(int(norms[0]), month)
+    if len(rest) >= 2 and norms[0] in {",", "of"} and _as_year(rest[1]) is not None:
+        return start + 3, _of_month(int(norms[1]), month)
+    if rest and norms[0].removesuffix("st").removesuffix("nd").removesuffix("rd").removesuffix("th").isdecimal():
+        day = int("".join(each for each in norms[0] if each.isdecimal()))
+        place = 2 if len(rest) > 2 and norms[1] == "," else 1
+        if place < len(rest) and _as_year(rest[place]) is not None:
+            try:
+                read = date(int(norms[place]), month, day)
+            except ValueError:
+                return None
+            return start + place + 2, Period(read, read + timedelta(days=1))
+        return None
+    if start and tokens[start - 1].norm in _BEFORE_YEAR:
+        year = today.year if month <= today.month else today.year - 1
+        return start + 1, _of_month(year, month)
+    return None
+
+
+def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    number = _times().quarters.get(tokens[start].norm)
+    if number is None:
+        return None
+    end, year = start + 1, today.year
+    if end < len(tokens) and _as_year(tokens[end]) is not None:
+        year, end = int(tokens[end].norm), end + 1
+    first = date(year, 3 * number - 2, 1)
+    return end, Period(first, _plus(first, Unit.QUARTER, 1))
+
+
+def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature
+    year = _as_year(tokens[start])
+    if year is None or start + 1 >= len(tokens) or tokens[start + 1].norm not in {"年", "年度"}:
+        return None
+    end = start + 2
+    if end < len(tokens) and tokens[end].norm in _times().quarters:
+        first = date(year, 3 * _times().quarters[tokens[end].norm] - 2, 1)
+        return end + 1, Period(first, _plus(first, Unit.QUARTER, 1))
+    if end + 1 < len(tokens) and tokens[end].norm.isdecimal() and tokens[end + 1].norm in {"月", "月份"}:
+        month = int(tokens[end].norm)
+        if not 1 <= month <= 12:
+            return None
+        if end + 3 < len(tokens) and tokens[end + 2].norm.isdecimal() and tokens[end + 3].norm in {"日", "号"}:
+            day = int(tokens[end + 2].norm)
+            if 1 <= day <= calendar.monthrange(year, month)[1]:
+                read = date(year, month, day)
+                return end + 4, Period(read, read + timedelta(days=1))
+        return end + 2, _of_month(year, month)
+    return end, whole_year(year)
+
+
+def _unit_period(today: date, unit: Unit, offset: int) -> Period:
+    if unit is Unit.YEAR:
+        return whole_year(today.year + offset)
+    if unit is Unit.DAY:
+        start = today
+    elif unit is Unit.WEEK:
+        start = today - timedelta(days=today.weekday())
+    elif unit is Unit.MONTH:
+        start = today.replace(day=1)
+    else:
+        start = date(today.year, 3 * ((today.month - 1) // 3) + 1, 1)
+    start = _plus(start, unit, offset)
+    return Period(start, _plus(start, unit, 1))
+
+
+def _plus(start: date, unit: Unit, count: int) -> date:
+    if unit is Unit.DAY:
+        return start + timedelta(days=count)
+    if unit is Unit.WEEK:
+        return start + timedelta(weeks=count)
+    months = count * {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.YEAR: 12}[unit]
+    total = start.year * 12 + start.month - 1 + months
+    year, month = divmod(total, 12)
+    return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))
+
+
+@lru_cache(maxsize=1)
+def year_word() -> str:
+    """Return the plain English word for the unit YEAR: columns whose names hold it may hold years."""
+    return min(word for word, unit in _times().units.items() if unit is Unit.YEAR)

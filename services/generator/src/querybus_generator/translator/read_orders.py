@@ -1,0 +1,179 @@
+"""Words that sort become the order of the rows; words that group become groups.
+
+"in descending order of price", "sorted by name", 按价格降序; "for each city", "per month", 每个城市.
+"""
+
+from __future__ import annotations
+
+from querybus_generator.translator.form import Aggregate, Measure, Ordering
+from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.nodes import NodeKind
+from querybus_generator.translator.sketch import Sketch
+
+_SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
+_FIGURES = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+}
+
+
+def read_orders(sketch: Sketch) -> None:
+    """Read what sorts the rows."""
+    places = sketch.free_places(*_SORTING)
+    if not places:
+        return
+    descending = any(sketch.op(place) is Op.DESCENDING for place in places)
+    first, last = places[0], places[-1]
+    found: list[Measure] = []
+    for place in places:
+        found = _keys_from(sketch, place)
+        if found:
+            break
+    if not found:
+        found = _keys_before(sketch, first)
+    for place in places:
+        sketch.take(place)
+        for beside in (place - 1, place + 1):
+            if 0 <= beside < len(sketch.nodes) and sketch.op(beside) is Op.BY:
+                sketch.take(beside)
+    if found:
+        sketch.orderings = [Ordering(each, descending) for each in found]
+        return
+    # "List the names in alphabetical order": what is listed first is what sorts.
+    for place in range(first):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place) and sketch.asked[place]:
+            sketch.orderings = [Ordering(Measure(column), descending)]
+            return
+    for place in range(last, len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place):
+            sketch.orderings = [Ordering(Measure(column), descending)]
+            sketch.doubts += 0.05
+            return
+    sketch.doubts += 0.3
+
+
+def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
+    found: list[Measure] = []
+    at = sketch.after(place, over=(*_SORTING, Op.BY, Op.RELATIVE))
+    while at is not None:
+        measure, end = _measure_at(sketch, at)
+        if measure is None:
+            break
+        found.append(measure)
+        joint = sketch.after(end)
+        if sketch.op(joint) is not Op.AND:
+            break
+        beyond = sketch.after(joint)
+        if sketch.op(sketch.after(beyond)) in {Op.GREATER, Op.LESS, Op.AT_LEAST}:
+            break
+        sketch.take(joint)
+        at = beyond
+    return found
+
+
+def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
+    column = sketch.column(place)
+    if column is not None:
+        if not sketch.asked[place] or sketch.is_free(place):
+            sketch.take(place)
+        return Measure(column), place
+    if sketch.op(place) in {Op.COUNT, Op.FREQUENCY}:
+        named = sketch.after(place, over=(Op.DISTINCT,))
+        sketch.take(place)
+        if sketch.table(named) is not None and named is not None:
+            sketch.take(named)
+            return Measure(aggregate=Aggregate.COUNT, table=sketch.table(named)), named
+        counted = sketch.column(named)
+        if counted is not None and named is not None:
+            sketch.take(named)
+            if sketch.is_numeric(counted):
+                return Measure(counted), named
+            return Measure(counted, Aggregate.COUNT), named
+        return Measure(aggregate=Aggregate.COUNT), place
+    if sketch.op(place) in _FIGURES:
+        named = sketch.after(place)
+        counted = sketch.column(named)
+        if counted is not None and named is not None:
+            sketch.take(place, named)
+            return Measure(counted, _FIGURES[sketch.op(place) or Op.SUM]), named
+    return None, place
+
+
+def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
+    """按价格降序, "by age in descending order": the key stands before the sorting words."""
+    other = sketch.before(place, over=(Op.UNIT,))
+    count = other if sketch.op(other) is Op.COUNT else None
+    if count is not None:
+        other = sketch.before(count)
+        if sketch.table(other) is not None and sketch.op(sketch.before(other)) is Op.BY:
+            sketch.take(count, other, sketch.before(other))
+            return [Measure(aggregate=Aggregate.COUNT, table=sketch.table(other))]
+        return []
+    column = sketch.column(other)
+    if column is None or not sketch.is_free(other):
+        return []
+    marker = sketch.before(other)
+    if sketch.op(marker) in _FIGURES:
+        sketch.take(other, marker)
+        if sketch.op(sketch.before(marker)) is Op.BY:
+            sketch.take(sketch.before(marker))
+        return [Measure(column, _FIGURES[sketch.op(marker) or Op.SUM])]
+    by_word = any(
+        node.kind is NodeKind.STOP and node.text.lower() == "by" for node in sketch.nodes[max(0, (other or 0) - 2) : other]
+    )
+    if sketch.op(marker) is Op.BY or by_word:
+        sketch.take(other, marker if sketch.op(marker) is Op.BY else None)
+        return [Measure(column)]
+    if sketch.chinese:
+        sketch.take(other)
+        return [Measure(column)]
+    return []
+
+
+def read_groups(sketch: Sketch) -> None:
+    """Read what rows are grouped by."""
+    for place in sketch.free_places(Op.EACH):
+        named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if sketch.pick(named) is None or sketch.value(named) is not None:
+            continue
+        _group(sketch, place, named)
+    has_figure = any(sketch.op(place) in {Op.COUNT, *_FIGURES} for place in range(len(sketch.nodes)))
+    for place in sketch.free_places(Op.BY):
+        named = sketch.after(place, over=(Op.DISTINCT,))
+        if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
+            continue
+        grouped = sketch.after(named)
+        if has_figure and (sketch.chinese or _follows_figure(sketch, place) or sketch.op(grouped) is Op.GROUPED):
+            _group(sketch, place, named)
+            joint = sketch.after(named)
+            if sketch.op(joint) is Op.AND:
+                other = sketch.after(joint)
+                if sketch.column(other) is not None and sketch.after(other) is None:
+                    sketch.take(joint)
+                    _group(sketch, joint or place, other)
+    for place in sketch.free_places(Op.GROUPED):
+        sketch.take(place)
+    for place in sketch.free_places(Op.BY):
+        sketch.take(place)
+
+
+def _follows_figure(sketch: Sketch, place: int) -> bool:
+    """"Total amount by city" groups, "written by authors" does not: no unread word stands directly before."""
+    return place > 0 and sketch.nodes[place - 1].kind is not NodeKind.WORD
+
+
+def _group(sketch: Sketch, place: int, named: int | None) -> None:
+    column = sketch.column(named)
+    sketch.take(place)
+    if column is not None and named is not None:
+        sketch.groups.append((named, column))
+        if sketch.is_free(named):
+            sketch.take(named)
+    elif named is not None:
+        table = sketch.table(named)
+        if table is not None:
+            sketch.groups.append((named, table))

@@ -1,0 +1,203 @@
+"""What is asked for: counts, figures, columns, or the rows themselves by their labels.
+
+Runs after conditions, rankings, orders and groups have taken their words: the columns still free where things are
+asked for are the answer's columns.
+"""
+
+from __future__ import annotations
+
+from querybus_generator.translator.form import Aggregate, ColumnRef, Measure
+from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.nodes import NodeKind
+from querybus_generator.translator.sketch import Sketch
+
+_FIGURES = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.AVERAGE_OF_ALL: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+    Op.HIGHEST: Aggregate.MAXIMUM,
+    Op.LOWEST: Aggregate.MINIMUM,
+}
+
+
+def read_targets(sketch: Sketch) -> None:
+    """Read everything that is asked for into `sketch.targets`, in the order of the question."""
+    _direct_rankings(sketch)
+    for place in sketch.free_places(Op.COUNT):
+        _count(sketch, place)
+    for place in sketch.free_places(*_FIGURES):
+        if not sketch.taken[place]:
+            _figures(sketch, place)
+    for place in range(len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place) and (sketch.asked[place] or sketch.chinese):
+            sketch.take(place)
+            sketch.targets.append((place, Measure(column)))
+    for place in sketch.free_places(Op.DETAILS):
+        sketch.take(place)
+        sketch.everything = sketch.nearest_table(place)
+    if any(sketch.op(place) is Op.DISTINCT for place in range(len(sketch.nodes)) if not sketch.taken[place]):
+        for place in sketch.free_places(Op.DISTINCT):
+            sketch.take(place)
+            sketch.distinct = True
+    sketch.targets.sort(key=lambda each: each[0])
+
+
+def _direct_rankings(sketch: Sketch) -> None:
+    """"What is the highest price?" asks for the figure, unless other columns are asked for as well."""
+    direct = [each for each in sketch.rankings if each.direct]
+    if not direct:
+        return
+    others = any(
+        sketch.column(place) is not None and sketch.is_free(place) and sketch.asked[place]
+        for place in range(len(sketch.nodes))
+    )
+    if others:
+        return
+    for each in direct:
+        if each.by is not None and each.by.column is not None and each.by.aggregate is None:
+            aggregate = Aggregate.MAXIMUM if each.descending else Aggregate.MINIMUM
+            sketch.targets.append((each.place, Measure(each.by.column, aggregate)))
+            sketch.rankings.remove(each)
+
+
+def _count(sketch: Sketch, place: int) -> None:
+    over = (Op.DISTINCT, Op.EACH, Op.SHOW)
+    following = sketch.after(place, over=over)
+    distinct = any(
+        sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
+    )
+    previous = sketch.before(place, over=(Op.DISTINCT,)) if sketch.chinese else None
+    candidates = (following, previous) if not _prefers_previous(sketch, place, previous) else (previous, following)
+    for other in candidates:
+        if other is None or sketch.pick(other) is None:
+            continue
+        measure = _counted(sketch, other, distinct=distinct)
+        if measure is None:
+            continue
+        sketch.take(place, other)
+        for between in range(min(place, other), max(place, other)):
+            if sketch.op(between) in over and sketch.op(between) is not Op.SHOW:
+                sketch.take(between)
+        sketch.targets.append((place, measure))
+        if sketch.anchor is None:
+            sketch.anchor = measure.home
+        return
+    sketch.take(place)
+    sketch.doubts += 0.05 if sketch.groups or sketch.targets else 0.1
+    sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def _prefers_previous(sketch: Sketch, place: int, previous: int | None) -> bool:
+    if previous is None or not sketch.chinese:
+        return False
+    text = sketch.nodes[place].text
+    if text in {"数", "量", "数量", "总数", "个数", "数目", "人数", "次数", "总数量"}:
+        return True
+    return sketch.pick(previous) is not None and sketch.pick(sketch.after(place)) is None
+
+
+def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
+    table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
+    if table is not None:
+        return Measure(aggregate=Aggregate.COUNT, table=table)
+    if value is not None:
+        return Measure(aggregate=Aggregate.COUNT, table=value.table)
+    if column is None:
+        return None
+    if sketch.is_key(column) and sketch.index.column(column.table, column.column).name in sketch.index.table(
+        column.table
+    ).primary_key:
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
+    if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
+        return Measure(column) if not _wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+    return Measure(column, Aggregate.COUNT, distinct=True)
+
+
+def _wants_total(sketch: Sketch, place: int) -> bool:
+    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
+    return "total" in before or bool(sketch.groups)
+
+
+def _figures(sketch: Sketch, place: int) -> None:
+    """Read a list of figures and the columns they are made of: "minimum, maximum and average price"."""
+    aggregates: list[Aggregate] = []
+    at: int | None = place
+    places: list[int] = []
+    while at is not None and sketch.op(at) in _FIGURES:
+        aggregates.append(_FIGURES[sketch.op(at) or Op.SUM])
+        places.append(at)
+        at = _next_in_list(sketch, at, figures=True)
+    columns: list[tuple[int, ColumnRef]] = []
+    while at is not None:
+        column = sketch.column(at)
+        if column is None or not sketch.is_free(at):
+            break
+        if not _can_average(sketch, column, aggregates):
+            break
+        columns.append((at, column))
+        at = _next_in_list(sketch, at, figures=False)
+    if not columns:
+        _figure_elsewhere(sketch, place, places, aggregates)
+        return
+    sketch.take(*places)
+    for where, column in columns:
+        sketch.take(where)
+        for aggregate in aggregates:
+            sketch.targets.append((where, Measure(column, aggregate)))
+
+
+def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
+    if sketch.is_numeric(column):
+        return True
+    return all(each in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for each in aggregates) or not sketch.is_key(column)
+
+
+def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
+    other = place + 1
+    while other < len(sketch.nodes):
+        node = sketch.nodes[other]
+        joins = node.op is Op.AND or node.text in {",", "、", "，"}
+        if node.kind is NodeKind.STOP or node.text == "'s":
+            other += 1
+            continue
+        if not joins:
+            return other if figures or joins else None
+        beyond = other + 1
+        while beyond < len(sketch.nodes) and (
+            sketch.nodes[beyond].kind is NodeKind.STOP or sketch.op(beyond) is Op.AND or sketch.nodes[beyond].text == ","
+        ):
+            beyond += 1
+        if beyond >= len(sketch.nodes):
+            return None
+        if figures and (sketch.op(beyond) in _FIGURES):
+            return beyond
+        if not figures and sketch.is_numeric(sketch.column(beyond)) and sketch.is_free(beyond):
+            return beyond
+        return None
+    return None
+
+
+def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates: list[Aggregate]) -> None:
+    following = sketch.after(places[-1])
+    if sketch.table(following) is not None and aggregates == [Aggregate.SUM] and not sketch.taken[following or 0]:
+        sketch.take(place, following)
+        sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))))
+        sketch.anchor = sketch.anchor if sketch.anchor is not None else sketch.table(following)
+        return
+    previous = sketch.before(place)
+    column = sketch.column(previous)
+    if column is not None and sketch.is_free(previous) and sketch.is_numeric(column):
+        sketch.take(previous, *places)
+        for aggregate in aggregates:
+            sketch.targets.append((place, Measure(column, aggregate)))
+        return
+    if sketch.op(following) is Op.COUNT:
+        named = sketch.after(following)
+        column = sketch.column(named)
+        if column is not None and sketch.is_numeric(column):
+            sketch.take(following, named, *places)
+            for aggregate in aggregates:
+                sketch.targets.append((place, Measure(column, aggregate)))

@@ -1,0 +1,84 @@
+"""A question is cut into tokens: words, numbers, dates, quoted texts, runs of Chinese characters and marks.
+
+Nothing is dropped: every character that is not a space belongs to one token, so that later everything can be
+accounted for. Limits: a quoted text ends with its own kind of quote; an apostrophe inside a word is not a quote.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from querybus_generator.translator.stems import base_form
+
+QUESTION_TOKENS_MAX = 200
+
+
+class TokenKind(Enum):
+    WORD = auto()
+    NUMBER = auto()
+    DATE = auto()
+    QUOTED = auto()
+    HAN = auto()
+    MARK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One piece of the question; `norm` is lower case, `base` the singular. A quoted token's `text` has no quotes."""
+
+    text: str
+    norm: str
+    base: str
+    kind: TokenKind
+
+
+_PIECE = re.compile(
+    r"""
+      (?P<quoted>"[^"]*"|“[^”]*[”"]|「[^」]*」|《[^》]*》|‘[^’]*’|``[^']*''|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z]))
+    | (?P<date>\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\d{1,2}/\d{1,2}/\d{4})
+    | (?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w)-])-?\d+(?:\.\d+)?(?![A-Za-z])|\d+(?:\.\d+)?(?=[^\W\d_a-zA-Z]))
+    | (?P<op>>=|<=|<>|!=|[<>=≥≤])
+    | (?P<negated>n't\b|n’t\b)
+    | (?P<possessive>['’]s\b)
+    | (?P<word>[A-Za-z]\.(?:[A-Za-z]\.)+|(?:(?!n['’]t\b)[^\W_\u3400-\u9fff\uf900-\ufaff])+)
+    | (?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)
+    | (?P<mark>\S)
+    """,
+    re.VERBOSE,
+)
+
+
+def tokenize(question: str) -> tuple[Token, ...]:
+    """Return the tokens of a question, at most QUESTION_TOKENS_MAX.
+
+    >>> [each.text for each in tokenize("Who hasn't paid 1,200 to 'O Neil'?")]
+    ['Who', 'has', "n't", 'paid', '1,200', 'to', 'O Neil', '?']
+    """
+    found: list[Token] = []
+    for piece in _PIECE.finditer(unicodedata.normalize("NFKC", question)):
+        kind = piece.lastgroup
+        text = piece.group()
+        if kind == "quoted":
+            found.append(_token(text.strip("`\"“”「」《》‘’'").strip(), TokenKind.QUOTED))
+        elif kind == "word":
+            found.append(_token(text, TokenKind.NUMBER if text.isdecimal() else TokenKind.WORD))
+        elif kind == "negated":
+            found.append(Token(text, "n't", "n't", TokenKind.WORD))
+        elif kind == "possessive":
+            found.append(Token(text, "'s", "'s", TokenKind.MARK))
+        elif kind == "number":
+            found.append(_token(text.replace(",", ""), TokenKind.NUMBER, shown=text))
+        else:
+            found.append(_token(text, _KINDS[kind or ""]))
+    return tuple(found[:QUESTION_TOKENS_MAX])
+
+
+_KINDS = {"date": TokenKind.DATE, "op": TokenKind.WORD, "han": TokenKind.HAN, "mark": TokenKind.MARK}
+
+
+def _token(text: str, kind: TokenKind, shown: str | None = None) -> Token:
+    norm = text.lower()
+    return Token(shown or text, norm, base_form(norm) if kind is TokenKind.WORD else norm, kind)

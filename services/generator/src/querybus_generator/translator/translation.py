@@ -1,0 +1,137 @@
+"""A question becomes SQL, or a precise statement of what could not be read: never a guess.
+
+The pipeline: tokens -> nodes (phrases, links, literals) -> assignments of links -> sketch -> logical form -> SQL tree.
+Pure and deterministic: the same question, catalog and today give the same answer. Every content word must be accounted
+for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is translated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.language import detect_language
+from querybus.core.messages import Link, Trigger
+from querybus_generator.translator.assemble import assemble
+from querybus_generator.translator.confidence import Judgement, judge
+from querybus_generator.translator.form import Form, describe
+from querybus_generator.translator.index import CatalogIndex, index_of
+from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.nodes import Node, NodeKind, read_nodes
+from querybus_generator.translator.options import suggest
+from querybus_generator.translator.resolve import Assignment, resolve
+from querybus_generator.translator.sketch import Sketch
+from querybus_generator.translator.write import Written, write
+
+CONFIDENCE_MIN: Final = 0.6
+QUESTION_LENGTH_MAX: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """SQL in the catalog's dialect, how the question was read, and how sure that is (0..1)."""
+
+    sql: str
+    reading: str
+    confidence: float
+    links: tuple[Link, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is."""
+
+    trigger: Trigger
+    about: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    form: Form
+    written: Written
+    sketch: Sketch
+    judgement: Judgement
+    score: float
+
+
+def translate(question: str, catalog: Catalog, *, language: Language | None = None, today: date) -> Translated | NotRead:
+    """Return the SQL for a question about a catalog, or what of the question could not be read."""
+    spoken = language or detect_language(question)
+    if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not catalog.tables:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, question.strip()[:80], ())
+    index = index_of(catalog)
+    nodes = read_nodes(question, index, today)
+    command = _command(nodes)
+    if command is not None:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, command, suggest(index, (), spoken))
+    readings = _readings(nodes, index, today)
+    if not readings:
+        return _not_read(nodes, index, spoken, None)
+    best = readings[0]
+    if best.judgement.confidence < CONFIDENCE_MIN:
+        return _not_read(nodes, index, spoken, best)
+    return Translated(
+        sql=best.written.sql,
+        reading=describe(best.form, catalog),
+        confidence=best.judgement.confidence,
+        links=_links(nodes, best.sketch.assignment, catalog),
+        notes=tuple(best.sketch.notes),
+    )
+
+
+def _readings(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> list[_Reading]:
+    chinese = any(detect_language(node.text) == "zh" for node in nodes)
+    assignments = resolve(nodes, index)
+    found: list[_Reading] = []
+    for assignment in assignments:
+        sketch = Sketch(nodes, assignment, index, today, chinese)
+        form = assemble(sketch)
+        written = write(form, index) if form is not None else None
+        if form is None or written is None:
+            continue
+        others = [each.sketch.assignment.score for each in found]
+        judgement = judge(sketch, form, written, assignments[0].score, others)
+        found.append(_Reading(form, written, sketch, judgement, judgement.confidence + 0.5 * (assignment.score - assignments[0].score)))
+    found.sort(key=lambda each: -each.score)
+    return found
+
+
+def _command(nodes: tuple[Node, ...]) -> str | None:
+    """Return the words of a command to change data, or None."""
+    for place, node in enumerate(nodes):
+        if node.op is Op.WRITE:
+            following = nodes[place + 1].text if place + 1 < len(nodes) else ""
+            if following not in {"的", "时间", "日期"}:
+                return node.text
+    return None
+
+
+def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: _Reading | None) -> NotRead:
+    unread = best.judgement.unread if best is not None else tuple(
+        node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT}
+    )
+    linked = any(node.candidates for node in nodes)
+    trigger = Trigger.AMBIGUOUS_QUESTION if linked else Trigger.MISSING_DATABASE_INFO
+    tables = best.sketch.mentioned_tables() if best is not None else ()
+    about = (", " if language == "en" else "、").join(dict.fromkeys(unread)) or " ".join(node.text for node in nodes)[:80]
+    return NotRead(trigger, about, suggest(index, tuple(tables), language))
+
+
+def _links(nodes: tuple[Node, ...], assignment: Assignment, catalog: Catalog) -> tuple[Link, ...]:
+    found: list[Link] = []
+    for place, pick in sorted(assignment.picks.items()):
+        table = catalog.tables[pick.table]
+        found.append(
+            Link(
+                text=nodes[place].text,
+                table=table.name,
+                column=table.columns[pick.column].name if pick.column is not None else None,
+                value=pick.value,
+                score=round(min(1.0, pick.score), 3),
+            )
+        )
+    return tuple(found)
