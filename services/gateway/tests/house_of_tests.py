@@ -14,7 +14,7 @@ from nats.aio.client import Client
 
 from querybus.bus.application import Service
 from querybus.bus.client import BusClient
-from querybus.bus.connection import Held
+from querybus.bus.connection import Held, connect
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Entry, Journal
 from querybus.bus.kv import ConnectionStore, CredentialStore
@@ -83,6 +83,17 @@ class DoorHouse:
         password = self.bus.client_password(tenant, credential)
         async with BusClient.connected(self.bus.url, outsider, password) as client:
             yield client
+
+    @asynccontextmanager
+    async def outside(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[Client]:
+        """Give a bare connection with an outsider's rights."""
+        outsider = next(each for each in OUTSIDERS if (each.tenant, each.credential) == (tenant, credential))
+        password = self.bus.client_password(tenant, credential)
+        connection = await connect(self.bus.url, outsider.name, password, inbox=outsider.inbox)
+        try:
+            yield connection
+        finally:
+            await connection.close()
 
     async def user(self, stage: StageName) -> Client:
         if stage not in self.connections:

@@ -38,6 +38,8 @@ PUBLISH_MS_MAX: Final = 2_000
 DEADLINE_UNKNOWN_MS: Final = 600_000
 STALE_SECONDS_MAX: Final = 10.0
 
+_STAGES: Final[Mapping[object, StageName]] = {each.value: each for each in StageName}
+
 _log = get_log(__name__)
 
 
@@ -168,7 +170,7 @@ class Sweeper:
         notice = _notice(message.data)
         stage = notice.get("consumer")
         sequence = notice.get("stream_seq")
-        if notice.get("stream") != EVENTS or stage not in StageName or not isinstance(sequence, int):
+        if notice.get("stream") != EVENTS or stage not in _STAGES or not isinstance(sequence, int):
             await message.ack()
             return
         entry = await self._journal.at(sequence)
@@ -176,7 +178,7 @@ class Sweeper:
             deliveries = notice.get("deliveries")
             reason = str(notice.get("reason") or "deliveries exhausted")
             await self.bury(
-                StageName(stage), entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
+                _STAGES[stage], entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
             )
         await message.ack()
 

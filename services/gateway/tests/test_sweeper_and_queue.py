@@ -1,0 +1,191 @@
+"""Queries that nobody else ends, and queries that wait for their turn: each finishes exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Outcome
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.clock import system_clock
+from querybus_gateway.app import build
+
+from .house_of_tests import DoorHouse, door_house, settings_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "shop"}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house(in_flight_max=2) as made:
+        yield made
+
+
+def short(seconds: float) -> dict[str, Any]:
+    return QUESTION | {"options": {"deadline_seconds": seconds}}
+
+
+async def ended(house: DoorHouse, query: str, seconds: float = 10) -> tuple[Outcome, FailureCode | None]:
+    log = await house.until(query, EventName.CONCLUDED, seconds)
+    body = next(each for each in log if each.address.event is EventName.CONCLUDED).envelope().body
+    return body.outcome, body.code
+
+
+async def test_a_query_that_nobody_works_on_expires_soon_after_its_deadline(house: DoorHouse) -> None:
+    async with house.client() as client:
+        query = (await client.call("ask", short(0.5)))["query_id"]
+        deadline = (await house.log(query))[0].envelope().deadline_at
+        assert await ended(house, query) == (Outcome.EXPIRED, FailureCode.EXPIRED)
+        assert system_clock() - deadline < 4_000
+        await house.finish(query)
+        assert (await client.call("answer", {"query_id": query}))["outcome"] == "expired"
+
+
+async def test_a_query_that_stopped_half_way_expires_with_what_was_tried(house: DoorHouse) -> None:
+    async with house.client() as client:
+        query = (await client.call("ask", short(1)))["query_id"]
+        await house.draft(query)
+        await ended(house, query)
+        envelope = (await house.log(query))[-1].envelope()
+        assert len(envelope.attempts) == 1
+        assert [each.stage for each in envelope.path][-1] == "sweeper"
+        await house.finish(query)
+
+
+async def test_two_sweepers_end_a_query_once(house: DoorHouse) -> None:
+    second = build(settings_of(house.bus))
+    await second.start()
+    try:
+        async with house.client() as client:
+            query = (await client.call("ask", short(0.3)))["query_id"]
+            await ended(house, query)
+            await asyncio.sleep(1.5)
+            assert await house.events(query) == ["asked", "concluded"]
+            await house.finish(query)
+    finally:
+        await second.stop()
+
+
+async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(house: DoorHouse) -> None:
+    async with house.client() as client:
+        query = (await client.call("ask", short(0.3)))["query_id"]
+        await house.gateway.stop()
+        await asyncio.sleep(0.3)
+        house.gateway = build(settings_of(house.bus, in_flight_max=2))
+        await house.gateway.start()
+        assert (await ended(house, query))[0] is Outcome.EXPIRED
+        await house.finish(query)
+
+
+async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(house: DoorHouse) -> None:
+    async with house.client() as client:
+        queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(4)]
+        states = [(await client.call("answer", {"query_id": each}))["status"] for each in queries]
+        assert states == ["running", "running", "queued", "queued"]
+        assert await house.events(queries[2]) == []
+        await house.answer(queries[0])
+        await house.until(queries[2], EventName.ASKED, 5)
+        assert (await client.call("answer", {"query_id": queries[3]}))["status"] == "queued"
+        envelope = (await house.log(queries[2]))[0].envelope()
+        assert envelope.query_id == queries[2], "its id was fixed when it was accepted"
+        for each in (queries[1], queries[2]):
+            await house.answer(each)
+        await house.until(queries[3], EventName.ASKED, 5)
+        await house.answer(queries[3])
+
+
+async def test_a_query_that_waits_can_be_cancelled_and_read_by_its_owner_only(house: DoorHouse) -> None:
+    async with house.client() as client, house.client("acme", "lab") as colleague, house.http() as http:
+        running = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
+        waiting = (await http.post("/v1/queries", json=QUESTION, headers={"Idempotency-Key": "w1"})).json()
+        assert waiting["status"] == "queued"
+        replayed = await http.post("/v1/queries", json=QUESTION, headers={"Idempotency-Key": "w1"})
+        assert replayed.json()["id"] == waiting["id"]
+        assert replayed.headers["idempotency-replayed"] == "true"
+        assert (await colleague.call("cancel", {"query_id": waiting["id"]}))["code"] == "not_found"
+        reply = await client.call("cancel", {"query_id": waiting["id"]})
+        assert reply["query_id"] == waiting["id"]
+        assert await house.events(waiting["id"]) == ["asked", "concluded"]
+        assert (await house.log(waiting["id"]))[-1].envelope().body.outcome is Outcome.CANCELLED
+        await house.finish(waiting["id"])
+        for each in running:
+            await house.answer(each)
+        await asyncio.sleep(0.5)
+        assert await house.events(waiting["id"]) == ["asked", "concluded", "finished"]
+
+
+async def test_a_query_whose_deadline_passes_while_it_waits_expires(house: DoorHouse) -> None:
+    async with house.client() as client:
+        running = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
+        waiting = (await client.call("ask", short(0.5)))["query_id"]
+        assert await ended(house, waiting) == (Outcome.EXPIRED, FailureCode.EXPIRED)
+        await house.finish(waiting)
+        for each in running:
+            await house.answer(each)
+
+
+async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(house: DoorHouse) -> None:
+    async with house.client() as client:
+        query = (await client.call("ask", QUESTION))["query_id"]
+        await house.draft(query)
+        await _terminate(house, StageName.VALIDATOR, query)
+        assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+        await house.finish(query)
+        assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
+
+
+async def test_a_dead_conclusion_is_worded_from_the_plain_template_and_counted(house: DoorHouse) -> None:
+    before = house.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"})
+    async with house.client() as client:
+        query = (await client.call("ask", QUESTION))["query_id"]
+        await house.conclude(query)
+        await _terminate(house, StageName.PRESENTER, query)
+        await house.until(query, EventName.FINISHED)
+        answer = await client.call("answer", {"query_id": query})
+    assert answer["outcome"] == "answered"
+    assert answer["rows"] == [["上海"], ["Rome"]]
+    assert house.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"}) == before + 1
+
+
+async def test_a_message_of_a_newer_version_on_the_log_still_ends(house: DoorHouse) -> None:
+    """What no service can read is buried, and its query is ended with what is known of it."""
+    query = "0190a0a0-0000-7000-8000-0000000000f9"
+    gateway = await house.user(StageName.GATEWAY)
+    body = b'{"envelope_version": "9.0", "user": "ann", "question": "?"}'
+    headers = {"Querybus-Deadline": str(system_clock() + 60_000)}
+    await gateway.jetstream().publish(f"querybus.v1.event.acme.{query}.{query}.asked", body, headers=headers)
+    await _terminate(house, StageName.GENERATOR, query)
+    assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+    await house.finish(query)
+    async with house.client() as client:
+        assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
+
+
+async def test_every_query_of_these_tests_has_left_no_open_one_behind(house: DoorHouse) -> None:
+    async with house.client() as client:
+        queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
+        assert all([(await client.call("answer", {"query_id": each}))["status"] == "running" for each in queries])
+        for each in queries:
+            await house.answer(each)
+    assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+
+
+async def _terminate(house: DoorHouse, stage: StageName, query: str) -> None:
+    """Take the stage's messages up to the query's last event, and refuse that one for good."""
+    last = (await house.log(query))[-1]
+    connection = await house.user(stage)
+    subscription = await connection.jetstream().pull_subscribe_bind(stage, stream="QUERYBUS")
+    while True:
+        for message in await subscription.fetch(1, timeout=5):
+            if message.metadata.sequence.stream == last.sequence:
+                await message.term()
+                await connection.flush()
+                return
+            await message.ack()
