@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -187,7 +187,7 @@ class Verb:
         result = self.results.pop(0)
         if isinstance(result, BaseException):
             raise result
-        return await result(envelope) if callable(result) else result
+        return await cast("Any", result)(envelope) if callable(result) else result
 
 
 async def hang(_: Envelope[Any]) -> Any:

@@ -6,8 +6,10 @@ never gives up, never declares a stream, never logs two lines per message, and u
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Final
 
+import nats.errors
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.js import JetStreamContext
@@ -35,7 +37,7 @@ class BusBroker(NatsBroker):
     def __init__(
         self, url: str, *, user: str, password: str, graceful_seconds: float, metrics: Metrics | None = None
     ) -> None:
-        super().__init__(url.split(","), logger=None, graceful_timeout=graceful_seconds, apply_types=False)
+        super().__init__(url.split(","), logger=None, graceful_timeout=graceful_seconds)
         self._url = url
         self._user = user
         self._password = password
@@ -59,6 +61,24 @@ class BusBroker(NatsBroker):
         """Connect and start the request/reply subjects; a second call does nothing."""
         if not self.running:
             await super().start()
+
+    @override
+    async def stop(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_val: BaseException | None = None,
+        exc_tb: TracebackType | None = None,
+    ) -> None:
+        """Stop the request/reply subjects and close the connection, also one that is lost at the moment."""
+        connection = self._connection
+        try:
+            await super().stop(exc_type, exc_val, exc_tb)
+        except nats.errors.Error:
+            # A connection that is away cannot be drained; left alone it would try to come back for ever.
+            if connection is not None:
+                await connection.close()
+            self._connection = None
+            self.config.disconnect()
 
     async def _on_error(self, error: Exception) -> None:
         text = str(error).lower()

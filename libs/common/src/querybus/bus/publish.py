@@ -30,8 +30,8 @@ TENANT_HEADER: Final = "Querybus-Tenant"
 VERSION_HEADER: Final = "Querybus-Version"
 SIGNATURE_HEADER: Final = "Querybus-Signature"
 
-PUBLISH_SECONDS_MAX: Final = 5.0
-"""How long one try waits for its acknowledgement."""
+PUBLISH_SECONDS_MAX: Final = 2.0
+"""How long one try waits for its acknowledgement; a write into a connection that just died gets none."""
 _TRY_SECONDS_MIN: Final = 0.5
 _PAUSE_SECONDS: Final = 0.1
 

@@ -355,7 +355,7 @@ class PullLoop:
                     await self._leave()
                     await self._listen()
                 await self._pull()
-            except nats.errors.Error as error:
+            except Exception as error:  # noqa: BLE001 - without its tick the loop would be deaf for good
                 _log.warning("pull.tick_failed", consumer=self._durable, error=type(error).__name__)
 
     async def _keep_all(self, now: float) -> None:

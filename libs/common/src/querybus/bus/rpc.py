@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 import nats.errors
-from faststream.nats import NatsBroker, NatsMessage
+from faststream.nats import NatsBroker
+from faststream.nats.annotations import NatsMessage
 from pydantic import ValidationError
 
 from querybus.bus.connection import Connected

@@ -1,0 +1,183 @@
+"""Reading logs: a query's, a thread's, and all of them as they grow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from nats.aio.client import Client
+
+from querybus.bus.connection import Held
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.journal import Entry, Journal
+from querybus.bus.publish import Stored, address_of
+from querybus.core.messages import Outcome
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.clock import system_clock
+from tests.connected.queries import a_conclusion, a_draft, a_finish, append, ask, asked, new_id, sizes, until
+
+pytestmark = pytest.mark.connected
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[EmbeddedNats]:
+    async with EmbeddedNats(sync="2m", sizes=sizes()) as server:
+        await server.migrate()
+        yield server
+
+
+@pytest.fixture
+async def gateway(bus: EmbeddedNats) -> AsyncIterator[Client]:
+    connection = await bus.connect(StageName.GATEWAY)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def journal(gateway: Client) -> Journal:
+    return Journal(Held(gateway))
+
+
+async def end(gateway: Client, envelope, sequence: int) -> int:
+    """Conclude and finish a query; return the last sequence."""
+    conclusion = a_conclusion(envelope, Outcome.CANCELLED)
+    stored = await append(gateway, conclusion, sequence)
+    assert isinstance(stored, Stored)
+    last = await append(gateway, a_finish(conclusion), stored.sequence)
+    assert isinstance(last, Stored)
+    return last.sequence
+
+
+async def test_a_query_is_read_in_order_with_its_headers_and_bodies(bus, gateway, journal):
+    before = system_clock()
+    envelope, sequence = await ask(gateway)
+    generator = await bus.connect(StageName.GENERATOR)
+    await append(generator, a_draft(envelope), sequence)
+    await generator.close()
+    await ask(gateway)
+    entries = await journal.query("acme", envelope.query_id)
+    assert [entry.address.event for entry in entries] == [EventName.ASKED, EventName.DRAFTED]
+    assert entries[0].sequence == sequence
+    assert entries[0].message_id == f"{envelope.query_id}:asked:0"
+    assert entries[1].envelope().body.draft.sql == "SELECT count(*) FROM customer"
+    assert before - 1_000 <= entries[0].stored_at <= system_clock() + 1_000
+    assert await journal.query_at(address_of(envelope)) == entries
+
+
+async def test_an_unknown_query_or_another_tenants_is_empty(gateway, journal):
+    envelope, _ = await ask(gateway)
+    assert await journal.query("acme", new_id()) == ()
+    assert await journal.query("other", envelope.query_id) == ()
+    assert await journal.last_sequence("acme", new_id()) == 0
+    assert await journal.query("acme", "../> *") == ()
+
+
+async def test_the_last_event_is_found_whatever_its_kind(gateway, journal):
+    envelope, sequence = await ask(gateway)
+    assert await journal.last_sequence("acme", envelope.query_id) == sequence
+    last = await end(gateway, envelope, sequence)
+    entry = await journal.last(address_of(envelope))
+    assert entry is not None
+    assert (entry.sequence, entry.address.event) == (last, EventName.FINISHED)
+    assert entry.envelope().body.answer.outcome is Outcome.CANCELLED
+    assert abs(entry.stored_at - system_clock()) < 5_000
+
+
+async def test_large_events_are_read_in_several_batches(gateway, journal):
+    thread = new_id()
+    for _ in range(12):
+        await ask(gateway, thread_id=thread, question="x" * 900_000)
+    entries = await journal.thread("acme", thread, events=())
+    assert len(entries) == 12
+    assert sum(len(entry.data) for entry in entries) > 10_000_000
+
+
+async def test_a_thread_shows_its_newest_turns_up_to_a_sequence(gateway, journal):
+    thread = new_id()
+    ends: list[int] = []
+    queries: list[str] = []
+    for _ in range(5):
+        envelope, sequence = await ask(gateway, thread_id=thread)
+        ends.append(await end(gateway, envelope, sequence))
+        queries.append(envelope.query_id)
+    await ask(gateway)
+    newest = await journal.thread("acme", thread, turns_max=2)
+    assert [(entry.address.query, entry.address.event.value) for entry in newest] == [
+        (query, event) for query in queries[3:] for event in ("asked", "concluded", "finished")
+    ]
+    early = await journal.thread("acme", thread, until_sequence=ends[1], events=(EventName.FINISHED,))
+    assert [entry.address.query for entry in early if entry.address.event is EventName.FINISHED] == queries[:2]
+    assert await journal.thread("acme", new_id()) == ()
+
+
+async def test_a_follower_hears_every_event_once_and_in_order_without_bodies(gateway, journal):
+    heard: list[Entry] = []
+
+    async def note(entry: Entry) -> None:
+        heard.append(entry)
+
+    old, _ = await ask(gateway)
+    follower = journal.follow(note)
+    await follower.start()
+    await asyncio.wait_for(follower.caught_up(), 5)
+    assert [entry.address.query for entry in heard] == [old.query_id]
+    envelope, sequence = await ask(gateway)
+    await end(gateway, envelope, sequence)
+    await until(lambda: len(heard) == 4)
+    assert [entry.sequence for entry in heard] == [1, 2, 3, 4]
+    assert [entry.address.event.value for entry in heard] == ["asked", "asked", "concluded", "finished"]
+    assert all(entry.data == b"" for entry in heard)
+    assert heard[1].headers["Querybus-Deadline"] == str(envelope.deadline_at)
+    assert await follower.ping() is None
+    await follower.drain()
+    assert gateway.last_error is None
+
+
+async def test_a_follower_goes_on_where_it_was_after_a_restart_of_the_bus(bus, gateway, journal):
+    heard: list[int] = []
+
+    async def note(entry: Entry) -> None:
+        heard.append(entry.sequence)
+
+    await ask(gateway)
+    follower = journal.follow(note)
+    await follower.start()
+    await until(lambda: heard == [1])
+    await bus.restart(by_force=True)
+    await until(lambda: gateway.is_connected)
+    await append(gateway, asked(), 0)
+    await until(lambda: heard == [1, 2], 5)
+    await follower.drain()
+
+
+async def test_a_follower_does_not_lose_an_event_that_its_reader_choked_on(gateway, journal):
+    heard: list[int] = []
+
+    async def choke(entry: Entry) -> None:
+        if entry.sequence == 2 and 0 not in heard:
+            heard.append(0)
+            raise RuntimeError
+        heard.append(entry.sequence)
+
+    for _ in range(4):
+        await ask(gateway)
+    follower = journal.follow(choke)
+    await follower.start()
+    await until(lambda: heard == [1, 0, 2, 3, 4], 5)
+    await follower.drain()
+
+
+async def test_a_follower_keeps_up_with_many_events(gateway, journal):
+    heard: list[int] = []
+
+    async def note(entry: Entry) -> None:
+        heard.append(entry.sequence)
+
+    follower = journal.follow(note)
+    await follower.start()
+    for _ in range(5):
+        await asyncio.gather(*(ask(gateway) for _ in range(200)))
+    await until(lambda: len(heard) == 1_000)
+    assert heard == list(range(1, 1_001))
+    await follower.drain()

@@ -1,0 +1,371 @@
+"""The stage on a real bus, with the real permissions: redelivery, heartbeats, drain, dead letters, cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.publish import BusTrouble, Stored
+from querybus.bus.sign import Signer, Verifier
+from querybus.core.catalog import Dialect
+from querybus.core.envelope import Envelope, approved, encode
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Approved, Origin, Outcome
+from querybus.core.subjects import EventName, StageName, cancel_subject, event_subject, progress_subject
+from tests.connected.queries import (
+    Verb,
+    a_conclusion,
+    a_draft,
+    a_finish,
+    append,
+    ask,
+    asked,
+    drafting,
+    log_of,
+    running,
+    sizes,
+    until,
+)
+
+pytestmark = pytest.mark.connected
+
+GENERATOR = StageName.GENERATOR
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[EmbeddedNats]:
+    quick = dict.fromkeys(StageName, 1.0)
+    async with EmbeddedNats(sync="2m", sizes=sizes(ack_wait_seconds=quick)) as server:
+        await server.migrate()
+        yield server
+
+
+@pytest.fixture
+async def gateway(bus: EmbeddedNats) -> AsyncIterator[Client]:
+    connection = await bus.connect(StageName.GATEWAY)
+    yield connection
+    await connection.close()
+
+
+async def waiting(bus: EmbeddedNats, name: StageName = GENERATOR) -> int:
+    """Return how many messages of a stage are not settled yet."""
+    connection = await bus.connect("migrate")
+    info = await connection.jetstream().consumer_info("QUERYBUS", name)
+    await connection.close()
+    return (info.num_pending or 0) + (info.num_ack_pending or 0)
+
+
+async def dead_letters(bus: EmbeddedNats, stage: StageName) -> int:
+    connection = await bus.connect("migrate")
+    info = await connection.jetstream().stream_info("QUERYBUS_DEAD", subjects_filter=f"querybus.v1.dead.{stage}")
+    await connection.close()
+    return info.state.messages
+
+
+async def test_an_event_becomes_the_next_one_and_is_settled(bus, gateway):
+    async with running(bus, GENERATOR, drafting()) as worker:
+        envelope, _ = await ask(gateway)
+        await until(lambda: worker.metrics.value("querybus_stage_seconds_count", stage="generator") == 1)
+        assert await log_of(gateway, envelope) == ["asked", "drafted"]
+        assert await waiting(bus) == 0
+        assert worker.metrics.value("querybus_permission_violations_total") == 0
+
+
+async def test_a_query_passes_three_stages_to_its_end(bus, gateway):
+    async def conclude(envelope: Envelope[Any]) -> Any:
+        return a_conclusion(envelope, stage=StageName.VALIDATOR)
+
+    async def finish(envelope: Envelope[Any]) -> Any:
+        return a_finish(envelope)
+
+    async with (
+        running(bus, GENERATOR, drafting()),
+        running(bus, StageName.VALIDATOR, Verb(conclude)),
+        running(bus, StageName.PRESENTER, Verb(finish), after_deadline="proceed", on_failure=a_finish) as presenter,
+    ):
+        envelope, _ = await ask(gateway)
+        await until(
+            lambda: (
+                presenter.metrics.value("querybus_queries_total", outcome="replied", **{"pass": "first"}) == 0
+                and presenter.metrics.value("querybus_queries_total", outcome="replied", **{"pass": "none"}) == 1
+            )
+        )
+        assert await log_of(gateway, envelope) == ["asked", "drafted", "concluded", "finished"]
+
+
+async def test_a_message_of_a_worker_that_died_goes_to_another(bus, gateway):
+    async def never(_: Envelope[Any]) -> Any:
+        await asyncio.sleep(3_600)
+
+    hanging, second = Verb(never), drafting()
+    async with running(bus, GENERATOR, hanging, slots=1) as first:
+        envelope, _ = await ask(gateway)
+        await asyncio.wait_for(hanging.started.wait(), 5)
+        # Dead, as far as the bus can tell: no heartbeat, no settlement.
+        await first.broker.connection.close()
+        async with running(bus, GENERATOR, second):
+            await until(lambda: bool(second.calls), 5)
+            await until(lambda: log_has(gateway, envelope, "drafted"))
+            assert second.deliveries == [2]
+            assert await waiting(bus) == 0
+
+
+async def log_has(gateway: Client, envelope: Envelope[Any], event: str) -> bool:
+    return event in await log_of(gateway, envelope)
+
+
+async def test_a_handler_longer_than_ack_wait_runs_once(bus, gateway):
+    verb = drafting(seconds=2.5)
+    async with running(bus, GENERATOR, verb):
+        envelope, _ = await ask(gateway)
+        await until(lambda: log_has(gateway, envelope, "drafted"))
+        assert verb.calls == [envelope.query_id]
+
+
+async def test_a_crash_between_publish_and_ack_does_not_run_the_verb_again(bus, gateway):
+    generator = await bus.connect(GENERATOR)
+    envelope, sequence = await ask(gateway)
+    inbox = generator.new_inbox()
+    subscription = await generator.subscribe(inbox)
+    await generator.publish("$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator", b'{"batch":1}', reply=inbox)
+    assert (await subscription.next_msg(2)).data == encode(envelope)
+    assert isinstance(await append(generator, a_draft(envelope), sequence), Stored)
+    await generator.close()
+    verb = drafting()
+    async with running(bus, GENERATOR, verb) as worker:
+        await until(lambda: worker.metrics.value("querybus_redeliveries_total", stage="generator") == 1)
+        await until(lambda: waiting_is_over(bus))
+        assert verb.calls == []
+        assert worker.metrics.value("querybus_fence_lost_total", stage="generator") == 0
+    assert await log_of(gateway, envelope) == ["asked", "drafted"]
+
+
+async def waiting_is_over(bus: EmbeddedNats) -> bool:
+    return await waiting(bus) == 0
+
+
+async def test_an_exception_is_tried_again_after_a_delay(bus, gateway):
+    async def flaky(envelope: Envelope[Any]) -> Any:
+        if len(verb.calls) == 1:
+            raise RuntimeError("once")
+        return a_draft(envelope)
+
+    verb = Verb(flaky)
+    loop = asyncio.get_running_loop()
+    async with running(bus, GENERATOR, verb):
+        began = loop.time()
+        envelope, _ = await ask(gateway)
+        await until(lambda: log_has(gateway, envelope, "drafted"))
+        assert verb.deliveries == [1, 2]
+        assert loop.time() - began >= 1.0
+
+
+async def test_a_drain_finishes_what_runs_and_leaves_the_rest_on_the_bus(bus, gateway):
+    verb = drafting(seconds=0.6)
+    async with running(bus, GENERATOR, verb, slots=2) as worker:
+        envelopes = [(await ask(gateway))[0] for _ in range(5)]
+        await until(lambda: verb.running == 2)
+        await worker.part.drain()
+        assert verb.running == 0
+        assert len(verb.calls) == 2
+        done = [each for each in envelopes if await log_has(gateway, each, "drafted")]
+        assert len(done) == 2
+        assert await waiting(bus) == 3
+        assert await worker.part.ping() == "draining"
+
+
+async def test_work_that_outlives_the_drain_goes_to_another_worker_at_once(bus, gateway):
+    async def never(_: Envelope[Any]) -> Any:
+        await asyncio.sleep(3_600)
+
+    stuck, second = Verb(never), drafting()
+    async with running(bus, GENERATOR, stuck, drain_seconds=0.1):
+        envelope, _ = await ask(gateway)
+        await asyncio.wait_for(stuck.started.wait(), 5)
+    async with running(bus, GENERATOR, second):
+        await until(lambda: log_has(gateway, envelope, "drafted"), 0.9)
+        assert second.deliveries == [2]
+
+
+@pytest.mark.parametrize("body", [b"not json", b'{"envelope_version": "1.0"}', b""])
+async def test_rubbish_dies_with_its_reason_and_is_not_delivered_again(bus, gateway, body):
+    envelope = asked()
+    subject = event_subject("acme", envelope.thread_id, envelope.query_id, EventName.ASKED)
+    ack = await gateway.jetstream().publish(subject, body)
+    verb = drafting()
+    # A durable starts with what comes next, so the stage is there first.
+    async with running(bus, GENERATOR, verb) as worker:
+        await until(lambda: worker.metrics.value("querybus_dead_letters_total", stage="generator") == 1)
+        assert verb.calls == []
+        assert await waiting(bus) == 0
+    reader = await bus.connect(GENERATOR)
+    assert await dead_letters(bus, GENERATOR) == 1
+    again = await reader.jetstream().publish(
+        "querybus.v1.dead.generator", body, headers={"Nats-Msg-Id": f"dead-QUERYBUS-{ack.seq}"}
+    )
+    assert again.duplicate
+    await reader.close()
+
+
+async def test_an_envelope_in_anothers_subject_dies(bus, gateway):
+    envelope = asked(tenant="other")
+    subject = event_subject("acme", envelope.thread_id, envelope.query_id, EventName.ASKED)
+    await gateway.jetstream().publish(subject, encode(envelope))
+    verb = drafting()
+    async with running(bus, GENERATOR, verb) as worker:
+        await until(lambda: worker.metrics.value("querybus_dead_letters_total", stage="generator") == 1)
+        assert verb.calls == []
+
+
+async def test_a_newer_version_waits_for_its_reader(bus, gateway):
+    envelope = asked(envelope_version="9.0")
+    await ask(gateway, envelope)
+    verb = drafting()
+    async with running(bus, GENERATOR, verb) as worker:
+        await until(lambda: worker.metrics.value("querybus_redeliveries_total", stage="generator") >= 1)
+        assert verb.calls == []
+        assert await dead_letters(bus, GENERATOR) == 0
+        assert await waiting(bus) == 1
+
+
+def an_approval(envelope: Envelope[Any]) -> Envelope[Approved]:
+    return approved(
+        a_draft(envelope),
+        Approved(
+            sql="SELECT 1",
+            dialect=Dialect.SQLITE,
+            origin=Origin.MODEL,
+            tables=(),
+            row_limit=1,
+            checked=("static",),
+        ),
+    )
+
+
+async def test_an_approval_forged_through_a_reply_subject_is_not_executed(bus, gateway):
+    envelope, _ = await ask(gateway)
+    verb = Verb(lambda each: forbidden())
+    async with running(bus, StageName.EXECUTOR, verb, verify=Verifier(bus.verify_key)) as worker:
+        # A service that was taken over stores the body where it may, and has the server copy it to where it may not.
+        generator = await bus.connect(GENERATOR)
+        allowed = event_subject("acme", envelope.thread_id, envelope.query_id, EventName.FAILED)
+        forged = event_subject("acme", envelope.thread_id, envelope.query_id, EventName.APPROVED)
+        stored = await generator.jetstream().publish(allowed, encode(an_approval(envelope)))
+        request = json.dumps({"seq": stored.seq}).encode()
+        await generator.publish("$JS.API.DIRECT.GET.QUERYBUS", request, reply=forged)
+        await until(lambda: worker.metrics.value("querybus_dead_letters_total", stage="executor") == 1)
+        assert verb.calls == []
+        assert await log_of(gateway, envelope) == ["asked", "failed", "approved"]
+        await generator.close()
+
+
+async def forbidden() -> Any:
+    raise AssertionError("the verb was called")
+
+
+async def test_a_signed_approval_is_executed(bus, gateway):
+    async def conclude(envelope: Envelope[Any]) -> Any:
+        return a_conclusion(envelope, Outcome.ANSWERED, StageName.EXECUTOR)
+
+    async def approve(envelope: Envelope[Any]) -> Any:
+        return an_approval(envelope)
+
+    async with (
+        running(bus, GENERATOR, drafting()),
+        running(bus, StageName.VALIDATOR, Verb(approve), sign=Signer(bus.signing_key)),
+        running(bus, StageName.EXECUTOR, Verb(conclude), verify=Verifier(bus.verify_key)),
+    ):
+        envelope, _ = await ask(gateway)
+        await until(lambda: log_has(gateway, envelope, "concluded"))
+
+
+async def test_a_cancelled_query_stops_its_worker_which_publishes_nothing(bus, gateway):
+    stopped = asyncio.Event()
+
+    async def long(envelope: Envelope[Any]) -> Any:
+        try:
+            await asyncio.sleep(3_600)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+
+    verb = Verb(long)
+    async with running(bus, GENERATOR, verb) as worker:
+        envelope, sequence = await ask(gateway)
+        await asyncio.wait_for(verb.started.wait(), 5)
+        await append(gateway, a_conclusion(envelope, Outcome.CANCELLED), sequence, input_sequence=0)
+        await gateway.publish(cancel_subject("acme", envelope.query_id))
+        await asyncio.wait_for(stopped.wait(), 2)
+        await until(lambda: waiting_is_over(bus))
+        assert worker.metrics.value("querybus_stage_messages_total", stage="generator", outcome="cancelled") == 1
+    assert await log_of(gateway, envelope) == ["asked", "concluded"]
+
+
+async def test_a_worker_that_missed_the_hint_loses_its_fence(bus, gateway):
+    verb = drafting(seconds=0.5)
+    async with running(bus, GENERATOR, verb) as worker:
+        envelope, sequence = await ask(gateway)
+        await asyncio.wait_for(verb.started.wait(), 5)
+        await append(gateway, a_conclusion(envelope, Outcome.CANCELLED), sequence, input_sequence=0)
+        await until(lambda: worker.metrics.value("querybus_fence_lost_total", stage="generator") == 1)
+        await until(lambda: waiting_is_over(bus))
+    assert await log_of(gateway, envelope) == ["asked", "concluded"]
+
+
+async def test_the_deadline_ends_a_query_whose_verb_hangs(bus, gateway):
+    async def never(_: Envelope[Any]) -> Any:
+        await asyncio.sleep(3_600)
+
+    async with running(bus, GENERATOR, Verb(never)):
+        envelope, _ = await ask(gateway, seconds=0.7)
+        await until(lambda: log_has(gateway, envelope, "concluded"), 3)
+
+
+async def test_a_failure_reaches_recovery(bus, gateway):
+    async def fail(_: Envelope[Any]) -> Any:
+        return Failure.of(FailureCode.MODEL_UNAVAILABLE)
+
+    async def conclude(envelope: Envelope[Any]) -> Any:
+        return a_conclusion(envelope, Outcome.FAILED, StageName.RECOVERY)
+
+    recovery = Verb(conclude)
+    async with running(bus, GENERATOR, Verb(fail)), running(bus, StageName.RECOVERY, recovery):
+        envelope, _ = await ask(gateway)
+        await until(lambda: log_has(gateway, envelope, "concluded"))
+        assert await log_of(gateway, envelope) == ["asked", "failed", "concluded"]
+
+
+async def test_whoever_listens_hears_that_a_stage_has_started(bus, gateway):
+    envelope = asked()
+    subscription = await gateway.subscribe(progress_subject("acme", "ann", envelope.query_id))
+    await gateway.flush()
+    async with running(bus, GENERATOR, drafting()):
+        _, sequence = await ask(gateway, envelope)
+        word = json.loads((await subscription.next_msg(5)).data)
+    assert (word["stage"], word["state"], word["n"]) == ("generator", "started", sequence)
+
+
+async def test_work_goes_on_after_the_bus_restarts(bus, gateway):
+    verb = drafting()
+    async with running(bus, GENERATOR, verb) as worker:
+        first, _ = await ask(gateway)
+        await until(lambda: log_has(gateway, first, "drafted"))
+        await bus.restart(by_force=True)
+        await until(lambda: worker.broker.connection.is_connected and gateway.is_connected)
+        second = asked()
+        await append(gateway, second, 0)
+        await until(lambda: log_has_or_not_yet(gateway, second, "drafted"), 10)
+        assert await worker.part.ping() is None
+
+
+async def log_has_or_not_yet(gateway: Client, envelope: Envelope[Any], event: str) -> bool:
+    try:
+        return await log_has(gateway, envelope, event)
+    except BusTrouble:
+        return False
