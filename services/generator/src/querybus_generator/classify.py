@@ -36,7 +36,9 @@ _PATTERNS: Final[tuple[tuple[ChatTopic, str], ...]] = (
         r"|(?:这里|你这里|你这儿)?有(?:些)?(?:什么|哪些)(?:数据|信息|内容)(?:可以(?:问|查))?|怎么(?:使用|用)|帮助|使用说明",
     ),
 )
-_TOPICS: Final = tuple((topic, re.compile(pattern, re.IGNORECASE)) for topic, pattern in _PATTERNS)
+_TOPICS: Final[tuple[tuple[ChatTopic, re.Pattern[str]], ...]] = tuple(
+    [(topic, re.compile(pattern, re.IGNORECASE)) for topic, pattern in _PATTERNS]
+)
 
 
 def chat_topic(question: str) -> ChatTopic | None:
@@ -46,7 +48,10 @@ def chat_topic(question: str) -> ChatTopic | None:
     ('abilities', None)
     """
     bare = _EDGES.sub("", question)
-    return next((topic for topic, pattern in _TOPICS if pattern.fullmatch(bare)), None)
+    for topic, pattern in _TOPICS:
+        if pattern.fullmatch(bare):
+            return topic
+    return None
 
 
 def classify(question: str, mode: Mode) -> Classification:

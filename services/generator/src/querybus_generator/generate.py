@@ -286,19 +286,21 @@ def _read(reading: Translated, catalog: Catalog) -> Analysis:
 
 
 def _not_read(subject: _Subject, reading: NotRead) -> Envelope[Concluded]:
-    return _clarification(subject, reading.trigger, reading.about)
+    return _clarification(subject, reading.trigger, reading.about, reading.options)
 
 
 def _other_language(subject: _Subject) -> Envelope[Concluded]:
-    return _clarification(subject, Trigger.AMBIGUOUS_QUESTION, "", reply=subject.texts.other_language)
+    return _clarification(subject, Trigger.AMBIGUOUS_QUESTION, "", (), reply=subject.texts.other_language)
 
 
-def _clarification(subject: _Subject, trigger: Trigger, about: str, *, reply: str | None = None) -> Envelope[Concluded]:
+def _clarification(
+    subject: _Subject, trigger: Trigger, about: str, questions: tuple[str, ...], *, reply: str | None = None
+) -> Envelope[Concluded]:
+    """Ask back; every option is a question that can be asked as it stands."""
     codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
-    examples = _examples(subject, _subjects(subject))
     options = tuple(
         Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
-        for number, text in enumerate(examples, 1)
+        for number, text in enumerate(questions or _examples(subject, _subjects(subject)), 1)
     )
     return concluded(
         subject.envelope,

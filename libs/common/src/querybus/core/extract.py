@@ -75,6 +75,8 @@ def extract(reply: str, dialect: Dialect, *, is_cut: bool = False) -> str | Fail
     """
     text = _THOUGHTS.sub(" ", reply[:REPLY_LENGTH_MAX]).replace("\ufeff", "").replace("\r\n", "\n").strip()
     is_cut = is_cut or len(reply) > REPLY_LENGTH_MAX
+    if text.startswith("{") and not is_cut and (found := _structured(text, dialect)) is not None:
+        return found
     blocks = _fenced(text, closed_only=is_cut)
     sql_blocks = [body for tag, body in blocks if tag in _SQL_TAGS and _starts_as_statement(body)]
     if sql_blocks:
@@ -250,9 +252,13 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
             continue
         if start not in changing and _reads_as_prose(text[start:]):
             continue
-        found = _trimmed(text[start:].rstrip("`"), dialect)
-        if found is not None:
-            return found
+        spans = [text[start:].rstrip("`")]
+        if start and text[start - 1] == "`":
+            spans.insert(0, text[start:].split("`", 1)[0])
+        for span in spans:
+            found = _trimmed(span, dialect)
+            if found is not None:
+                return found
     return None
 
 

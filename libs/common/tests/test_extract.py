@@ -1,0 +1,124 @@
+"""Extraction is a table: what a model said, and the one SQL text or the reason why there is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from querybus.core.catalog import Dialect
+from querybus.core.extract import extract
+from querybus.core.failure import Failure, FailureCode
+
+FOUND = {
+    "a fence": ("```sql\nSELECT 1;\n```", "SELECT 1"),
+    "a fence in prose": ("Sure!\n\n```sql\nSELECT a FROM t\n```\nIt lists a.", "SELECT a FROM t"),
+    "a fence tagged by dialect": ("```postgresql\nSELECT 1\n```", "SELECT 1"),
+    "the last of several SQL fences": ("```sql\nSELECT 1\n```\nBetter:\n```sql\nSELECT 2\n```", "SELECT 2"),
+    "the SQL fence, not the other": ("```sql\nSELECT 1\n```\n```text\nid | name\n```", "SELECT 1"),
+    "the only fence, untagged": ("```\nSELECT 1\n```", "SELECT 1"),
+    "a fence on one line": ("```SELECT 1```", "SELECT 1"),
+    "a fence that is never closed": ("```sql\nSELECT a FROM t", "SELECT a FROM t"),
+    "tildes": ("~~~sql\nSELECT 1\n~~~", "SELECT 1"),
+    "Windows line ends": ("```sql\r\nSELECT a\r\nFROM t\r\n```", "SELECT a\nFROM t"),
+    "a fence with a second half that is prose": ("```sql\nSELECT a FROM t;\nThis lists a.\n```", "SELECT a FROM t"),
+    "bare": ("SELECT 1", "SELECT 1"),
+    "bare in small letters": ("select count(*) from t;", "select count(*) from t"),
+    "a leading comment": ("```sql\n-- all of them\nSELECT 1\n```", "-- all of them\nSELECT 1"),
+    "prose around": ("The answer:\n\nSELECT a FROM t\n\nThis gives all a.", "SELECT a FROM t"),
+    "prose on the next line": ("SELECT a FROM t\nHope that this helps you!", "SELECT a FROM t"),
+    "prose after a semicolon": ("SELECT a FROM t;\n\nExplanation: it selects a.", "SELECT a FROM t"),
+    "prose after a full stop": ("The query: SELECT a FROM t. The answer is above.", "SELECT a FROM t"),
+    "a query with blank lines": ("SELECT a FROM t\n\nWHERE x = 1", "SELECT a FROM t\n\nWHERE x = 1"),
+    "a CTE with blank lines": (
+        "WITH a AS (\nSELECT 1 AS x\n)\n\nSELECT x FROM a\n\nHope it helps!",
+        "WITH a AS (\nSELECT 1 AS x\n)\n\nSELECT x FROM a",
+    ),
+    "backticks within a sentence": ("Use `SELECT name FROM t` for that", "SELECT name FROM t"),
+    "JSON": ('{"sql": "SELECT a\\nFROM t", "confidence": 1}', "SELECT a\nFROM t"),
+    "JSON in a fence": ('```json\n{"sql": "SELECT 1"}\n```', "SELECT 1"),
+    "JSON in prose": ('Here: {"query": "SELECT 1"} as you wished', "SELECT 1"),
+    "JSON that holds a fence": ('{"sql": "```sql\\nSELECT 1\\n```"}', "SELECT 1"),
+    "YAML": ("sql: |\n  SELECT a\n  FROM t\nexplanation: all of it", "SELECT a\n  FROM t"),
+    "YAML on one line": ('sql: "SELECT a FROM t"\nreason: none', "SELECT a FROM t"),
+    "thoughts before": ("<think>SELECT 9 FROM z</think>SELECT 1 FROM a", "SELECT 1 FROM a"),
+    "Chinese prose": ("好的，查询如下：\nSELECT 名称 FROM 客户", "SELECT 名称 FROM 客户"),
+    "a semicolon in a literal": ("```sql\nSELECT ';' AS a FROM t; -- done\n```", "SELECT ';' AS a FROM t"),
+    "a broken query, for the validator to name": ("SELECT FROM WHERE", "SELECT FROM WHERE"),
+    "a broken literal, for the validator to name": ("```sql\nSELECT 'x FROM t\n```", "SELECT 'x FROM t"),
+    "what must never run, for the guard to refuse": ("DROP TABLE customers;", "DROP TABLE customers"),
+    "the same in a fence": ("```sql\nDELETE FROM orders\n```", "DELETE FROM orders"),
+    "the same in prose": ("Here it is:\nUPDATE t SET a = 1;", "UPDATE t SET a = 1"),
+}
+
+NOT_FOUND = {
+    "two statements": ("SELECT 1; SELECT 2", FailureCode.MULTI_STATEMENT),
+    "two statements in a fence": ("```sql\nSELECT 1;\nDROP TABLE x;\n```", FailureCode.MULTI_STATEMENT),
+    "two statements in paragraphs": ("SELECT a FROM t\n\nDROP TABLE t", FailureCode.MULTI_STATEMENT),
+    "two statements in JSON": ('{"sql": ["SELECT 1", "SELECT 2"]}', FailureCode.MULTI_STATEMENT),
+    "nothing": ("", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "a number": ("0", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "a placeholder": ("sql placeholder", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "a placeholder in a fence": ("```sql\nsql placeholder\n```", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "an apology": ("I'm sorry, but I cannot help with that.", FailureCode.LLM_EXPLANATION),
+    "prose that parses as SQL": ("Select the customers from the list and show them.", FailureCode.LLM_EXPLANATION),
+    "talk about a statement": ("I cannot DROP TABLE customers for you.", FailureCode.LLM_EXPLANATION),
+    "missing data": ("There is no table with salaries in this schema.", FailureCode.MISSING_DATABASE_INFO),
+    "missing data in JSON": (
+        '{"sql": null, "explanation": "The schema does not contain salaries."}',
+        FailureCode.MISSING_DATABASE_INFO,
+    ),
+    "missing data in Chinese": ("抱歉，数据库中没有工资相关的字段。", FailureCode.MISSING_DATABASE_INFO),
+    "a question back": ("Could you clarify which year you mean?", FailureCode.AMBIGUOUS_QUESTION),
+    "a question back in Chinese": ("您的问题不明确，请提供更多信息。", FailureCode.AMBIGUOUS_QUESTION),
+}
+
+
+@pytest.mark.parametrize(("reply", "sql"), FOUND.values(), ids=FOUND.keys())
+def test_the_one_statement_is_found(reply: str, sql: str):
+    assert extract(reply, Dialect.SQLITE) == sql
+
+
+@pytest.mark.parametrize(("reply", "code"), NOT_FOUND.values(), ids=NOT_FOUND.keys())
+def test_a_reply_without_one_statement_says_why(reply: str, code: FailureCode):
+    found = extract(reply, Dialect.SQLITE)
+    assert isinstance(found, Failure)
+    assert found.code is code
+
+
+def test_the_models_own_words_are_kept_for_the_person():
+    found = extract("I'm sorry, but I cannot help with that.", Dialect.SQLITE)
+    assert isinstance(found, Failure)
+    assert found.detail == "I'm sorry, but I cannot help with that."
+
+
+def test_a_cut_reply_counts_only_inside_a_closed_fence():
+    assert extract("```sql\nSELECT 1\n```\nand so", Dialect.SQLITE, is_cut=True) == "SELECT 1"
+    for cut in ("SELECT a FROM t WHERE x = 1", "```sql\nSELECT a FROM t WHERE x = 1", '{"sql": "SELECT 1"}'):
+        found = extract(cut, Dialect.SQLITE, is_cut=True)
+        assert isinstance(found, Failure), cut
+        assert found.code is FailureCode.UNKNOWN_GENERATION_FAILURE
+
+
+@pytest.mark.parametrize("deep", ["(" * 20_000 + "SELECT 1", "SELECT " + "(" * 5_000, "```sql\n" + "SELECT (" * 4_000])
+def test_nesting_reaches_no_parser(deep: str):
+    found = extract(deep, Dialect.POSTGRESQL)
+    assert isinstance(found, str | Failure)
+
+
+_QUERIES = st.sampled_from(
+    ["SELECT a FROM t", "SELECT COUNT(*) FROM t WHERE b = 'x; y'", "WITH c AS (SELECT 1) SELECT * FROM c"]
+)
+_PROSE = st.sampled_from(["", "Sure, here it is:", "好的：", "This is what you need."])
+
+
+@given(_PROSE, _QUERIES, _PROSE, st.sampled_from(["sql", "SQL", "sqlite", ""]))
+def test_a_fenced_query_survives_any_prose(before: str, query: str, after: str, tag: str):
+    assert extract(f"{before}\n\n```{tag}\n{query};\n```\n\n{after}", Dialect.SQLITE) == query
+
+
+@given(st.text(alphabet="SELCTFROMselctfrom*;()'\"`{}[]:,.-\n 表1<>", max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_no_reply_breaks_extraction(reply: str):
+    found = extract(reply, Dialect.SQLITE)
+    assert isinstance(found, Failure) or found.strip()

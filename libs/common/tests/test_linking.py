@@ -1,0 +1,97 @@
+"""Linking keeps the tables that a question is about, and those that join them."""
+
+from __future__ import annotations
+
+import time
+
+from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
+from querybus.core.linking import LinkIndex, words_of
+
+
+def table(name: str, *columns: str, refers: dict[str, str] | None = None, **more: object) -> Table:
+    keys = tuple(
+        ForeignKey(columns=(column,), referred_table=other, referred_columns=("id",))
+        for column, other in (refers or {}).items()
+    )
+    return Table.model_validate(
+        {
+            "name": name,
+            "columns": tuple(Column(name=each, type="TEXT") for each in columns),
+            "foreign_keys": keys,
+            **more,
+        }
+    )
+
+
+def noise(count: int) -> tuple[Table, ...]:
+    return tuple(table(f"log{n}", "id", "written", f"payload{n}") for n in range(count))
+
+
+def kept(catalog: Catalog, question: str, tables_max: int = 4) -> list[str]:
+    return [each.name for each in LinkIndex(catalog).link(question, tables_max=tables_max).tables]
+
+
+def test_a_small_schema_is_kept_whole():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table("a", "id"), table("b", "id")))
+    linking = LinkIndex(catalog).link("anything")
+    assert linking.is_whole_schema
+    assert len(linking.tables) == 2
+
+
+def test_names_find_their_table_whatever_their_number_and_case():
+    catalog = Catalog(
+        connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("OrderItems", "id", "unit_price"))
+    )
+    assert "OrderItems" in kept(catalog, "what is the average price of an order item?")
+
+
+def test_a_table_that_only_joins_the_found_ones_comes_in():
+    catalog = Catalog(
+        connection="c",
+        dialect=Dialect.SQLITE,
+        tables=(
+            *noise(30),
+            table("student", "id", "name"),
+            table("enrolment", "student_id", "course_id", refers={"student_id": "student", "course_id": "course"}),
+            table("course", "id", "title"),
+        ),
+    )
+    assert {"student", "enrolment", "course"} <= set(kept(catalog, "which student takes which course?"))
+
+
+def test_chinese_words_find_display_names_and_values():
+    city = Column(name="c7", type="TEXT", display_names={"zh": "城市"}, values=("上海", "北京"))
+    shop = Table(name="t1", columns=(city,), display_names={"zh": "门店"})
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), shop))
+    assert "t1" in kept(catalog, "上海有多少门店？")
+    links = LinkIndex(catalog).link("上海有多少门店？", tables_max=4).links
+    assert any(link.value == "上海" and link.column == "c7" for link in links)
+
+
+def test_where_nothing_links_a_wider_schema_is_kept():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=noise(30))
+    assert len(kept(catalog, "xyzzy plugh", tables_max=4)) == 8
+
+
+def test_equal_questions_give_equal_tables_and_links():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(50), table("orders", "id", "total")))
+    first, second = (LinkIndex(catalog).link("total of orders written", tables_max=5) for _ in range(2))
+    assert first == second
+
+
+def test_a_question_to_ten_thousand_tables_takes_milliseconds():
+    subjects = ["customer", "order", "product", "invoice", "payment", "ticket", "budget", "claim"]
+    tables = tuple(
+        table(f"{subjects[n % 8]}_{n}", "id", f"{subjects[n % 7]}_date", f"{subjects[n % 5]}_amount", "status")
+        for n in range(10_000)
+    )
+    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
+    question = "how many customers have an invoice payment amount by status and date in 77?"
+    index.link(question)
+    started = time.process_time()
+    index.link(question)
+    assert time.process_time() - started < 0.1
+
+
+def test_words_are_pieces_of_names_in_the_singular():
+    assert list(words_of("customerAddresses_HTML2 categories")) == ["customer", "address", "html", "2", "category"]

@@ -1,0 +1,330 @@
+"""The door to a model: limits, retries, breaker; proven with an address of our own, then over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Sequence
+
+import pytest
+from pydantic import SecretStr
+
+from querybus.core.dialogue import ChatMessage, ModelReply
+from querybus.core.failure import Failure, FailureCode
+from querybus.llm import Limits, ModelDoor, ModelServiceSettings, open_door
+from querybus.llm.fault import Fault, FaultKind
+from querybus.ops.metrics import Metrics
+from tests.scripted_model import (
+    ScriptedModel,
+    Step,
+    call_tool,
+    cut_json,
+    empty_choice,
+    fail,
+    garbage,
+    hang,
+    hang_up,
+    say,
+)
+
+HELLO = [ChatMessage("user", "hello there")]
+KEY = "sk-a-key-that-nobody-may-see"
+
+
+class ScriptedAddress:
+    """A ModelAddress that plays outcomes in turn, on a clock of its own."""
+
+    def __init__(self, *outcomes: ModelReply | Fault, seconds: float = 0.0) -> None:
+        self.outcomes: list[ModelReply | Fault] = list(outcomes)
+        self.calls = 0
+        self.in_flight_max = 0
+        self.seconds = seconds
+        self._in_flight = 0
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def complete(self, messages: Sequence[ChatMessage], *, model: str) -> ModelReply | Fault:
+        self.calls += 1
+        self._in_flight += 1
+        self.in_flight_max = max(self.in_flight_max, self._in_flight)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self._in_flight -= 1
+        return self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+GOOD = ModelReply("fine", 3, 1, "m")
+BAD = Fault(FaultKind.SERVER, "HTTP 500", status=500)
+
+
+def door(address: ScriptedAddress, clock: Clock | None = None, **limits: float) -> ModelDoor:
+    clock = clock or Clock()
+    return ModelDoor(
+        address,
+        model="m",
+        limits=Limits(**limits),  # type: ignore[arg-type]
+        metrics=Metrics("test"),
+        jitter=lambda: 0.0,
+        seconds=clock,
+        sleep=clock.sleep,
+    )
+
+
+async def test_a_server_error_is_tried_again_once():
+    address = ScriptedAddress(BAD, GOOD)
+    assert await door(address).reply(HELLO, timeout_seconds=10) == GOOD
+    assert address.calls == 2
+
+
+async def test_a_request_at_fault_is_not_tried_again():
+    address = ScriptedAddress(Fault(FaultKind.REQUEST, "HTTP 401", status=401), GOOD)
+    found = await door(address).reply(HELLO, timeout_seconds=10)
+    assert isinstance(found, Failure)
+    assert found.facts.native_code == "401"
+    assert address.calls == 1
+
+
+async def test_retry_after_is_waited_for_and_holds_back_everybody():
+    clock = Clock()
+    address = ScriptedAddress(Fault(FaultKind.BUSY, "", status=429, retry_after_seconds=3), GOOD)
+    the_door = door(address, clock)
+    assert await the_door.reply(HELLO, timeout_seconds=10) == GOOD
+    assert clock.now >= 3
+
+    address.outcomes[:] = [Fault(FaultKind.BUSY, "", status=429, retry_after_seconds=60)]
+    first = await the_door.reply(HELLO, timeout_seconds=10)
+    calls = address.calls
+    second = await the_door.reply(HELLO, timeout_seconds=10)
+    assert isinstance(first, Failure)
+    assert isinstance(second, Failure)
+    assert second.facts.native_code == "429"
+    assert address.calls == calls, "nobody knocks before the pause is over"
+
+
+async def test_the_breaker_opens_and_one_call_probes():
+    clock = Clock()
+    address = ScriptedAddress(BAD)
+    the_door = door(address, clock, breaker_failures=3, breaker_open_seconds=10, retries_max=0)
+    for _ in range(3):
+        await the_door.reply(HELLO, timeout_seconds=5)
+    refused = await the_door.reply(HELLO, timeout_seconds=5)
+    assert isinstance(refused, Failure)
+    assert refused.facts.native_code == "breaker_open"
+    assert address.calls == 3
+
+    clock.now += 11
+    await the_door.reply(HELLO, timeout_seconds=5)
+    await the_door.reply(HELLO, timeout_seconds=5)
+    assert address.calls == 4, "a failed probe keeps it open"
+
+    clock.now += 11
+    address.outcomes[:] = [GOOD]
+    assert await the_door.reply(HELLO, timeout_seconds=5) == GOOD
+    assert await the_door.reply(HELLO, timeout_seconds=5) == GOOD
+
+
+async def test_many_callers_of_a_dead_address_make_no_storm():
+    address = ScriptedAddress(BAD)
+    the_door = door(address, breaker_failures=5, concurrency_max=4)
+    found = await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(100)))
+    assert all(isinstance(each, Failure) for each in found)
+    assert address.calls <= 5 + 4
+
+
+async def test_no_more_calls_at_once_than_the_limit():
+    address = ScriptedAddress(GOOD, seconds=0.01)
+    the_door = door(address, concurrency_max=3)
+    await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(12)))
+    assert address.in_flight_max == 3
+    assert address.calls == 12
+
+
+async def test_a_model_that_is_not_configured_is_not_called():
+    address = ScriptedAddress(GOOD)
+    found = await door(address).reply(HELLO, timeout_seconds=5, model="another")
+    assert isinstance(found, Failure)
+    assert address.calls == 0
+
+
+async def test_replies_and_errors_are_counted_by_model():
+    metrics = Metrics("test")
+    the_door = ModelDoor(ScriptedAddress(GOOD), model="m", metrics=metrics)
+    await the_door.reply(HELLO, timeout_seconds=5)
+    await the_door.reply(HELLO, timeout_seconds=5, model="another")
+    assert metrics.value("querybus_model_tokens_total", model="m", kind="in") == 3
+    assert metrics.value("querybus_model_seconds_count", model="m") == 1
+
+
+def test_without_an_address_there_is_no_model():
+    assert open_door(ModelServiceSettings(llm_base_url=""), Metrics("test")) is None
+
+
+def settings_for(server: ScriptedModel, **changes: object) -> ModelServiceSettings:
+    return ModelServiceSettings.model_validate(
+        {"llm_base_url": server.base_url, "llm_api_key": SecretStr(KEY), "llm_model": "scripted", **changes}
+    )
+
+
+async def ask(server: ScriptedModel, timeout_seconds: float = 5.0, **changes: object) -> ModelReply | Failure:
+    the_door = open_door(settings_for(server, **changes), Metrics("test"))
+    assert the_door is not None
+    await the_door.start()
+    try:
+        return await the_door.reply(HELLO, timeout_seconds=timeout_seconds)
+    finally:
+        await the_door.drain()
+
+
+async def test_a_reply_comes_over_the_wire_with_its_tokens():
+    with ScriptedModel(say("SELECT 1"), api_key=KEY) as server:
+        assert await ask(server) == ModelReply("SELECT 1", tokens_in=2, tokens_out=2, model="scripted")
+    body = server.requests[0].json
+    assert body["temperature"] == 0
+    assert 4096 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+async def test_a_made_up_tool_call_is_read_as_its_arguments():
+    with ScriptedModel(call_tool({"sql": "SELECT 1"})) as server:
+        found = await ask(server)
+    assert isinstance(found, ModelReply)
+    assert found.text == '{"sql": "SELECT 1"}'
+
+
+async def test_a_reply_at_its_token_limit_is_marked():
+    with ScriptedModel(say("SELECT a FROM", finish_reason="length")) as server:
+        found = await ask(server)
+    assert isinstance(found, ModelReply)
+    assert found.is_cut
+
+
+@pytest.mark.parametrize(
+    ("step", "native_code", "requests"),
+    [
+        (fail(429), "429", 2),
+        (fail(429, retry_after_seconds=100), "429", 1),
+        (fail(500), "500", 2),
+        (fail(401), "401", 1),
+        (cut_json(), "protocol", 1),
+        (garbage(), "protocol", 1),
+        (empty_choice(), "protocol", 1),
+        (Step(body=b"null"), "protocol", 1),
+        (Step(body=b'{"choices": [{}]}'), "protocol", 1),
+        (hang_up(), "connect", 2),
+        (Step(body=b'{"choi', content_length=500), "connect", 2),
+        (hang(), "timeout", 1),
+    ],
+    ids=lambda value: None if isinstance(value, Step) else str(value),
+)
+async def test_every_fault_is_typed_bounded_and_without_a_storm(step: Step, native_code: str, requests: int):
+    with ScriptedModel(step) as server:
+        started = asyncio.get_running_loop().time()
+        found = await ask(server, timeout_seconds=1.5)
+        assert asyncio.get_running_loop().time() - started < 4
+        assert len(server.requests) == requests
+    assert isinstance(found, Failure)
+    assert found.code is FailureCode.MODEL_UNAVAILABLE
+    assert found.facts.native_code == native_code
+    assert KEY not in found.model_dump_json()
+
+
+async def test_a_429_with_retry_after_is_honoured():
+    with ScriptedModel([fail(429, retry_after_seconds=0.6), say("fine")]) as server:
+        started = asyncio.get_running_loop().time()
+        found = await ask(server)
+        assert asyncio.get_running_loop().time() - started >= 0.6
+    assert isinstance(found, ModelReply)
+
+
+async def test_an_address_where_nobody_listens_is_a_typed_failure():
+    with ScriptedModel(say("x")) as server:
+        pass
+    found = await ask(server)
+    assert isinstance(found, Failure)
+    assert found.facts.native_code == "connect"
+
+
+async def test_a_cancelled_call_leaves_no_task_and_no_socket():
+    with ScriptedModel(hang()) as server:
+        the_door = open_door(settings_for(server), Metrics("test"))
+        assert the_door is not None
+        await the_door.start()
+        before = asyncio.all_tasks()
+        calls = [asyncio.create_task(the_door.reply(HELLO, timeout_seconds=30)) for _ in range(5)]
+        while server.in_flight < 5:
+            await asyncio.sleep(0.01)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        assert asyncio.all_tasks() == before
+        for _ in range(100):
+            if not server.connections_open:
+                break
+            await asyncio.sleep(0.02)
+        assert server.connections_open == 0
+        await the_door.drain()
+
+
+async def test_draining_closes_every_socket():
+    with ScriptedModel(say("fine", delay_seconds=0.05)) as server:
+        the_door = open_door(settings_for(server), Metrics("test"))
+        assert the_door is not None
+        await the_door.start()
+        await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(8)))
+        await the_door.drain()
+        for _ in range(100):
+            if not server.connections_open:
+                break
+            await asyncio.sleep(0.02)
+        assert server.connections_open == 0
+    gc.collect()
+
+
+async def test_the_key_stands_in_no_log_and_no_error(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG)
+    echo = Step(status=401, body=f'{{"error": {{"message": "bad key {KEY}", "code": "bad {KEY}"}}}}'.encode())
+    with ScriptedModel([echo, garbage(), fail(500)]) as server:
+        for _ in range(3):
+            found = await ask(server, llm_retries_max=0)
+            assert isinstance(found, Failure)
+            assert KEY not in str(found)
+    assert KEY not in caplog.text
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}", "it did travel where it belongs"
+
+
+async def test_the_scripted_model_streams_as_the_protocol_says():
+    import openai
+
+    with ScriptedModel(say("SELECT name FROM customers")) as server:
+        client = openai.AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
+        stream = await client.chat.completions.create(
+            model="m",
+            messages=[{"role": "user", "content": "x"}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        pieces, usage = [], None
+        async for chunk in stream:
+            usage = chunk.usage or usage
+            pieces += [choice.delta.content or "" for choice in chunk.choices]
+        await client.close()
+    assert "".join(pieces) == "SELECT name FROM customers"
+    assert usage is not None
+    assert usage.completion_tokens == 4

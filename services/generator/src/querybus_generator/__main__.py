@@ -1,0 +1,5 @@
+"""`python -m querybus_generator` runs the generator."""
+
+from querybus_generator.app import main
+
+main()

@@ -1,0 +1,370 @@
+"""The generator's verb: what becomes of a question, with and without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from services.generator.tests.shop_for_generation import (
+    CANARY,
+    NOW_MS,
+    SHOP,
+    KeptHistory,
+    SpokenModel,
+    asked,
+    run,
+)
+
+from querybus.core.catalog import Catalog, Dialect
+from querybus.core.dialogue import ModelReply
+from querybus.core.envelope import Attempt, Classification, Envelope, encode
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.messages import (
+    Advice,
+    Asked,
+    Clarifies,
+    Concluded,
+    Draft,
+    Drafted,
+    Operation,
+    OptionAction,
+    Origin,
+    Outcome,
+    Returned,
+    Trigger,
+)
+from querybus.core.options import Mode, Options
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.prompts.question import Turn
+from querybus.core.subjects import StageName
+from querybus.llm import ModelServiceSettings, open_door
+from querybus.ops.metrics import Metrics
+from querybus_generator.generate import generation_failed
+from tests.scripted_model import ScriptedModel, cut_json, empty_choice, fail, hang, say
+
+COUNT = "How many customers are there?"
+UNAVAILABLE = Failure.of(FailureCode.MODEL_UNAVAILABLE, "HTTP 500", Facts(native_code="500"))
+
+
+def drafted(found: Any) -> Drafted:
+    assert isinstance(found, Envelope), found
+    assert isinstance(found.body, Drafted), found.body
+    return found.body
+
+
+def concluded(found: Any) -> Concluded:
+    assert isinstance(found, Envelope), found
+    assert isinstance(found.body, Concluded), found.body
+    return found.body
+
+
+def failure(found: Any) -> Failure:
+    assert isinstance(found, Failure), found
+    return found
+
+
+def returned(
+    question: str, sql: str = "SELECT nme FROM customers", *, origin: Origin = Origin.MODEL, **header: Any
+) -> Envelope[Returned]:
+    attempt = Attempt(
+        origin=origin, sql=sql, stage=StageName.VALIDATOR, code=FailureCode.COLUMN_NOT_FOUND, detail="no column nme"
+    )
+    body = Returned(
+        operation=Operation.ASK,
+        draft=Draft(sql=sql, dialect=Dialect.SQLITE, origin=origin),
+        advice=Advice(
+            code=FailureCode.COLUMN_NOT_FOUND,
+            detail="no column nme",
+            guidance="Compare with the listed columns.",
+            facts=Facts(name="nme", candidates=("name",), owners=("customers",)),
+            candidates_sql=("SELECT name FROM customers",),
+        ),
+    )
+    return asked(question, **header).with_body(body, attempts=(attempt,))
+
+
+class TestWithoutAModel:
+    async def test_a_question_is_read_by_the_translator(self):
+        body = drafted(await run(asked(COUNT)))
+        assert body.draft.origin is Origin.BUILTIN
+        assert "count" in body.draft.sql.lower()
+        assert body.analysis.reading
+        assert body.analysis.catalog_fingerprint == SHOP.fingerprint
+
+    async def test_a_chinese_question_as_well(self):
+        assert "count" in drafted(await run(asked("有多少客户？"))).draft.sql.lower()
+
+    async def test_what_it_cannot_read_is_asked_back_and_never_guessed(self):
+        body = concluded(await run(asked("Which weather makes the moon feel happier than yesterday's jazz?")))
+        assert body.outcome is Outcome.CLARIFICATION
+        assert body.clarification is not None
+        assert len(body.clarification.options) >= 2
+        assert all(option.question for option in body.clarification.options)
+
+    @pytest.mark.parametrize(
+        "question", ["Combien de clients y a-t-il ?", "顧客は何人いますか", "고객이 몇 명입니까?", "Сколько клиентов?"]
+    )
+    async def test_a_third_language_is_asked_back(self, question: str):
+        body = concluded(await run(asked(question)))
+        assert body.outcome is Outcome.CLARIFICATION
+        assert body.reply is not None
+        assert "English" in body.reply
+
+    async def test_a_retry_has_nothing_new_to_offer(self):
+        assert failure(await run(returned(COUNT))).code is FailureCode.SAME_SQL
+
+    async def test_a_request_may_choose_the_translator_over_the_model(self):
+        model = SpokenModel("SELECT 1")
+        body = drafted(await run(asked(COUNT, options=Options(model="builtin")), model=model))
+        assert body.draft.origin is Origin.BUILTIN
+        assert not model.prompts
+
+
+class TestWithAModel:
+    async def test_its_statement_is_drafted_with_what_led_to_it(self):
+        model = SpokenModel("```sql\nSELECT COUNT(*) FROM customers;\n```")
+        found = await run(asked(COUNT), model=model)
+        body = drafted(found)
+        assert body.draft == Draft(sql="SELECT COUNT(*) FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
+        assert (body.analysis.model, body.analysis.tokens_in, body.analysis.tokens_out) == ("spoken", 7, 3)
+        assert body.analysis.prompt_version
+        assert body.analysis.tables == ("customers", "orders")
+        assert any(link.table == "customers" for link in body.analysis.links)
+        assert isinstance(found, Envelope)
+        assert [attempt.sql for attempt in found.attempts] == ["SELECT COUNT(*) FROM customers"]
+
+    async def test_drop_table_is_drafted_for_the_validator_to_refuse(self):
+        assert drafted(await run(asked(COUNT), model=SpokenModel("DROP TABLE orders"))).draft.sql == "DROP TABLE orders"
+
+    async def test_two_statements_are_a_failure(self):
+        found = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))
+        assert found.code is FailureCode.MULTI_STATEMENT
+
+    async def test_prose_is_a_failure_with_the_models_words(self):
+        found = failure(await run(asked(COUNT), model=SpokenModel("Sorry, I would rather not answer that today.")))
+        assert found.code is FailureCode.LLM_EXPLANATION
+        assert "rather not" in found.detail
+
+    async def test_a_third_language_is_the_models_to_read(self):
+        model = SpokenModel("SELECT COUNT(*) FROM customers")
+        assert drafted(await run(asked("Combien de clients y a-t-il ?"), model=model)).draft.origin is Origin.MODEL
+
+    async def test_the_thread_goes_into_the_prompt(self):
+        model = SpokenModel("SELECT 2")
+        history = KeptHistory(Turn("orders by city?", sql="SELECT city FROM orders"), Turn("thanks", reply="Welcome!"))
+        await run(asked("and by month?"), model=model, history=history)
+        said = [(message.role, message.text) for message in model.prompts[0]]
+        assert said[1:5] == [
+            ("user", "orders by city?"),
+            ("assistant", "```sql\nSELECT city FROM orders\n```"),
+            ("user", "thanks"),
+            ("assistant", "Welcome!"),
+        ]
+
+    async def test_an_options_failed_attempt_goes_into_the_prompt(self):
+        model = SpokenModel("SELECT 2")
+        tried = Attempt(origin=Origin.MODEL, sql="SELECT 41 + 1", code=FailureCode.COLUMN_NOT_FOUND)
+        clarifies = Clarifies(query_id="q-before", option_id="1", action=OptionAction.RETRY_AS_IS)
+        await run(
+            asked(COUNT, body=Asked(clarifies=clarifies)),
+            model=model,
+            history=KeptHistory(attempts={"q-before": (tried,)}),
+        )
+        assert "SELECT 41 + 1" in model.prompt
+
+    async def test_a_retry_is_told_everything_that_was_tried(self):
+        model = SpokenModel("SELECT name FROM customers")
+        body = drafted(await run(returned("list the names"), model=model))
+        assert body.draft.sql == "SELECT name FROM customers"
+        for told in ("column_not_found", "no column nme", '"name"', "SELECT nme FROM customers", "Compare with"):
+            assert told in model.prompt
+
+    async def test_the_same_statement_again_is_a_failure_however_it_is_spelled(self):
+        model = SpokenModel("select  nme\nfrom customers ;")
+        assert failure(await run(returned("list the names"), model=model)).code is FailureCode.SAME_SQL
+
+    async def test_the_model_gets_less_time_than_the_query_has(self):
+        model = SpokenModel("SELECT 1")
+        await run(asked(COUNT), model=model, now_ms=NOW_MS + 50_000)
+        assert 5 < model.timeouts[0] < 10
+
+    async def test_a_cut_reply_without_a_closed_fence_is_no_statement(self):
+        cut = ModelReply("SELECT a FROM customers WHERE id = 1", 1, 1, "spoken", is_cut=True)
+        assert failure(await run(asked(COUNT), model=SpokenModel(cut))).code is FailureCode.UNKNOWN_GENERATION_FAILURE
+
+
+class TestAModelThatIsAway:
+    async def test_the_translator_stands_in_and_says_so(self):
+        body = drafted(await run(asked(COUNT), model=SpokenModel(UNAVAILABLE)))
+        assert body.draft.origin is Origin.BUILTIN
+        assert any("could not be reached" in note for note in body.notes)
+
+    async def test_what_the_translator_cannot_read_stays_the_models_failure(self):
+        question = "Which weather makes the moon feel happier than yesterday's jazz?"
+        assert failure(await run(asked(question), model=SpokenModel(UNAVAILABLE))).code is FailureCode.MODEL_UNAVAILABLE
+
+    async def test_a_retry_never_gets_the_same_statement_from_the_translator(self):
+        first = drafted(await run(asked(COUNT)))
+        again = returned(COUNT, sql=first.draft.sql, origin=Origin.BUILTIN)
+        assert failure(await run(again, model=SpokenModel(UNAVAILABLE))).code is FailureCode.MODEL_UNAVAILABLE
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("question", ["delete all orders", "删除所有订单", "Please drop table customers"])
+    @pytest.mark.parametrize("with_model", [True, False])
+    async def test_an_instruction_to_change_data_is_refused_before_any_model(self, question: str, with_model: bool):
+        model = SpokenModel("DELETE FROM orders") if with_model else None
+        body = concluded(await run(asked(question), model=model))
+        assert (body.outcome, body.code) == (Outcome.REFUSED, FailureCode.SAFETY)
+        assert body.refused_kind in ("DELETE", "DROP")
+        assert model is None or not model.prompts
+
+    async def test_without_a_catalog_there_is_no_connection(self):
+        assert failure(await run(asked(COUNT), catalog=None)).code is FailureCode.CONNECTION
+
+
+class TestGivenSql:
+    @pytest.mark.parametrize("operation", [Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN])
+    async def test_a_persons_own_statement_passes_as_it_is(self, operation: Operation):
+        model = SpokenModel("SELECT 1")
+        body = drafted(await run(asked("", body=Asked(operation=operation, sql="DELETE FROM orders")), model=model))
+        assert body.draft == Draft(sql="DELETE FROM orders", dialect=Dialect.SQLITE, origin=Origin.USER)
+        assert body.operation is operation
+        assert not model.prompts
+
+    async def test_without_a_statement_there_is_nothing_to_run(self):
+        found = failure(await run(asked("", body=Asked(operation=Operation.RUN))))
+        assert found.code is FailureCode.AMBIGUOUS_QUESTION
+
+
+class TestChat:
+    @pytest.mark.parametrize("question", ["Hello!", "What can I ask?", "你好", "我可以问什么？", "thank you very much"])
+    async def test_small_talk_is_replied_to_without_a_model(self, question: str):
+        found = await run(asked(question))
+        body = concluded(found)
+        assert body.outcome is Outcome.REPLIED
+        assert body.reply
+        assert isinstance(found, Envelope)
+        assert found.classification is not None
+        assert found.classification.kind == "chat"
+
+    async def test_what_can_be_asked_is_named_in_the_audiences_words(self):
+        nameless = Catalog(
+            connection="shop",
+            dialect=Dialect.SQLITE,
+            tables=tuple(
+                table.model_copy(update={"display_names": {}, "name": f"t_{table.name}"}) for table in SHOP.tables
+            ),
+        )
+        analyst = concluded(await run(asked("What can I ask?"), catalog=nameless))
+        business = concluded(await run(asked("What can I ask?", audience="business"), catalog=nameless))
+        worded = concluded(await run(asked("我可以问什么？", audience="business")))
+        assert "t_orders" in (analyst.reply or "")
+        assert "t_" not in (business.reply or "")
+        assert "订单" in (worded.reply or "")
+
+    async def test_a_model_replies_to_small_talk_but_never_sees_rows(self):
+        model = SpokenModel("Hi there!")
+        assert concluded(await run(asked("Hello!"), model=model)).reply == "Hi there!"
+        assert CANARY not in model.prompt
+
+    async def test_a_model_that_is_away_costs_no_reply(self):
+        assert concluded(await run(asked("Hello!"), model=SpokenModel(UNAVAILABLE))).reply
+
+    async def test_a_forced_mode_decides_alone(self):
+        forced = await run(asked("hello", options=Options(mode=Mode.DATABASE)))
+        assert not (isinstance(forced, Envelope) and isinstance(forced.body, Concluded) and forced.body.reply)
+        chat = await run(asked(COUNT, options=Options(mode=Mode.CHAT)), model=SpokenModel("Let us talk."))
+        assert concluded(chat).outcome is Outcome.REPLIED
+
+
+async def test_the_classification_is_set_once_and_survives_a_failure():
+    found = await run(asked(COUNT))
+    assert isinstance(found, Envelope)
+    assert found.classification is not None
+    assert (found.classification.kind, found.classification.method) == ("database", "rule")
+
+    event = generation_failed(asked(COUNT), UNAVAILABLE)
+    assert event.classification == found.classification
+    earlier = Classification(kind="database", confidence=0.4, method="model")
+    again = generation_failed(asked(COUNT, classification=earlier), UNAVAILABLE)
+    assert again.classification == earlier
+
+
+@pytest.mark.parametrize("by", ["option", "policy"])
+async def test_no_cell_value_reaches_a_model_that_may_not_see_data(by: str):
+    policy = ConnectionPolicy(allow_llm_to_see_data=by != "policy")
+    options = Options(allow_llm_to_see_data=by != "option")
+    told = Attempt(origin=Origin.RULE, sql=f"SELECT id FROM customers WHERE city = '{CANARY}'", detail=f"near {CANARY}")
+    advice = Advice(
+        code=FailureCode.TYPE_MISMATCH,
+        detail=f'invalid value "{CANARY}"',
+        facts=Facts(name=CANARY, candidates=(CANARY, "name")),
+        candidates_sql=(f"SELECT 1 FROM customers WHERE city LIKE '%{CANARY}%'",),
+    )
+    body = Returned(operation=Operation.ASK, draft=None, advice=advice)
+    history = KeptHistory(Turn("which city?", sql=f"SELECT 1 FROM customers WHERE city = '{CANARY}'"))
+    with ScriptedModel(say("SELECT COUNT(*) FROM customers")) as server:
+        settings = ModelServiceSettings(llm_base_url=server.base_url)
+        door = open_door(settings, Metrics("test"))
+        assert door is not None
+        await door.start()
+        first = asked("How many customers?", options=options)
+        drafted(await run(first, model=door, history=history, policy=policy))
+        again = asked("How many customers?", options=options).with_body(body, attempts=(told,))
+        drafted(await run(again, model=door, history=history, policy=policy))
+        await door.drain()
+    sent = "\n".join(request.body.decode() for request in server.requests)
+    assert len(server.requests) == 2
+    for value in (CANARY, "Canary", "Berlin", "上海", 'paid\\"'):
+        assert value not in sent
+    assert "customers" in sent
+    assert '\\"name\\"' in sent, "a candidate that is a name is told"
+
+
+async def test_cell_values_help_a_model_that_may_see_them():
+    model = SpokenModel("SELECT 1")
+    await run(asked(COUNT), model=model)
+    assert CANARY in model.prompt
+    assert "phone TEXT" in model.prompt
+
+
+async def test_columns_that_nobody_may_read_are_not_named():
+    model = SpokenModel("SELECT 1")
+    policy = ConnectionPolicy(tables_allowed=("customers",), columns_denied={"customers": ("phone",)})
+    await run(asked(COUNT), model=model, policy=policy)
+    assert "phone" not in model.prompt
+    assert "orders" not in model.prompt
+
+
+@pytest.mark.parametrize(
+    "step", [fail(429), fail(500), hang(), cut_json(), empty_choice()], ids=["429", "500", "hang", "cut", "empty"]
+)
+async def test_a_faulty_model_ends_in_a_draft_by_rule_within_the_deadline(step: Any):
+    with ScriptedModel(step) as server:
+        door = open_door(ModelServiceSettings(llm_base_url=server.base_url), Metrics("test"))
+        assert door is not None
+        await door.start()
+        started = asyncio.get_running_loop().time()
+        body = drafted(await run(asked(COUNT, deadline_at=NOW_MS + 2_000), model=door))
+        assert asyncio.get_running_loop().time() - started < 3
+        await door.drain()
+    assert body.draft.origin is Origin.BUILTIN
+    assert len(server.requests) <= 2
+
+
+async def test_what_is_drafted_can_travel():
+    found = await run(asked(COUNT), model=SpokenModel("SELECT 1"))
+    assert isinstance(found, Envelope)
+    assert b"SELECT 1" in encode(found)
+
+
+async def test_a_trigger_becomes_the_code_that_words_it():
+    body = concluded(await run(asked("Which weather makes the moon feel happier than yesterday's jazz?")))
+    assert body.clarification is not None
+    expected = {
+        Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO,
+        Trigger.AMBIGUOUS_QUESTION: FailureCode.AMBIGUOUS_QUESTION,
+    }
+    assert body.code is expected[body.clarification.trigger]
