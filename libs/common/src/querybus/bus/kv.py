@@ -105,13 +105,13 @@ class _Head(BaseModel):
 
 
 class _TableList(BaseModel):
-    """One part of a manifest: the catalog without its tables (in the first part), and its tables' keys in order."""
+    """One part of a manifest: the catalog without its tables (in the first part), and its tables in order."""
 
     model_config = ConfigDict(frozen=True)
 
     parts: int
     catalog: str = ""
-    tables: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -188,9 +188,8 @@ class CatalogStore:
         Raises BusTrouble, and TooLarge for a table that does not fit even so.
         """
         name = token(catalog.connection)
-        catalog = _changed(catalog, tables=tuple(fitting(table) for table in catalog.tables))
+        catalog, rows = await asyncio.to_thread(_written, name, catalog)
         fingerprint = catalog.fingerprint
-        rows = {_table_key(name, data): data for data in (table.model_dump_json().encode() for table in catalog.tables)}
         for _ in range(TRIES_MAX):
             found = await self._head(name)
             if found is not None and found[0].fingerprint == fingerprint:
@@ -240,7 +239,7 @@ class CatalogStore:
             part = _parsed(_TableList, kept)
             parts = part.parts
             found.catalog = found.catalog or part.catalog
-            found.tables += part.tables
+            found.tables += tuple(f"{name}.table.{digest}" for digest in part.digests)
             found.keys.append(key)
             number += 1
         return found
@@ -251,10 +250,10 @@ class CatalogStore:
             return None
         tables = {key: known[key] for key in manifest.tables if key in known}
         missing = await self._many([key for key in manifest.tables if key not in known])
-        for key, kept in missing.items():
-            if _OPERATION in kept.headers:
-                return None
-            tables[key] = _parsed(Table, kept)
+        if any(_OPERATION in kept.headers for kept in missing.values()):
+            return None
+        # 10,000 tables take seconds to parse; heartbeats go on meanwhile.
+        tables |= await asyncio.to_thread(lambda: {key: _parsed(Table, kept) for key, kept in missing.items()})
         if len(tables) != len(set(manifest.tables)):
             return None
         try:
@@ -409,6 +408,14 @@ def _changed(value: _ValueT, **fields: object) -> _ValueT:
     return type(value).model_construct(**present)
 
 
+def _written(name: str, catalog: Catalog) -> tuple[Catalog, dict[str, bytes]]:
+    """Return the catalog as it fits, its fingerprint computed, and each table's key and JSON in order."""
+    fitted = _changed(catalog, tables=tuple(fitting(table) for table in catalog.tables))
+    rows = {_table_key(name, data): data for data in (table.model_dump_json().encode() for table in fitted.tables)}
+    _ = fitted.fingerprint
+    return fitted, rows
+
+
 def _table_key(name: str, data: bytes) -> str:
     return f"{name}.table.{hashlib.sha256(data).hexdigest()[:32]}"
 
@@ -420,7 +427,7 @@ def _lists(name: str, catalog: Catalog, tables: tuple[str, ...]) -> dict[str, by
         f"{name}.list.{catalog.fingerprint}.{number}": _TableList(
             parts=len(starts),
             catalog=shown if number == 1 else "",
-            tables=tables[start : start + _TABLES_PER_LIST],
+            digests=tuple(key.rpartition(".")[2] for key in tables[start : start + _TABLES_PER_LIST]),
         )
         .model_dump_json()
         .encode()
@@ -461,6 +468,9 @@ async def _all_of(items: Iterable[_ItemT], work: Callable[[_ItemT], Awaitable[No
         for item in left:
             await work(item)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(IN_FLIGHT_MAX):
-            group.create_task(worker())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(IN_FLIGHT_MAX):
+                group.create_task(worker())
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
