@@ -1,0 +1,81 @@
+"""A key is its record's or nobody's, and the development key is a key like any other."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from querybus.core.credential import Credential, key_hash, key_text
+from querybus.core.subjects import token
+from querybus_gateway.credentials import DevelopmentKey, authenticate, presented_key
+from querybus_gateway.problems import Problem, ProblemCode
+
+KEY = key_text("acme", "web", "s3cret")
+WEB = Credential(name="web", tenant="acme", user="ann", key_sha256=key_hash(KEY))
+
+
+class MemoryRegistry:
+    def __init__(self, *credentials: Credential) -> None:
+        self.kept = {(token(each.tenant), token(each.name)): each for each in credentials}
+
+    async def get(self, tenant: str, credential: str) -> Credential | None:
+        return self.kept.get((tenant, credential))
+
+    async def put(self, credential: Credential) -> None:
+        self.kept[token(credential.tenant), token(credential.name)] = credential
+
+
+async def test_a_key_that_fits_is_its_record() -> None:
+    assert await authenticate(KEY, MemoryRegistry(WEB)) == WEB
+
+
+@pytest.mark.parametrize(
+    "key", [None, "", "qb", KEY + "x", KEY[:-1], key_text("acme", "lab", "s3cret"), key_text("other", "web", "s3cret")]
+)
+async def test_any_other_key_is_nobodys(key: str | None) -> None:
+    found = await authenticate(key, MemoryRegistry(WEB))
+    assert isinstance(found, Problem)
+    assert found.code is ProblemCode.UNAUTHENTICATED
+
+
+async def test_a_record_without_a_hash_lets_nobody_in_by_key() -> None:
+    found = await authenticate(KEY, MemoryRegistry(WEB.model_copy(update={"key_sha256": ""})))
+    assert isinstance(found, Problem)
+
+
+async def test_a_credential_named_like_a_query_lets_nobody_in() -> None:
+    name = "0190a0a0-0000-7000-8000-000000000001"
+    key = key_text("acme", name, "x")
+    found = await authenticate(key, MemoryRegistry(WEB.model_copy(update={"name": name, "key_sha256": key_hash(key)})))
+    assert isinstance(found, Problem)
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({"authorization": f"Bearer {KEY}"}, KEY),
+        ({"authorization": f"bearer  {KEY} "}, KEY),
+        ({"x-api-key": KEY}, KEY),
+        ({"authorization": "Basic abc", "x-api-key": KEY}, KEY),
+        ({"authorization": "Basic abc"}, None),
+        ({}, None),
+    ],
+)
+def test_a_key_comes_in_either_header(headers: dict[str, str], key: str | None) -> None:
+    assert presented_key(headers) == key
+
+
+async def test_the_development_key_is_made_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "keys" / "developer"
+    registry = MemoryRegistry()
+    await DevelopmentKey(registry, file, random_bits=lambda count: (1 << count) - 1).start()
+    key = file.read_text().strip()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    found = await authenticate(key, registry)
+    assert isinstance(found, Credential)
+    assert found.audience == "analyst"
+    assert key not in found.model_dump_json()
+    await DevelopmentKey(registry, file, random_bits=lambda _: 0).start()
+    assert file.read_text().strip() == key

@@ -1,0 +1,132 @@
+"""What this replica knows of open queries, who waits for them and whose turn it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querybus.core.subjects import EventAddress, EventName
+from querybus_gateway.open_queries import UNWORDED_MS_MAX, OpenQueries
+from querybus_gateway.turns import Turns
+from querybus_gateway.wakes import NOTES_MAX, Wakes
+
+
+def at(query: str, event: EventName, tenant: str = "acme") -> EventAddress:
+    return EventAddress(tenant, query, query, event)
+
+
+def test_a_query_is_open_until_it_has_finished() -> None:
+    queries = OpenQueries()
+    queries.note(at("q", EventName.ASKED), 1, 100, 0)
+    queries.note(at("q", EventName.DRAFTED), 2, 100, 0)
+    assert queries.in_flight("acme") == 1
+    queries.note(at("q", EventName.FINISHED), 3, 100, 0)
+    assert queries.in_flight("acme") == 0
+    assert len(queries) == 0
+
+
+def test_only_what_is_past_its_deadline_and_not_concluded_is_due() -> None:
+    queries = OpenQueries()
+    queries.note(at("late", EventName.ASKED), 1, 100, 0)
+    queries.note(at("later", EventName.ASKED), 2, 50, 0)
+    queries.note(at("early", EventName.ASKED), 3, 900, 0)
+    queries.note(at("done", EventName.ASKED), 4, 100, 0)
+    queries.note(at("done", EventName.CONCLUDED), 5, 100, 0)
+    assert [each.query for each in queries.due(500)] == ["later", "late"]
+
+
+def test_a_conclusion_without_words_is_told_after_a_long_while() -> None:
+    queries = OpenQueries()
+    queries.note(at("q", EventName.CONCLUDED), 1, 100, 1_000)
+    assert queries.unworded(1_000 + UNWORDED_MS_MAX) == ()
+    assert [each.query for each in queries.unworded(1_001 + UNWORDED_MS_MAX)] == ["q"]
+
+
+def test_an_event_heard_again_does_not_take_a_conclusion_back() -> None:
+    queries = OpenQueries()
+    queries.note(at("q", EventName.ASKED), 1, 100, 0)
+    queries.note(at("q", EventName.CONCLUDED), 2, 100, 0)
+    queries.note(at("q", EventName.ASKED), 1, 100, 0)
+    assert queries.due(500) == ()
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from(["acme", "other"]), st.sampled_from(list(EventName))),
+        max_size=40,
+    )
+)
+def test_the_count_of_a_tenant_is_always_that_of_its_open_queries(events: list[tuple[str, str, EventName]]) -> None:
+    queries = OpenQueries()
+    is_open: dict[tuple[str, str], bool] = {}
+    for n, (query, tenant, event) in enumerate(events, 1):
+        queries.note(at(query, event, tenant), n, 100, 0)
+        is_open[tenant, query] = event is not EventName.FINISHED
+    for tenant in ("acme", "other"):
+        assert queries.in_flight(tenant) == sum(value for key, value in is_open.items() if key[0] == tenant)
+
+
+async def test_a_turn_comes_when_a_query_of_the_tenant_finishes() -> None:
+    queries = OpenQueries()
+    turns = Turns(queries, in_flight_max=1)
+    queries.note(at("a", EventName.ASKED), 1, 100, 0)
+    order: list[str] = []
+
+    async def wait(name: str) -> None:
+        async with turns.turn("acme", 5) as has_turn:
+            assert has_turn
+            order.append(name)
+
+    waiting = [asyncio.create_task(wait(name)) for name in "xyz"]
+    await asyncio.sleep(0)
+    assert turns.waiting("acme") == 3
+    assert turns.is_full("acme")
+    async with turns.turn("other", 0) as has_turn:
+        assert has_turn, "another tenant does not wait behind this one"
+    queries.note(at("a", EventName.FINISHED), 2, 100, 0)
+    for _ in range(3):
+        turns.give()
+        await asyncio.sleep(0.01)
+    await asyncio.gather(*waiting)
+    assert order == ["x", "y", "z"]
+    assert not turns.is_full("acme")
+
+
+async def test_a_turn_that_does_not_come_in_time_is_told_and_leaves_no_place_taken() -> None:
+    queries = OpenQueries()
+    turns = Turns(queries, in_flight_max=1)
+    queries.note(at("a", EventName.ASKED), 1, 100, 0)
+    async with turns.turn("acme", 0.01) as has_turn:
+        assert not has_turn
+    assert turns.waiting("acme") == 0
+    waiting = asyncio.create_task(turns.turn("acme", 5).__aenter__())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert turns.waiting("acme") == 0
+    queries.note(at("a", EventName.FINISHED), 2, 100, 0)
+    turns.give()
+    assert not turns.is_full("acme")
+
+
+async def test_a_wake_up_before_the_wait_is_not_lost() -> None:
+    wakes = Wakes()
+    with wakes.watch("acme", "q") as watch:
+        wakes.wake("acme", "q", b"note")
+        await asyncio.wait_for(watch.wait(60), 0.5)
+        assert watch.notes() == (b"note",)
+        assert watch.notes() == ()
+        wakes.wake("acme", "other")
+    assert len(wakes) == 0, "nothing stays behind a reader that left"
+
+
+async def test_a_slow_reader_loses_its_oldest_notes() -> None:
+    wakes = Wakes()
+    with wakes.watch("acme", "q") as watch:
+        for n in range(NOTES_MAX + 5):
+            wakes.wake("acme", "q", str(n).encode())
+        notes = watch.notes()
+    assert len(notes) == NOTES_MAX
+    assert notes[0] == b"5"
