@@ -133,11 +133,15 @@ class CatalogIndex:
                 self.han_words.update(each for each in column.values if is_han(each))
 
     def _add_table(self, number: int, table: Table) -> None:
-        table_names = self._names(table, owner="")
+        table_names = _with_key_name(table, self._names(table, owner=""))
         self._table_entries.append(len(self.entries))
         self._add(Entry(number, None, table_names))
+        titled = _titled_by_table(table)
         for place, column in enumerate(table.columns):
-            entry = Entry(number, place, self._names(column, owner=table.name.lower()))
+            names = self._names(column, owner=table.name.lower())
+            if place == titled:
+                names = (*names, *((word,) for word in lexicon().label_words if not is_han(word)))
+            entry = Entry(number, place, names)
             for name in table_names:
                 for word in name:
                     self.via_table[word].add(len(self.entries))
@@ -180,6 +184,25 @@ class CatalogIndex:
             base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
             if base != key:
                 self.values[base].append(stored)
+
+
+def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """A table whose key is `member_id` holds members, whatever it is called."""
+    if len(table.primary_key) != 1 or any(table.primary_key[0] in key.columns for key in table.foreign_keys):
+        return names
+    words = name_words(table.primary_key[0])
+    if len(words) < 2 or words[-1] not in lexicon().key_words or words[:-1] in names:
+        return names
+    return (*names, words[:-1])
+
+
+def _titled_by_table(table: Table) -> int | None:
+    """Return the column that is called as the table itself, where no column is called a name: it holds the names."""
+    texts = [(place, name_words(each.name)) for place, each in enumerate(table.columns) if each.kind is ColumnKind.TEXT]
+    if any(words and words[-1] in lexicon().label_words for _, words in texts):
+        return None
+    own = name_words(table.name)
+    return next((place for place, words in texts if words == own), None)
 
 
 @lru_cache(maxsize=1)

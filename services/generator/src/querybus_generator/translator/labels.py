@@ -19,11 +19,12 @@ def labels(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
     own = index.table(table)
     table_words = {word for name in index.entries_of_table(table).names for word in name}
     found: list[tuple[int, int, ColumnRef]] = []
+    foreign = {name for key in own.foreign_keys for name in key.columns}
     for number, column in enumerate(own.columns):
         if column.kind is not ColumnKind.TEXT:
             continue
         for name in index.entry_of_column(table, number).names:
-            if name[-1] in words and not any(column.name in key.columns for key in own.foreign_keys):
+            if name[-1] in words and column.name not in foreign:
                 rest = [each for each in name[:-1] if each not in table_words]
                 found.append((len(rest), number, ColumnRef(table, number)))
                 break

@@ -18,6 +18,7 @@ class Op(Enum):
     """What a phrase of fixed meaning does in a question."""
 
     COUNT = auto()
+    COUNT_KINDS = auto()
     SHOW = auto()
     SUM = auto()
     AVERAGE = auto()
@@ -103,6 +104,7 @@ class Lexicon:
     english_length_max: int
     chinese: Mapping[str, tuple[Phrase, ...]]
     stopwords: frozenset[str]
+    light_words: frozenset[str]
     chinese_stopwords: frozenset[str]
     related: Mapping[str, frozenset[str]]
     chinese_words: frozenset[str]
@@ -112,6 +114,7 @@ class Lexicon:
     ordinals: Mapping[str, int]
     stored: Mapping[str, tuple[str, ...]]
     label_words: frozenset[str]
+    key_words: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +148,8 @@ def lexicon() -> Lexicon:
         english=english,
         english_length_max=max(len(each) for each in english),
         chinese=chinese,
-        stopwords=frozenset(stop["en"]),
+        stopwords=frozenset((*stop["en"], *stop["light"])),
+        light_words=frozenset(stop["light"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
@@ -155,6 +159,7 @@ def lexicon() -> Lexicon:
         ordinals=forms["ordinal"],
         stored=stored,
         label_words=frozenset(words["labels"]),
+        key_words=frozenset(words["keys"]),
     )
 
 

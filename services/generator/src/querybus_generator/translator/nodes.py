@@ -15,7 +15,7 @@ from typing import Final
 from querybus_generator.translator.index import CatalogIndex, Entry
 from querybus_generator.translator.lexicon import Op, Phrase, lexicon
 from querybus_generator.translator.names import is_han
-from querybus_generator.translator.periods import Period, chinese_number, read_period, time_words
+from querybus_generator.translator.periods import Period, chinese_number, is_month, read_period, time_words
 from querybus_generator.translator.segment import segment
 from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.tokens import Token, TokenKind, tokenize
@@ -25,6 +25,8 @@ LINK_WORDS_MAX: Final = 6
 CANDIDATES_MAX: Final = 24
 _SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
+_LIGHT_SCORE_MIN: Final = 0.95
+_SHARED_SCORE_MIN: Final = 0.85
 
 
 class NodeKind(Enum):
@@ -77,7 +79,7 @@ class _Span:
 
 def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
     """Return the nodes of a question, in its order, every token in exactly one of them."""
-    tokens = _cut_chinese(tokenize(question), index)
+    tokens = _share_nouns(_cut_chinese(tokenize(question), index), index)
     spans: list[list[_Span]] = [[] for _ in range(len(tokens) + 1)]
     for start in range(len(tokens)):
         for span in _spans_from(tokens, start, index, today):
@@ -117,6 +119,26 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
                 found.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
             else:
                 found.append(Token(piece, piece, piece, TokenKind.HAN))
+    return found
+
+
+def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
+    """"First and last name" becomes "first name and last name" where the catalog has both and knows no "first" alone."""
+    found = list(tokens)
+    place = 0
+    while place + 3 < len(found):
+        one, joint, other, noun = found[place : place + 4]
+        if joint.norm in {"and", "or", "&"} and all(each.kind is TokenKind.WORD for each in (one, other, noun)):
+            alone = max((each.score for each in _schema([one.base], index, bounded=False)), default=0.0)
+            both = [
+                max((each.score for each in _schema([each.base, noun.base], index, bounded=False)), default=0.0)
+                for each in (one, other)
+            ]
+            plain = noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
+            if not plain and min(both) >= _SHARED_SCORE_MIN and alone < _SHARED_SCORE_MIN:
+                found.insert(place + 1, noun)
+                place += 2
+        place += 1
     return found
 
 
@@ -193,6 +215,11 @@ def _phrases(tokens: Sequence[Token], start: int) -> list[_Span]:
         for phrase in words.english.get(key, ()):
             if phrase.op is Op.WRITE and start and not opens:
                 continue
+            following = tokens[start + length] if start + length < len(tokens) else None
+            if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
+                continue
+            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
+                continue
             weight = sum(0.15 if each in words.stopwords else 0.95 for each in key) + 0.02 * length
             if opens and phrase.op in _AT_START:
                 weight += 0.6
@@ -203,6 +230,30 @@ def _phrases(tokens: Sequence[Token], start: int) -> list[_Span]:
     return found
 
 
+_COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
+_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
+
+
+def _is_figure(token: Token) -> bool:
+    return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
+
+
+def _compares(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word such as "over" stands before a figure, a period or an average: else it is a mere preposition."""
+    while place < len(tokens) and tokens[place].norm in _BEFORE_FIGURES:
+        place += 1
+    if place >= len(tokens):
+        return False
+    if _is_figure(tokens[place]) or is_month(tokens[place].norm):
+        return True
+    return any(
+        phrase.op in _FIGURE_OPS
+        for length in (1, 2, 3)
+        for phrase in lexicon().english.get(tuple(each.norm for each in tokens[place : place + length]), ())
+    )
+
+
+_FIGURE_OPS = frozenset({Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 _BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", "."})
 _BOUNDING = frozenset({"of", "for", "in", "'s", "的", "to", "on", "by", "at"})
 
@@ -228,8 +279,11 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             words = ["\0"]
         else:
             words.append(token.base)
-            if len(words) <= LINK_WORDS_MAX and "\0" not in words and (len(words) > 1 or token.norm not in stops or token.norm in index.own):
-                candidates += _schema(words, index, bounded=bounded)
+            if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
+                light = end - start == 1 and token.norm in stops
+                candidates += [
+                    each for each in _schema(words, index, bounded=bounded) if not light or each.score >= _LIGHT_SCORE_MIN
+                ]
         if not candidates:
             continue
         candidates.sort(key=lambda each: -each.score)
@@ -240,6 +294,11 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))
     return found
+
+
+def _is_function_word(*ends: Token) -> bool:
+    words = lexicon()
+    return any(each.norm in words.stopwords and each.norm not in words.light_words for each in ends)
 
 
 def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
@@ -352,4 +411,6 @@ def _closeness(
 def _cost_of_missing(word: str, table_words: set[str]) -> float:
     if word in table_words:
         return 0.02
+    if word in lexicon().key_words:
+        return 1.4
     return 0.3 if word in lexicon().stopwords or word.isdigit() else 1.0

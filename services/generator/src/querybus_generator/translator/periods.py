@@ -77,6 +77,11 @@ def time_words() -> frozenset[str]:
     return _times().chinese
 
 
+def is_month(word: str) -> bool:
+    """Return whether a lower-case word names a month."""
+    return word in _times().months
+
+
 @lru_cache(maxsize=4_096)
 def chinese_number(text: str) -> int | None:
     """Return the number that Chinese digits spell below one hundred, or None.

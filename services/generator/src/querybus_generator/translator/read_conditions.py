@@ -527,7 +527,8 @@ def _bare_number(sketch: Sketch, place: int) -> None:
     left = sketch.before(place, over=_JOINING)
     right = sketch.after(place, over=(*_UNITS, Op.DISTINCT))
     column = sketch.column(left) if sketch.is_free(left) else None
-    if column is not None:
+    between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
+    if column is not None and "the" not in between:
         operator = Operator.EQUAL
         negation = negation_before(sketch, place)
         if negation is not None:

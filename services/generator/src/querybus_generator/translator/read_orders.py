@@ -19,6 +19,11 @@ _FIGURES = {
 }
 
 
+_MAKES_FIGURE = frozenset({
+    Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.FREQUENCY, *_FIGURES,
+})  # fmt: skip
+
+
 def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
     places = sketch.free_places(*_SORTING)
@@ -136,12 +141,15 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
 
 def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
+    has_figure = any(sketch.op(place) in _MAKES_FIGURE for place in range(len(sketch.nodes)))
     for place in sketch.free_places(Op.EACH):
+        if not has_figure:
+            sketch.take(place)
+            continue
         named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
         if sketch.pick(named) is None or sketch.value(named) is not None:
             continue
         _group(sketch, place, named)
-    has_figure = any(sketch.op(place) in {Op.COUNT, *_FIGURES} for place in range(len(sketch.nodes)))
     for place in sketch.free_places(Op.BY):
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):

@@ -5,6 +5,8 @@ Limits: one row for a superlative without a number, ties are not kept; one super
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from querybus_generator.translator.form import Aggregate, ColumnRef, Measure
 from querybus_generator.translator.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
@@ -18,13 +20,14 @@ _AGGREGATES = {
     Op.MINIMUM: Aggregate.MINIMUM,
 }
 _ROWS_MAX = 1_000
+_SUPERLATIVES = (
+    Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST,
+)  # fmt: skip
 
 
 def read_rankings(sketch: Sketch) -> None:
     """Read every superlative that its neighbours complete."""
-    for place in sketch.free_places(
-        Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST
-    ):
+    for place in sketch.free_places(*_SUPERLATIVES):
         if sketch.taken[place]:
             continue
         op = sketch.op(place)
@@ -37,6 +40,22 @@ def read_rankings(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.MAXIMUM, Op.MINIMUM):
         if not sketch.asked[place]:
             _highest(sketch, place)
+    _number_of_rows(sketch)
+
+
+def _number_of_rows(sketch: Sketch) -> None:
+    """"The 5 members who have the most orders": the number stands before what is ranked."""
+    if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1:
+        return
+    for place, node in enumerate(sketch.nodes):
+        following = sketch.after(place)
+        if sketch.taken[place] or not isinstance(node.number, int) or not 1 < node.number <= _ROWS_MAX:
+            continue
+        opens = place == 0 or sketch.nodes[place - 1].text.lower() in {"the", "top"} or sketch.op(place - 1) is Op.SHOW
+        if opens and place < sketch.rankings[0].place and sketch.table(following) is not None:
+            sketch.take(place)
+            sketch.rankings[0] = replace(sketch.rankings[0], count=node.number, direct=False)
+            return
 
 
 def _count_near(sketch: Sketch, place: int) -> tuple[int, int | None]:
@@ -150,6 +169,14 @@ def _highest(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     start = where if where is not None and where > place else place
     following = sketch.after(start, over=(Op.DISTINCT,))
+    if where is not None and sketch.op(following) in _SUPERLATIVES and following is not None:
+        # "The top 5 largest": the number goes with the second word.
+        sketch.take(place)
+        before = len(sketch.rankings)
+        (_most if sketch.op(following) in {Op.MOST, Op.FEWEST} else _highest)(sketch, following)
+        if len(sketch.rankings) > before:
+            sketch.rankings[-1] = replace(sketch.rankings[-1], count=count, direct=False)
+        return
     descending = _is_descending(sketch, place)
     by = _aggregate_from(sketch, following)
     if by is not None:
@@ -171,7 +198,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         return
     previous = sketch.before(place, over=(Op.EQUAL,))
     behind = sketch.column(previous) if sketch.is_free(previous) else None
-    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or column is None):
+    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
         sketch.take(place, previous)
         direct = sketch.chinese and where is None and _ends_question(sketch, place)
         sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
@@ -194,6 +221,13 @@ def _highest(sketch: Sketch, place: int) -> None:
     if where is not None and sketch.op(place) in {Op.HIGHEST, Op.LOWEST} and sketch.nodes[place].text.lower().endswith(("top", "前")):
         sketch.take(place)
         sketch.limit = count
+
+
+def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
+    """"Whose price is the highest": only a form of "to be" stands between the column and the superlative."""
+    between = sketch.nodes[(previous or 0) + 1 : place]
+    words = {node.text.lower() for node in between}
+    return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
 
 
 def _ranks(sketch: Sketch, column: ColumnRef) -> bool:

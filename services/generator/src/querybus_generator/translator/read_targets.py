@@ -7,6 +7,7 @@ asked for are the answer's columns.
 from __future__ import annotations
 
 from querybus_generator.translator.form import Aggregate, ColumnRef, Measure
+from querybus_generator.translator.labels import labels
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
@@ -25,7 +26,7 @@ _FIGURES = {
 def read_targets(sketch: Sketch) -> None:
     """Read everything that is asked for into `sketch.targets`, in the order of the question."""
     _direct_rankings(sketch)
-    for place in sketch.free_places(Op.COUNT):
+    for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         _count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
         if not sketch.taken[place]:
@@ -42,7 +43,27 @@ def read_targets(sketch: Sketch) -> None:
         for place in sketch.free_places(Op.DISTINCT):
             sketch.take(place)
             sketch.distinct = True
-    sketch.targets.sort(key=lambda each: each[0])
+    _joined_tables(sketch)
+    seen: dict[Measure, int] = {}
+    for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
+        seen.setdefault(measure, place)
+    sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _joined_tables(sketch: Sketch) -> None:
+    """"The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
+    plain = [measure for _, measure in sketch.targets if measure.aggregate is None]
+    if not plain or len(plain) != len(sketch.targets):
+        return
+    for place in range(len(sketch.nodes)):
+        table = sketch.table(place)
+        if table is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.op(sketch.before(place)) is not Op.AND:
+            continue
+        if any(measure.home == table for measure in plain):
+            continue
+        if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
+            continue
+        sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table)]
 
 
 def _direct_rankings(sketch: Sketch) -> None:
@@ -66,7 +87,7 @@ def _direct_rankings(sketch: Sketch) -> None:
 def _count(sketch: Sketch, place: int) -> None:
     over = (Op.DISTINCT, Op.EACH, Op.SHOW)
     following = sketch.after(place, over=over)
-    distinct = any(
+    distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )
     previous = sketch.before(place, over=(Op.DISTINCT,)) if sketch.chinese else None

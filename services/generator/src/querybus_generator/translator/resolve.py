@@ -24,6 +24,7 @@ _UNMENTIONED_COST: Final = 0.1
 _NEXT_BONUS: Final = 0.16
 _SAME_COLUMN_BONUS: Final = 0.25
 _KIND_BONUS: Final = 0.12
+_TABLE_BONUS: Final = 0.05
 _MENTION_MIN: Final = 0.8
 
 
@@ -105,6 +106,8 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     found: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
+        if candidate.column is None:
+            bonus += _TABLE_BONUS
         if candidate.value is not None:
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
