@@ -1,0 +1,5 @@
+"""`python -m querybus_executor` runs the executor."""
+
+from querybus_executor.app import main
+
+main()
