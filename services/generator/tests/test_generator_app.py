@@ -1,0 +1,100 @@
+"""What the generator is made of: no model client without a model, the thread from the log, one user's turns only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, cast
+
+from services.generator.tests.shop_for_generation import asked
+
+from querybus.bus.journal import Entry, Journal
+from querybus.core.envelope import Envelope, encode
+from querybus.core.messages import Asked, Concluded, Outcome
+from querybus.core.prompts.question import Turn
+from querybus.core.subjects import EventAddress, EventName, StageName
+from querybus_generator.app import build
+from querybus_generator.journal_history import JournalHistory
+from querybus_generator.settings import Settings
+
+_CLIENTS = ("langchain_core", "langchain_openai", "openai", "httpx2", "tiktoken")
+
+
+def test_without_a_model_its_client_is_never_imported():
+    code = (
+        "import sys, querybus_generator.app as app; from querybus_generator.settings import Settings; "
+        "app.build(Settings(llm_base_url='')); "
+        f"print([each for each in {_CLIENTS} if each in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_model_becomes_a_part_that_is_drained():
+    without = build(Settings(llm_base_url=""))
+    with_model = build(Settings(llm_base_url="http://127.0.0.1:9/v1"))
+    assert "model" not in [part.name for part in without.parts]
+    assert "model" in [part.name for part in with_model.parts]
+
+
+class KeptLog:
+    """A journal in memory."""
+
+    def __init__(self, *envelopes: Envelope[Any]) -> None:
+        self._entries = tuple(
+            Entry(
+                sequence=number,
+                address=EventAddress("acme", "t", each.query_id, EventName(each.event)),
+                headers={},
+                data=encode(each),
+                stored_at=0,
+            )
+            for number, each in enumerate(envelopes, 1)
+        )
+
+    async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+        return tuple(each for each in self._entries if each.address.query == query)
+
+    async def thread(self, tenant: str, thread: str, *, until_sequence: int = 0, **_: Any) -> tuple[Entry, ...]:
+        return tuple(each for each in self._entries if each.sequence <= until_sequence)
+
+
+def history(*envelopes: Envelope[Any]) -> JournalHistory:
+    return JournalHistory(cast("Journal", KeptLog(*envelopes)))
+
+
+def turn(query: str, question: str, sql: str | None, **header: Any) -> tuple[Envelope[Any], Envelope[Any]]:
+    first = asked(question, query_id=query, **header)
+    outcome = Outcome.ANSWERED if sql else Outcome.REPLIED
+    return first, first.with_body(
+        Concluded(outcome=outcome, stage=StageName.EXECUTOR, sql=sql, reply=None if sql else "hi")
+    )
+
+
+async def test_the_turns_are_those_of_the_same_user_and_connection_up_to_the_question():
+    envelopes = [
+        *turn("q1", "first", "SELECT 1"),
+        *turn("q2", "another's", "SELECT 2", user="bob"),
+        *turn("q3", "elsewhere", "SELECT 3", connection="hr"),
+        *turn("q4", "hello", None),
+        *turn("q5", "too late", "SELECT 5"),
+    ]
+    question = asked("and now?", query_id="q9", body=Asked(thread_until_sequence=8))
+    assert await history(*envelopes).turns(question) == (Turn("first", "SELECT 1"), Turn("hello", None, "hi"))
+
+
+async def test_a_first_question_reads_nothing():
+    assert await history(*turn("q1", "first", "SELECT 1")).turns(asked("new", query_id="q9")) == ()
+
+
+async def test_a_retry_sees_the_thread_that_its_question_saw():
+    question = asked("and now?", query_id="q9", body=Asked(thread_until_sequence=2))
+    again = question.with_body(Concluded(outcome=Outcome.FAILED, stage=StageName.EXECUTOR))
+    assert await history(*turn("q1", "first", "SELECT 1"), question).turns(again) == (Turn("first", "SELECT 1"),)
+
+
+async def test_attempts_of_another_user_are_nobodys_business():
+    mine, theirs = asked("x", query_id="q1"), asked("x", query_id="q2", user="bob")
+    log = history(mine, theirs)
+    assert await log.attempts(asked("y"), "q2") == ()
+    assert await log.attempts(asked("y"), "q1") == mine.attempts

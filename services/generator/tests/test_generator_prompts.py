@@ -1,0 +1,140 @@
+"""What a model is sent: golden files in both languages, and the rules that no text may break.
+
+After a meant change of a prompt: delete `golden/*.txt`, run once, read the difference, commit it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
+
+from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
+from querybus.core.dialogue import ChatMessage
+from querybus.core.envelope import Attempt
+from querybus.core.failure import Facts, FailureCode
+from querybus.core.messages import Advice, Origin
+from querybus.core.prompts.question import TURN_CHARS_MAX, Turn, masked, render_question
+from querybus.core.prompts.schema import quoted, quoted_name, render_schema
+from querybus.core.prompts.template import UnknownPlace, fill
+from querybus_generator.texts import load_texts
+
+TODAY = dt.date(2025, 6, 15)
+ADVICE = Advice(
+    code=FailureCode.COLUMN_NOT_FOUND,
+    detail="no such column: nme",
+    guidance="Compare with the listed columns.",
+    facts=Facts(name="nme", candidates=("name",), owners=("customers",)),
+    candidates_sql=("SELECT name FROM customers",),
+)
+TRIED = (Attempt(origin=Origin.MODEL, sql="SELECT nme FROM customers", code=FailureCode.COLUMN_NOT_FOUND),)
+QUESTIONS: dict[Language, str] = {
+    "en": "Who made the latest big order in Berlin?",
+    "zh": "上海的客户有多少 big order？",
+}
+
+
+def render(language: Language, *, retry: bool, with_values: bool = True) -> tuple[ChatMessage, ...]:
+    return render_question(
+        TEXTS[language].prompt,
+        catalog=SHOP,
+        tables=SHOP.tables,
+        question=QUESTIONS[language],
+        today=TODAY,
+        with_values=with_values,
+        turns=(Turn("orders by city?", sql="SELECT city FROM customers"),),
+        advice=ADVICE if retry else None,
+        attempts=TRIED if retry else (),
+    )
+
+
+@pytest.mark.parametrize("retry", [False, True], ids=["first", "retry"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_prompt_is_the_golden_one(language: Language, retry: bool):
+    text = "\n".join(f"=== {message.role}\n{message.text}" for message in render(language, retry=retry)) + "\n"
+    golden = GOLDEN / f"{'retry' if retry else 'first'}.{language}.txt"
+    if not golden.exists():
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text, encoding="utf-8")
+        pytest.fail(f"{golden.name} was not there and is written now: read it and commit it")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_comment_can_neither_end_its_line_nor_open_a_fence(language: Language):
+    schema = render_schema(SHOP, SHOP.tables, with_values=True)
+    line = next(each for each in schema.splitlines() if "ignore all rules" in each)
+    assert line.lstrip().startswith("status TEXT")
+    assert "```" not in schema
+
+
+def test_values_stand_in_the_schema_only_when_allowed():
+    assert CANARY in render_schema(SHOP, SHOP.tables, with_values=True)
+    without = render_schema(SHOP, SHOP.tables, with_values=False)
+    assert CANARY not in without
+    assert "values" not in without
+
+
+def test_foreign_text_becomes_one_bounded_json_string():
+    assert quoted('a"\n\x00b`') == '"a\\" b"'
+    assert len(quoted("x" * 10_000)) < 200
+    assert "\u202e" not in quoted("a\u202eb"), "no character that turns the reading order"
+
+
+def test_names_are_quoted_as_the_dialect_quotes():
+    assert quoted_name("plain_1", Dialect.SQLITE) == "plain_1"
+    assert quoted_name('odd "name"', Dialect.POSTGRESQL) == '"odd ""name"""'
+    assert quoted_name("订单", Dialect.MYSQL) == "`订单`"
+    assert "\n" not in quoted_name("a\n-- b", Dialect.SQLITE)
+
+
+def test_literals_that_nobody_said_are_masked():
+    assert masked("x = 'Bob' AND y = 'O''Hara' AND z = ''", "who is bob?") == "x = 'Bob' AND y = '…' AND z = ''"
+
+
+def test_a_long_thread_stays_within_its_budget_and_keeps_the_newest():
+    turns = tuple(Turn(f"question {n} " + "x" * 5_000, sql="SELECT 1") for n in range(60))
+    messages = render_question(
+        TEXTS["en"].prompt,
+        catalog=SHOP,
+        tables=SHOP.tables,
+        question="and now?",
+        today=TODAY,
+        with_values=True,
+        turns=turns,
+    )
+    conversation = messages[1:-1]
+    assert sum(len(message.text) for message in conversation) <= TURN_CHARS_MAX
+    assert len(conversation) <= 20
+    assert any("question 59" in message.text for message in conversation)
+
+
+def test_a_wide_table_is_cut_and_says_so():
+    wide = Table(name="wide", columns=tuple(Column(name=f"c{n}", type="TEXT") for n in range(500)))
+    schema = render_schema(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(wide,)), (wide,), with_values=True)
+    assert "380 more columns" in schema
+
+
+def test_a_value_cannot_open_a_place():
+    assert fill("{{a}}{{#b}} {{b}}{{/b}}", {"a": "{{b}}", "b": "{{a}}"}) == "{{b}} {{a}}"
+
+
+def test_an_unknown_place_is_named():
+    with pytest.raises(UnknownPlace, match="nonsense"):
+        fill("{{nonsense}}", {"a": "1"})
+
+
+def test_a_directory_replaces_single_texts_and_changes_the_version(tmp_path: Path):
+    (tmp_path / "system.en.md").write_text("Only {{dialect}} on {{today}}.{{#dialect_notes}}{{/dialect_notes}}")
+    replaced = load_texts(tmp_path)
+    assert replaced["en"].prompt.system.startswith("Only")
+    assert replaced["zh"].prompt == TEXTS["zh"].prompt
+    assert replaced["en"].prompt.version != TEXTS["en"].prompt.version
+
+
+def test_a_text_with_an_unknown_place_ends_the_start(tmp_path: Path):
+    (tmp_path / "question.en.md").write_text("{{schema}} {{shema}} {{question}} {{glossary}}")
+    with pytest.raises(UnknownPlace, match="shema"):
+        load_texts(tmp_path)
