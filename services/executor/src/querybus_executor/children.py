@@ -99,6 +99,11 @@ class Children:
         return len(self._all)
 
     @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the children that live."""
+        return tuple(each.pid for each in self._all)
+
+    @property
     def idle(self) -> int:
         """Children that wait for work."""
         return sum(len(each) for each in self._idle.values())

@@ -81,11 +81,12 @@ class SqliteDatabase:
         """Read the catalog again; a failure leaves the one that is known in place and is returned."""
         asked_at = self._timer()
         async with self._reading:
-            if self._read_at is not None and self._read_at >= asked_at:
+            if self._read_at is not None and self._read_at > asked_at:
+                # Whoever held the lock began to read after this was asked.
                 return self._catalog or self._trouble
-            found = await asyncio.to_thread(self._read)
-            self._metrics.database_call(self.config.name, "introspect")
             self._read_at = self._timer()
+            self._metrics.database_call(self.config.name, "introspect")
+            found = await asyncio.to_thread(self._read)
             if isinstance(found, Failure):
                 self._trouble = found
                 _log.warning("catalog.unread", connection=self.config.name, code=found.code)
@@ -168,9 +169,9 @@ class Connected:
         """Return the database of that connection's name."""
         return self._by_name.get(connection)
 
-    def by_token(self, token: str) -> SqliteDatabase | None:
+    def by_token(self, name_token: str) -> SqliteDatabase | None:
         """Return the database whose connection travels as that subject token."""
-        return self._by_token.get(token)
+        return self._by_token.get(name_token)
 
 
 def file_trouble(path: Path) -> str | None:

@@ -11,7 +11,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Result
 from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
-from querybus.core.sql.check import guard
+from querybus.core.sql.guard import guard
 from querybus_executor.execute import first_page
 from querybus_executor.ports import Database, Databases, Purpose
 

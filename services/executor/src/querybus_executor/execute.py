@@ -22,7 +22,7 @@ from querybus.core.messages import (
     Result,
     Scalar,
 )
-from querybus.core.sql.check import guard
+from querybus.core.sql.guard import guard
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.ports import Databases, Pages, Purpose, Rows, Run
 

@@ -184,13 +184,14 @@ class _Reader:
                 column = column.model_copy(update=self._values(name, column_name, rows))
             made.append(column)
         key = self._or({"constrained_columns": []}, lambda: self._inspector.get_pk_constraint(name))
+        primary_key = tuple(key["constrained_columns"])
         return Table(
             name=name,
             kind="view" if name in self._views else "table",
             columns=tuple(made),
-            primary_key=tuple(key["constrained_columns"]),
+            primary_key=primary_key,
             foreign_keys=self._foreign_keys(name),
-            unique_keys=self._unique_keys(name),
+            unique_keys=self._unique_keys(name, primary_key),
             display_names=known.display_names.get(name.casefold(), {}),
             synonyms=tuple(known.synonyms.get(name.casefold(), ())),
             row_estimate=rows,
@@ -210,16 +211,19 @@ class _Reader:
         # The engine lists keys in the reverse order of their declaration; a catalog is ordered by its own rule.
         return tuple(sorted(keys, key=lambda key: (key.columns, key.referred_table)))
 
-    def _unique_keys(self, name: str) -> tuple[tuple[str, ...], ...]:
-        keys = {
-            tuple(each["column_names"]) for each in self._or([], lambda: self._inspector.get_unique_constraints(name))
-        }
-        for each in self._or([], lambda: self._inspector.get_indexes(name)):
+    def _unique_keys(self, name: str, primary_key: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        # SQLite makes an index for each UNIQUE; SQLAlchemy's own look at constraints parses the DDL and misses some.
+        hidden = {"include_auto_indexes": True} if self._dialect is Dialect.SQLITE else {}
+        keys: set[tuple[str, ...]] = set()
+        for each in self._or([], lambda: self._inspector.get_indexes(name, **hidden)):
             columns = each["column_names"]
             partial = any("where" in option for option in each.get("dialect_options", {}))
             if each["unique"] and not partial and all(column is not None for column in columns):
                 keys.add(tuple(cast("list[str]", columns)))
-        return tuple(sorted(keys))
+        if self._dialect is not Dialect.SQLITE:
+            for each in self._or([], lambda: self._inspector.get_unique_constraints(name)):
+                keys.add(tuple(each["column_names"]))
+        return tuple(sorted(keys - {primary_key}))
 
     def _type_texts(self, name: str) -> dict[str, str]:
         if self._dialect is not Dialect.SQLITE:

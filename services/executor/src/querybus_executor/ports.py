@@ -65,7 +65,7 @@ class Databases(Protocol):
         """Return the database of that connection's name."""
         ...
 
-    def by_token(self, token: str) -> Database | None:
+    def by_token(self, name_token: str) -> Database | None:
         """Return the database whose connection travels as that subject token."""
         ...
 

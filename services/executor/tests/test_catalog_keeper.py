@@ -1,0 +1,198 @@
+"""Catalogs are read at the start, on request and in doubt, seldom enough, and written each time."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import Connection
+from querybus.core.subjects import refresh_subject, token
+from querybus.ops.metrics import Metrics
+from querybus_executor.catalog_kv import CatalogKeeper
+from querybus_executor.connections import parse_connections
+from querybus_executor.databases import Connected, SqliteDatabase
+from querybus_executor.sqlite import sqlite_children
+
+
+@dataclass
+class Written:
+    """Both stores: what was written last, and how often."""
+
+    catalogs: list[Catalog] = field(default_factory=list[Catalog])
+    connections: list[Connection] = field(default_factory=list[Connection])
+
+
+@dataclass
+class CatalogShelf:
+    written: Written
+
+    async def write(self, catalog: Catalog) -> str:
+        self.written.catalogs.append(catalog)
+        return catalog.fingerprint
+
+
+@dataclass
+class ConnectionShelf:
+    written: Written
+
+    async def write(self, connection: Connection) -> None:
+        self.written.connections.append(connection)
+
+
+class Ear:
+    """A bus that carries one word at a time."""
+
+    def __init__(self) -> None:
+        self.heard: Callable[[str], Awaitable[None]] | None = None
+
+    async def subscribe(self, _subject: str, heard: Callable[[str], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+        self.heard = heard
+
+        async def stop() -> None:
+            self.heard = None
+
+        return stop
+
+    async def say(self, subject: str) -> None:
+        assert self.heard is not None
+        await self.heard(subject)
+
+
+class Watch:
+    """A timer that is set by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@dataclass
+class Kept:
+    keeper: CatalogKeeper
+    databases: Connected
+    written: Written
+    ear: Ear
+    watch: Watch
+
+    async def settled(self, count: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.written.catalogs) < count:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert len(self.written.catalogs) == count
+
+
+def kept(**files: Path) -> Kept:
+    entries = parse_connections({"connections": [{"name": n, "url": f"sqlite:///{p}"} for n, p in files.items()]})
+    written, ear, watch = Written(), Ear(), Watch()
+    children = sqlite_children(size=1, reserved=1)
+    databases = Connected([SqliteDatabase(each, children, metrics=Metrics("t"), timer=watch) for each in entries])
+    keeper = CatalogKeeper(
+        databases,
+        catalogs=CatalogShelf(written),
+        connections=ConnectionShelf(written),
+        subscribe=ear.subscribe,
+        timer=watch,
+    )
+    return Kept(keeper, databases, written, ear, watch)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE t (a)")
+    return path
+
+
+async def test_all_connections_are_listed_and_all_readable_databases_read_at_the_start(
+    file: Path, tmp_path: Path
+) -> None:
+    it = kept(shop=file, gone=tmp_path / "gone.sqlite")
+    await it.keeper.start()
+    assert [each.name for each in it.written.connections] == ["shop", "gone"]
+    assert [each.connection for each in it.written.catalogs] == ["shop"]
+    await it.keeper.drain()
+    assert it.ear.heard is None
+
+
+async def test_a_request_to_refresh_reads_once_however_often_it_is_said(file: Path) -> None:
+    it = kept(My_Shop=file)
+    await it.keeper.start()
+    for _ in range(20):
+        await it.ear.say(refresh_subject("any", token("My_Shop")))
+        await it.ear.say(refresh_subject("any", "unknown"))
+    await it.settled(2)
+    it.watch.seconds += 6
+    await it.ear.say(refresh_subject("any", token("My_Shop")))
+    await it.settled(3)
+    await it.keeper.drain()
+
+
+async def test_a_doubt_reads_again_but_not_twice_in_half_a_minute(file: Path) -> None:
+    it = kept(shop=file)
+    await it.keeper.start()
+    database = it.databases.get("shop")
+    assert database is not None
+    with closing(sqlite3.connect(file)) as opened:
+        opened.execute("CREATE TABLE later (a)")
+    database.doubt()
+    await it.settled(1)
+    it.watch.seconds += 31
+    database.doubt()
+    database.doubt()
+    await it.settled(2)
+    assert it.written.catalogs[-1].table("later") is not None
+    await it.keeper.drain()
+
+
+async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "late.sqlite"
+    it = kept(late=path)
+    await it.keeper.start()
+    database = it.databases.get("late")
+    assert database is not None
+    for make, words in (
+        (lambda: None, "does not exist"),
+        (path.mkdir, "is a folder"),
+        (lambda: (path.rmdir(), path.write_text("only text" * 500)), "not a database"),
+    ):
+        make()
+        it.watch.seconds += 3
+        found = await database.catalog()
+        assert isinstance(found, Failure)
+        assert found.code is FailureCode.CONNECTION
+        assert words in found.detail
+        assert str(tmp_path) not in found.detail
+    path.unlink()
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("CREATE TABLE t (a)")
+    assert isinstance(await database.catalog(), Failure), "it was read a moment ago"
+    it.watch.seconds += 3
+    assert isinstance(await database.catalog(), Catalog)
+    path.unlink()
+    assert isinstance(await database.refresh(), Failure)
+    assert isinstance(await database.catalog(), Catalog), "what was known stays"
+    await it.keeper.drain()
+
+
+async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) -> None:
+    it = kept(shop=file)
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        database = it.databases.get("shop")
+        assert database is not None
+        found = await database.catalog()
+    assert isinstance(found, Failure)
+    assert (found.code, found.facts.native_code) == (FailureCode.CONNECTION, "SQLITE_BUSY")
+    assert "locked by another program" in found.detail

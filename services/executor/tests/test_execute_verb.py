@@ -1,0 +1,267 @@
+"""The verb: guarded again, bounded by policy and deadline, first page inline, the rest kept, failures as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Approved, Concluded, Origin, Outcome, ResultColumn, Scalar
+from querybus.core.options import Options
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.rpc import ExplainRequest, ProbeRequest
+from querybus.core.subjects import EventName, token
+from querybus_executor.dry_run import explain, probe
+from querybus_executor.execute import FIRST_PAGE_BYTES_MAX, WARNING_BYTES, WARNING_STORE, execute
+from querybus_executor.ports import Purpose, Rows, Run
+
+NOW = 1_700_000_000_000
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(Table(name="orders", columns=(Column(name="id", type="INTEGER", kind=ColumnKind.INTEGER),)),),
+)
+
+
+@dataclass
+class ShelfDatabase:
+    """A database that gives the rows put into it and remembers what it was asked."""
+
+    rows: Sequence[Sequence[Scalar]] = ((1,), (2,))
+    found: Rows | Failure | None = None
+    known: Catalog | Failure = CATALOG
+    policy: ConnectionPolicy = field(default_factory=ConnectionPolicy)
+    dialect: Dialect = Dialect.SQLITE
+    asked: list[tuple[str, int, float, Purpose]] = field(default_factory=list[tuple[str, int, float, Purpose]])
+    explained: list[str] = field(default_factory=list[str])
+    doubts: int = 0
+
+    async def catalog(self) -> Catalog | Failure:
+        return self.known
+
+    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+        self.asked.append((sql, rows_max, seconds_max, purpose))
+        if self.found is not None:
+            return self.found
+        columns = (ResultColumn(name="id", kind=ColumnKind.INTEGER),)
+        return Rows(columns, self.rows[:rows_max], len(self.rows) > rows_max, cut_bytes=False, duration_ms=1.5)
+
+    async def explain(self, sql: str, *, seconds_max: float) -> Failure | None:
+        self.explained.append(sql)
+        return self.found if isinstance(self.found, Failure) else None
+
+    def doubt(self) -> None:
+        self.doubts += 1
+
+
+@dataclass
+class Shelf:
+    """The databases by name."""
+
+    databases: dict[str, ShelfDatabase]
+
+    def get(self, connection: str) -> ShelfDatabase | None:
+        return self.databases.get(connection)
+
+    def by_token(self, name_token: str) -> ShelfDatabase | None:
+        return next((each for name, each in self.databases.items() if token(name) == name_token), None)
+
+
+@dataclass
+class KeptPages:
+    """Pages by run and number; `room` is how many it takes."""
+
+    room: int = 1_000
+    kept: dict[tuple[str, str, str, int], Sequence[Sequence[Scalar]]] = field(
+        default_factory=dict[tuple[str, str, str, int], Sequence[Sequence[Scalar]]]
+    )
+
+    async def put(
+        self, run: Run, page: int, columns: Sequence[ResultColumn], rows: Sequence[Sequence[Scalar]]
+    ) -> str | None:
+        if len(self.kept) >= self.room:
+            return None
+        self.kept[run.tenant, run.query, run.token, page] = rows
+        return f"{page:064x}"
+
+
+def approved(
+    sql: str = "SELECT id FROM orders LIMIT 11", *, deadline_ms: int = 60_000, page_size: int = 100, row_limit: int = 10
+) -> Envelope[Approved]:
+    return Envelope[Approved](
+        event=EventName.APPROVED,
+        query_id="q1",
+        thread_id="t1",
+        tenant="Acme Ltd",
+        user="ann",
+        audience="analyst",
+        connection="shop",
+        question="how many?",
+        language="en",
+        options=Options(page_size=page_size),
+        asked_at=NOW,
+        deadline_at=NOW + deadline_ms,
+        attempts=(Attempt(origin=Origin.MODEL, sql=sql, validated=True),),
+        body=Approved(
+            sql=sql,
+            dialect=Dialect.SQLITE,
+            origin=Origin.MODEL,
+            tables=("orders",),
+            row_limit=row_limit,
+            checked=("static",),
+            notes=("assumed",),
+        ),
+    )
+
+
+async def run(
+    envelope: Envelope[Approved], database: ShelfDatabase, pages: KeptPages | None = None, deliveries: int = 1
+) -> Envelope[Concluded] | Failure:
+    return await execute(
+        envelope, Delivery(7, deliveries, NOW), databases=Shelf({"shop": database}), pages=pages or KeptPages()
+    )
+
+
+async def answered(
+    envelope: Envelope[Approved], database: ShelfDatabase, pages: KeptPages | None = None, deliveries: int = 1
+) -> Envelope[Concluded]:
+    found = await run(envelope, database, pages, deliveries)
+    assert isinstance(found, Envelope), found
+    return found
+
+
+async def failed(envelope: Envelope[Approved], database: ShelfDatabase) -> Failure:
+    found = await run(envelope, database)
+    assert isinstance(found, Failure)
+    return found
+
+
+async def test_rows_conclude_the_query_as_answered_with_the_attempt_marked_executed() -> None:
+    concluded = await answered(approved(), ShelfDatabase())
+    result = concluded.body.result
+    assert result is not None
+    assert (concluded.body.outcome, concluded.body.notes) == (Outcome.ANSWERED, ("assumed",))
+    assert (result.rows, result.row_count, result.truncated, result.pages) == (((1,), (2,)), 2, False, None)
+    assert (concluded.attempts[-1].executed, concluded.attempts[-1].duration_ms) == (True, 1.5)
+
+
+async def test_a_result_of_several_pages_is_kept_by_run_and_page() -> None:
+    pages, database = KeptPages(), ShelfDatabase(rows=[(n,) for n in range(10)])
+    concluded = await answered(approved(page_size=4), database, pages, deliveries=2)
+    result = concluded.body.result
+    assert result is not None
+    assert result.pages is not None
+    assert (result.pages.run, result.pages.count, result.pages.page_size) == ("7-2", 3, 4)
+    assert result.rows == ((0,), (1,), (2,), (3,))
+    assert result.row_count == 10
+    assert [list(pages.kept["Acme Ltd", "q1", "7-2", page]) for page in (1, 3)] == [
+        [(0,), (1,), (2,), (3,)],
+        [(8,), (9,)],
+    ]
+    assert result.pages.sha256 == tuple(f"{page:064x}" for page in (1, 2, 3))
+
+
+async def test_more_rows_than_the_limit_are_cut_and_said_to_be() -> None:
+    concluded = await answered(approved(row_limit=3), ShelfDatabase(rows=[(n,) for n in range(9)]))
+    assert concluded.body.result is not None
+    assert (concluded.body.result.row_count, concluded.body.result.truncated) == (3, True)
+
+
+async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page() -> None:
+    pages, wide = KeptPages(), [("x" * 50_000,)] * 10
+    concluded = await answered(approved(), ShelfDatabase(rows=wide), pages)
+    result = concluded.body.result
+    assert result is not None
+    assert 0 < len(result.rows) < 10
+    assert len(result.model_dump_json()) < FIRST_PAGE_BYTES_MAX + 2_000
+    assert (result.row_count, result.truncated) == (10, False)
+    assert len(pages.kept["Acme Ltd", "q1", "7-1", 1]) == 10
+
+
+async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() -> None:
+    pages, database = KeptPages(room=1), ShelfDatabase(rows=[(n,) for n in range(10)])
+    concluded = await answered(approved(page_size=4), database, pages)
+    result = concluded.body.result
+    assert result is not None
+    assert (result.pages, result.row_count, result.truncated, len(result.rows)) == (None, 4, True, 4)
+    assert result.warnings == (WARNING_STORE,)
+
+
+async def test_a_result_cut_at_its_bytes_says_so() -> None:
+    found = Rows((ResultColumn(name="id"),), [(1,)], truncated=True, cut_bytes=True, duration_ms=1.0)
+    concluded = await answered(approved(), ShelfDatabase(found=found))
+    assert concluded.body.result is not None
+    assert concluded.body.result.warnings == (WARNING_BYTES,)
+
+
+@pytest.mark.parametrize(
+    "sql", ["DROP TABLE orders", "SELECT 1; SELECT 2", "SELECT load_extension('x')", "DELETE FROM orders"]
+)
+async def test_what_the_guard_refuses_never_reaches_the_database(sql: str) -> None:
+    database = ShelfDatabase()
+    failure = await failed(approved(sql), database)
+    assert failure.code in (FailureCode.SAFETY, FailureCode.MULTI_STATEMENT)
+    assert database.asked == []
+
+
+async def test_the_time_of_a_statement_is_the_smaller_of_policy_and_what_is_left() -> None:
+    patient = ShelfDatabase(policy=ConnectionPolicy(statement_timeout_seconds=5))
+    await answered(approved(deadline_ms=60_000), patient)
+    hurried = ShelfDatabase()
+    await answered(approved(deadline_ms=2_000), hurried)
+    assert patient.asked[0][2] == 5
+    assert 1.5 < hurried.asked[0][2] < 2.0
+    late = ShelfDatabase()
+    assert (await failed(approved(deadline_ms=100), late)).code is FailureCode.TIMEOUT
+    assert late.asked == []
+
+
+async def test_an_unknown_connection_an_unread_database_and_a_foreign_dialect_are_failures() -> None:
+    unknown = await execute(approved(), Delivery(7, 1, NOW), databases=Shelf({}), pages=KeptPages())
+    assert isinstance(unknown, Failure)
+    assert unknown.code is FailureCode.CONNECTION
+    trouble = Failure.of(FailureCode.CONNECTION, "the database file does not exist")
+    assert await run(approved(), ShelfDatabase(known=trouble)) == trouble
+    foreign = await failed(approved(), ShelfDatabase(dialect=Dialect.DUCKDB))
+    assert foreign.code is FailureCode.INTERNAL
+
+
+async def test_a_name_that_the_engine_misses_puts_the_catalog_in_doubt() -> None:
+    missing = ShelfDatabase(found=Failure.of(FailureCode.TABLE_NOT_FOUND, "no such table: orders"))
+    assert (await failed(approved(), missing)).code is FailureCode.TABLE_NOT_FOUND
+    slow = ShelfDatabase(found=Failure.of(FailureCode.TIMEOUT))
+    await failed(approved(), slow)
+    assert (missing.doubts, slow.doubts) == (1, 0)
+
+
+def request(sql: str = "SELECT id FROM orders", *, deadline_ms: int = 1_000) -> ExplainRequest:
+    return ExplainRequest(query_id="q1", sql=sql, dialect=Dialect.SQLITE, deadline_at=NOW + deadline_ms)
+
+
+async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
+    database = ShelfDatabase()
+    shelf = Shelf({"My Shop": database})
+    assert (await explain(token("My Shop"), request(), databases=shelf, now_ms=NOW)).failure is None
+    refused = await explain(token("My Shop"), request("DROP TABLE orders"), databases=shelf, now_ms=NOW)
+    late = await explain(token("My Shop"), request(deadline_ms=0), databases=shelf, now_ms=NOW)
+    unknown = await explain("nowhere", request(), databases=shelf, now_ms=NOW)
+    assert [each.failure.code for each in (refused, late, unknown) if each.failure] == [
+        FailureCode.SAFETY,
+        FailureCode.TIMEOUT,
+        FailureCode.CONNECTION,
+    ]
+    assert database.explained == ["SELECT id FROM orders"]
+
+
+async def test_a_probe_gives_at_most_ten_rows_on_reserved_slots() -> None:
+    database = ShelfDatabase(rows=[(n,) for n in range(30)])
+    asked = ProbeRequest(query_id="q1", sql="SELECT id FROM orders", dialect=Dialect.SQLITE, deadline_at=NOW + 1_000)
+    reply = await probe("shop", asked, databases=Shelf({"shop": database}), now_ms=NOW)
+    assert reply.result is not None
+    assert (reply.result.row_count, reply.result.truncated, reply.result.pages) == (10, True, None)
+    assert database.asked == [("SELECT id FROM orders", 10, 1.0, Purpose.PROBE)]

@@ -1,0 +1,181 @@
+"""Introspection reads any SQLite database, keeps what is true of it and leaves out what is not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import SQLAlchemyError
+
+from querybus.core.catalog import COLUMN_VALUES_MAX, Catalog, ColumnKind, Table
+from querybus_executor.introspect import introspect, open_sqlite_catalog, sqlite_engine
+
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+
+def made(path: Path, script: str, *rows: tuple[str, list[tuple[object, ...]]]) -> Path:
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+        for statement, values in rows:
+            database.executemany(statement, values)
+        database.commit()
+    return path
+
+
+def table(catalog: Catalog, name: str) -> Table:
+    found = catalog.table(name)
+    assert found is not None
+    return found
+
+
+def test_tables_views_keys_and_types_are_read(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.sqlite",
+        """
+        CREATE TABLE maker (id INTEGER PRIMARY KEY, name VARCHAR(20) UNIQUE NOT NULL, price DECIMAL(10,2), day DATE);
+        CREATE TABLE car (maker INT REFERENCES maker, year INT, PRIMARY KEY (maker, year));
+        CREATE UNIQUE INDEX one ON car (year) WHERE year > 2000;
+        CREATE VIEW makers AS SELECT id, name AS label FROM maker;
+        INSERT INTO maker VALUES (1, 'Audi', 10, '2026-01-31'), (2, 'BMW', 12.5, '2026-02-28');
+        """,
+    )
+    catalog = open_sqlite_catalog(path)
+    maker, car = table(catalog, "maker"), table(catalog, "CAR")
+    assert [(each.name, each.type, each.kind) for each in maker.columns] == [
+        ("id", "INTEGER", ColumnKind.INTEGER),
+        ("name", "VARCHAR(20)", ColumnKind.TEXT),
+        ("price", "DECIMAL(10,2)", ColumnKind.NUMBER),
+        ("day", "DATE", ColumnKind.DATE),
+    ]
+    assert maker.primary_key == ("id",)
+    assert maker.unique_keys == (("name",),)
+    assert maker.row_estimate == 2
+    assert car.primary_key == ("maker", "year")
+    assert [(each.columns, each.referred_table, each.referred_columns) for each in car.foreign_keys] == [
+        (("maker",), "maker", ("id",))
+    ]
+    assert car.unique_keys == ()
+    assert table(catalog, "makers").kind == "view"
+
+
+def test_frequent_values_come_most_frequent_first_and_say_whether_they_are_all(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t (few TEXT, many TEXT, long TEXT, n INTEGER)",
+        (
+            "INSERT INTO t VALUES (?, ?, ?, ?)",
+            [
+                ("b" if n % 3 else "a", f"v{max(0, n - 2)}", "x" * 81 if n else "y", n)
+                for n in range(COLUMN_VALUES_MAX + 5)
+            ],
+        ),
+    )
+    few, many, long, number = table(open_sqlite_catalog(path), "t").columns
+    assert (few.values, few.values_complete, few.distinct_count) == (("b", "a"), True, 2)
+    assert (many.values, many.values_complete, many.distinct_count) == (("v0",), False, COLUMN_VALUES_MAX + 3)
+    assert (long.values, long.values_complete, long.distinct_count) == (("y",), False, 2)
+    assert number.values == ()
+
+
+def test_the_kind_follows_the_values_where_the_declared_type_is_silent_or_wrong(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.sqlite",
+        """
+        CREATE TABLE t (a, b TEXT, c DATE, d BOOLEAN, e BOOLEAN, f INTEGER, g);
+        INSERT INTO t VALUES (1.5, '2026-01-31', 'May 3', 1, 'Y', 'n/a', NULL), (2, '2026-02-01', 'May 4', 0, 'N', 7, NULL);
+        """,
+    )
+    kinds = [each.kind.value for each in table(open_sqlite_catalog(path), "t").columns]
+    assert kinds == ["number", "date", "text", "boolean", "text", "integer", "other"]
+
+
+def test_keys_that_point_at_nothing_are_dropped_and_names_take_their_owners_spelling(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.sqlite",
+        """
+        CREATE TABLE Parent (Id INTEGER PRIMARY KEY);
+        CREATE TABLE child (
+            a INTEGER REFERENCES PARENT (ID), b INTEGER REFERENCES gone (id), c INTEGER REFERENCES parent (missing));
+        """,
+    )
+    keys = table(open_sqlite_catalog(path), "child").foreign_keys
+    assert [(each.columns, each.referred_table, each.referred_columns) for each in keys] == [
+        (("a",), "Parent", ("Id",))
+    ]
+
+
+def test_odd_names_broken_views_and_undecodable_text_do_not_stop_it(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a b?#%.sqlite",
+        """
+        CREATE TABLE "order" ("group" TEXT, "a""b" TEXT, "中文" TEXT, ":x" TEXT);
+        INSERT INTO "order" VALUES (CAST(x'ff41' AS TEXT), 'q', '北京', 'y');
+        CREATE VIEW broken AS SELECT * FROM "order";
+        CREATE TABLE "empty name " (x);
+        """,
+    )
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA writable_schema=ON")
+        database.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE VIEW broken AS SELECT * FROM gone' WHERE name = 'broken'"
+        )
+        database.commit()
+    catalog = open_sqlite_catalog(path)
+    assert [each.name for each in catalog.tables] == ["empty name ", "order"]
+    assert [(each.name, each.values) for each in table(catalog, "order").columns] == [
+        ("group", ("\ufffdA",)),
+        ('a"b', ("q",)),
+        ("中文", ("北京",)),
+        (":x", ("y",)),
+    ]
+
+
+def test_nothing_is_kept_of_personal_columns_and_of_those_that_opted_out(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT, b TEXT, c TEXT); INSERT INTO t VALUES ('x', 'y', 'z')")
+    catalog = introspect(
+        sqlite_engine(path),
+        "c",
+        display_names={"T": {"zh": "表"}, "t.A": {"en": "First"}},
+        personal=["T.a"],
+        without_values=["t.b"],
+    )
+    a, b, c = table(catalog, "t").columns
+    assert (a.values, a.personal, b.values, b.personal, c.values) == ((), True, (), False, ("z",))
+    assert (table(catalog, "t").display_names, a.display_names) == ({"zh": "表"}, {"en": "First"})
+
+
+def test_time_that_has_run_out_costs_values_and_counts_but_not_the_tables(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x')")
+    found = table(introspect(sqlite_engine(path), "c", seconds_max=0.0), "t")
+    assert (found.columns[0].name, found.columns[0].values, found.row_estimate) == ("a", (), None)
+
+
+def test_what_is_no_database_raises_and_is_not_created(tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("this is not a database at all, it is only text" * 50)
+    for name in ("text.sqlite", "missing.sqlite"):
+        with pytest.raises(SQLAlchemyError):
+            open_sqlite_catalog(tmp_path / name)
+    assert not (tmp_path / "missing.sqlite").exists()
+
+
+def test_equal_databases_have_equal_fingerprints(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a TEXT, b TEXT REFERENCES t (a)); INSERT INTO t VALUES ('x', 'y'), ('y', 'x')"
+    one, two = made(tmp_path / "one.sqlite", script), made(tmp_path / "two.sqlite", script)
+    assert open_sqlite_catalog(one, "c").fingerprint == open_sqlite_catalog(two, "c").fingerprint
+
+
+@pytest.mark.data
+def test_every_shared_database_introspects_completely() -> None:
+    files = sorted((DATA / "spider").glob("*databases/*.sqlite"))
+    if not files:
+        pytest.skip(f"no SQLite files below {DATA / 'spider'}; set QUERYBUS_DATA")
+    for file in files:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            sql = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%'"
+            wanted = {str(name) for (name,) in database.execute(sql)}
+        catalog = open_sqlite_catalog(file)
+        assert {each.name for each in catalog.tables} == wanted, file.name
+        assert all(column.kind is not ColumnKind.OTHER for each in catalog.tables for column in each.columns), file.name

@@ -1,0 +1,384 @@
+"""The SQLite edge with no guard before it: every proven attack fails, every statement ends, nothing leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from querybus.core.catalog import ColumnKind
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import ConnectionPolicy
+from querybus_executor.children import Children
+from querybus_executor.ports import Purpose, Rows
+from querybus_executor.sqlite import KILL_GRACE_SECONDS, Sqlite, sqlite_children
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
+BOMB = "SELECT printf('%.*c', 1000000000, 'x')"
+"""One call of one function: SQLite looks at neither interrupts nor its progress handler while it runs."""
+
+SCRIPT = """
+CREATE TABLE t (a INTEGER, b TEXT);
+INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL);
+CREATE TABLE secret (s TEXT, open TEXT);
+INSERT INTO secret VALUES ('top', 'shown');
+CREATE VIEW shown AS SELECT open FROM secret;
+CREATE VIEW twice AS SELECT open FROM shown;
+CREATE TABLE numbers (n INTEGER);
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 30000) INSERT INTO numbers SELECT n FROM r;
+"""
+
+
+@pytest.fixture
+async def children() -> AsyncIterator[Children]:
+    pool = sqlite_children(size=2, reserved=1)
+    yield pool
+    await pool.drain()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SCRIPT)
+    return path
+
+
+@pytest.fixture
+def edge(children: Children, file: Path) -> Sqlite:
+    return Sqlite(children, file, ConnectionPolicy())
+
+
+async def run(edge: Sqlite, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
+    return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
+
+
+async def rows(edge: Sqlite, sql: str) -> list[list[object]]:
+    found = await run(edge, sql)
+    assert isinstance(found, Rows), found
+    return [list(each) for each in found.rows]
+
+
+async def code(edge: Sqlite, sql: str) -> FailureCode | None:
+    found = await run(edge, sql)
+    return found.code if isinstance(found, Failure) else None
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "ATTACH '{folder}/other.sqlite' AS o",
+        "ATTACH 'file:{folder}/other.sqlite?mode=rwc' AS o",
+        "VACUUM INTO '{folder}/copy.sqlite'",
+        "VACUUM",
+        "DETACH main",
+        "PRAGMA query_only=OFF",
+        "PRAGMA trusted_schema=ON",
+        "PRAGMA writable_schema=ON",
+        "PRAGMA hard_heap_limit=0",
+        "PRAGMA table_info(t)",
+        "SELECT * FROM pragma_table_info('t')",
+        "SELECT * FROM pragma_database_list",
+        "SELECT sql FROM sqlite_schema",
+        "SELECT sql FROM sqlite_master",
+        "SELECT count(*) FROM sqlite_master",
+        "CREATE TEMP TABLE x (a)",
+        "CREATE TABLE x (a)",
+        "CREATE VIRTUAL TABLE x USING fts5(a)",
+        "CREATE TEMP VIEW x AS SELECT 1",
+        "CREATE TEMP TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t; END",
+        "INSERT INTO t VALUES (9, 'z')",
+        "UPDATE t SET a = 9 RETURNING a",
+        "DELETE FROM t RETURNING a",
+        "WITH x AS (SELECT 1) DELETE FROM t",
+        "REPLACE INTO t VALUES (9, 'z')",
+        "DROP TABLE t",
+        "ALTER TABLE t RENAME TO u",
+        "REINDEX",
+        "ANALYZE",
+        "BEGIN IMMEDIATE",
+        "SAVEPOINT s",
+        "COMMIT",
+        "SELECT load_extension('{folder}/x.so')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT writefile('{folder}/w', 'x')",
+        "SELECT edit('x')",
+        "SELECT fts3_tokenizer('simple')",
+        "EXPLAIN DELETE FROM t",
+        "SELECT 1; DELETE FROM t",
+    ],
+)
+async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, edge: Sqlite, file: Path) -> None:
+    before = file.read_bytes()
+    found = await run(edge, attack.format(folder=file.parent))
+    assert isinstance(found, Failure), found
+    assert found.code in (FailureCode.PERMISSION, FailureCode.FUNCTION_NOT_FOUND, FailureCode.MULTI_STATEMENT), found
+    assert file.read_bytes() == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+
+
+async def test_only_the_tables_of_the_policy_are_read(children: Children, file: Path) -> None:
+    edge = Sqlite(children, file, ConnectionPolicy(tables_allowed=("t", "Shown", "twice")))
+    assert await rows(edge, "SELECT count(*) FROM T") == [[3]]
+    assert await rows(edge, "SELECT * FROM shown") == [["shown"]]
+    assert await rows(edge, "SELECT * FROM twice") == [["shown"]]
+    assert await rows(edge, "WITH x AS (SELECT a FROM t) SELECT count(*) FROM x") == [[3]]
+    for sql in (
+        "SELECT * FROM secret",
+        "SELECT count(*) FROM secret",
+        "SELECT 1 FROM t, secret",
+        "SELECT (SELECT max(s) FROM secret)",
+        "SELECT * FROM t WHERE b IN (SELECT s FROM secret)",
+        # SQLite tells the authorizer a WITH table's name as if it were a view's.
+        "WITH shown AS (SELECT s FROM secret) SELECT * FROM shown",
+        "SELECT * FROM (WITH twice AS (SELECT * FROM secret) SELECT count(*) FROM twice)",
+        "SELECT * FROM shown, (SELECT s FROM secret) AS twice",
+    ):
+        assert await code(edge, sql) is FailureCode.PERMISSION, sql
+
+
+async def test_a_denied_column_is_read_by_no_way_round(children: Children, file: Path) -> None:
+    edge = Sqlite(children, file, ConnectionPolicy(columns_denied={"Secret": ("S",)}))
+    assert await rows(edge, "SELECT open FROM secret") == [["shown"]]
+    assert await rows(edge, "SELECT count(*) FROM secret") == [[1]]
+    for sql in ("SELECT * FROM secret", "SELECT 1 FROM secret WHERE s > 'a'", "SELECT open FROM secret ORDER BY s"):
+        assert await code(edge, sql) is FailureCode.PERMISSION, sql
+
+
+async def test_table_valued_json_works_although_the_authorizer_would_refuse_to_make_it(edge: Sqlite) -> None:
+    assert await rows(edge, "SELECT value FROM json_each('[1, 2]')") == [[1], [2]]
+    assert await rows(edge, """SELECT key FROM json_tree('{"a": 1}') WHERE key IS NOT NULL""") == [["a"]]
+
+
+async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Sqlite) -> None:
+    begun = time.monotonic()
+    found = await run(edge, BOMB, seconds_max=0.4)
+    assert isinstance(found, Failure)
+    assert found.code is FailureCode.TIMEOUT
+    assert time.monotonic() - begun < 0.4 + KILL_GRACE_SECONDS + 0.5
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+    await asyncio.sleep(0.4)
+    assert children.open <= 3
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        ENDLESS,
+        "SELECT count(*) FROM numbers a, numbers b, numbers c",
+        "SELECT a.n FROM numbers a, numbers b ORDER BY a.n * b.n DESC LIMIT 1",
+    ],
+)
+async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Sqlite) -> None:
+    begun = time.monotonic()
+    found = await run(edge, sql, seconds_max=0.3)
+    assert isinstance(found, Failure)
+    assert found.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
+    assert time.monotonic() - begun < 1.2
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT zeroblob(50000000)", FailureCode.RESOURCE_LIMIT),
+        ("SELECT hex(randomblob(9000000))", FailureCode.RESOURCE_LIMIT),
+        ("SELECT replace(printf('%.*c', 9000000, 'x'), 'x', 'xx')", FailureCode.RESOURCE_LIMIT),
+        ("SELECT b LIKE '" + "%a" * 2_000 + "' FROM t", FailureCode.TOO_COMPLEX),
+        ("SELECT " + "+".join(["1"] * 2_000), FailureCode.TOO_COMPLEX),
+        (" UNION ALL ".join(["SELECT 1"] * 400), FailureCode.TOO_COMPLEX),
+    ],
+)
+async def test_sizes_have_limits(sql: str, expected: FailureCode, edge: Sqlite) -> None:
+    assert await code(edge, sql) is expected
+
+
+@pytest.mark.parametrize("sql", [ENDLESS, BOMB])
+async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Children, edge: Sqlite) -> None:
+    await run(edge, "SELECT 1")
+    task = asyncio.create_task(run(edge, sql, seconds_max=30))
+    await asyncio.sleep(0.2)
+    begun = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - begun < 0.1
+    while children.idle < children.open:
+        await asyncio.sleep(0.01)
+    assert time.monotonic() - begun < 0.3
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+
+
+async def test_a_killed_process_is_replaced(children: Children, edge: Sqlite) -> None:
+    task = asyncio.create_task(run(edge, ENDLESS))
+    await asyncio.sleep(0.2)
+    for pid in children.pids:
+        os.kill(pid, 9)
+    found = await task
+    assert isinstance(found, Failure)
+    assert found.code is FailureCode.RESOURCE_LIMIT
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+
+
+async def test_200_statements_at_once_share_two_processes(children: Children, edge: Sqlite) -> None:
+    found = await asyncio.gather(*(rows(edge, f"SELECT {n}, count(*) FROM t") for n in range(200)))
+    assert found == [[[n, 3]] for n in range(200)]
+    assert children.open == 2
+
+
+async def test_a_process_stays_until_it_has_grown(children: Children, edge: Sqlite) -> None:
+    await run(edge, "SELECT 1")
+    first = children.pids
+    for _ in range(20):
+        await run(edge, "SELECT count(*) FROM t")
+    assert children.pids == first
+    sort = "SELECT max(length(x)) FROM (SELECT printf('%.*c', 5000, 'x') || n AS x FROM numbers ORDER BY x)"
+    assert isinstance(await run(edge, sql=sort), Rows)
+    while children.idle < children.open:
+        await asyncio.sleep(0.01)
+    await run(edge, "SELECT 1")
+    assert children.pids != first
+
+
+async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(edge: Sqlite) -> None:
+    busy = [asyncio.create_task(run(edge, ENDLESS, seconds_max=1.0)) for _ in range(4)]
+    await asyncio.sleep(0.1)
+    begun = time.monotonic()
+    assert await edge.explain("SELECT a FROM t", seconds_max=1.0) is None
+    assert time.monotonic() - begun < 0.5
+    waiting = await run(edge, "SELECT 1", seconds_max=0.1)
+    assert isinstance(waiting, Failure)
+    assert waiting.code is FailureCode.TIMEOUT
+    for task in busy:
+        task.cancel()
+    await asyncio.gather(*busy, return_exceptions=True)
+
+
+async def test_an_explain_looks_names_up_and_runs_nothing(edge: Sqlite) -> None:
+    assert await edge.explain(BOMB, seconds_max=1.0) is None
+    found = await edge.explain("SELECT nope FROM t", seconds_max=1.0)
+    assert found is not None
+    assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
+
+
+async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(children: Children, file: Path) -> None:
+    edge = Sqlite(children, file, ConnectionPolicy(), bytes_max=10_000)
+    exact = await run(edge, "SELECT n FROM numbers LIMIT 500", rows_max=500)
+    more = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
+    wide = await run(edge, "SELECT printf('%.*c', 900, 'x') FROM numbers LIMIT 400", rows_max=500)
+    assert isinstance(exact, Rows)
+    assert isinstance(more, Rows)
+    assert isinstance(wide, Rows)
+    assert (len(exact.rows), exact.truncated) == (500, False)
+    assert (len(more.rows), more.truncated, more.cut_bytes) == (500, True, False)
+    assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
+
+
+async def test_many_rows_come_whole_and_in_order(edge: Sqlite) -> None:
+    found = await run(edge, "SELECT n, 'row ' || n FROM numbers ORDER BY n", rows_max=30_000)
+    assert isinstance(found, Rows)
+    assert [tuple(each) for each in found.rows] == [(n, f"row {n}") for n in range(1, 30_001)]
+    assert found.truncated is False
+
+
+async def test_values_keep_their_type(edge: Sqlite) -> None:
+    sql = """SELECT 9223372036854775807 AS i, -0.1 AS f, 'é中''"' AS t, x'00ff' AS b, NULL AS n, 9e999 AS inf,
+             -9e999 AS ninf, 9e999 - 9e999 AS nan, CAST(x'ff41' AS TEXT) AS bad, '2026-01-31' AS d, '' AS e"""
+    found = await run(edge, sql)
+    assert isinstance(found, Rows)
+    assert list(found.rows[0]) == [
+        9223372036854775807, -0.1, "é中'\"", "00ff", None, "Infinity", "-Infinity", None, "\ufffdA", "2026-01-31", "",
+    ]  # fmt: skip
+    kinds = {each.name: each.kind for each in found.columns}
+    assert (kinds["i"], kinds["f"], kinds["d"], kinds["n"]) == (
+        ColumnKind.INTEGER,
+        ColumnKind.NUMBER,
+        ColumnKind.DATE,
+        ColumnKind.OTHER,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected", "name", "qualifier"),
+    [
+        ("SELEC 1", FailureCode.SYNTAX_ERROR, None, None),
+        ("SELECT (", FailureCode.SYNTAX_ERROR, None, None),
+        ("SELECT 'a", FailureCode.SYNTAX_ERROR, None, None),
+        ("SELECT a, b FROM t UNION SELECT a FROM t", FailureCode.SYNTAX_ERROR, None, None),
+        ("SELECT * FROM nosuch", FailureCode.TABLE_NOT_FOUND, "nosuch", None),
+        ("SELECT * FROM other.t", FailureCode.TABLE_NOT_FOUND, "t", "other"),
+        ("SELECT nope FROM t", FailureCode.COLUMN_NOT_FOUND, "nope", None),
+        ("SELECT x.nope FROM t AS x", FailureCode.COLUMN_NOT_FOUND, "nope", "x"),
+        ("SELECT z.a FROM t", FailureCode.MISSING_ALIAS, "a", "z"),
+        ("SELECT a FROM t x, t y", FailureCode.AMBIGUOUS_COLUMN, "a", None),
+        ("SELECT nofunction(a) FROM t", FailureCode.FUNCTION_NOT_FOUND, "nofunction", None),
+        ("SELECT abs(a, 2) FROM t", FailureCode.FUNCTION_NOT_FOUND, "abs", None),
+        ("SELECT a FROM t WHERE sum(a) > 1", FailureCode.AGGREGATE_MISUSE, "sum", None),
+        ("SELECT sum(max(a)) FROM t", FailureCode.AGGREGATE_MISUSE, "max", None),
+        ("SELECT a FROM t WHERE row_number() OVER () = 1", FailureCode.AGGREGATE_MISUSE, "row_number", None),
+        ("SELECT a FROM t GROUP BY max(a)", FailureCode.GROUPING_ERROR, None, None),
+        ("SELECT a FROM t ORDER BY 5", FailureCode.GROUPING_ERROR, None, None),
+        ("SELECT * FROM t JOIN numbers USING (a)", FailureCode.JOIN_ERROR, "a", None),
+        ("SELECT a FROM t WHERE a = (SELECT a, b FROM t)", FailureCode.TYPE_MISMATCH, None, None),
+        ("SELECT abs(-9223372036854775808)", FailureCode.TYPE_MISMATCH, None, None),
+        ("SELECT json_extract('{', '$')", FailureCode.TYPE_MISMATCH, None, None),
+    ],
+)
+async def test_an_error_has_its_code_and_the_name_it_is_about(
+    sql: str, expected: FailureCode, name: str | None, qualifier: str | None, edge: Sqlite
+) -> None:
+    found = await run(edge, sql)
+    assert isinstance(found, Failure), found
+    assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), found.detail
+
+
+async def test_a_database_that_is_missing_none_or_locked_says_which_without_its_path(
+    children: Children, tmp_path: Path
+) -> None:
+    (tmp_path / "text.sqlite").write_text("only text" * 500)
+    (tmp_path / "folder.sqlite").mkdir()
+    locked = tmp_path / "locked.sqlite"
+    with closing(sqlite3.connect(locked, isolation_level=None)) as writer:
+        writer.executescript(SCRIPT)
+        writer.execute("BEGIN EXCLUSIVE")
+        for name, expected, words in (
+            ("missing.sqlite", FailureCode.CONNECTION, "missing or cannot be opened"),
+            ("folder.sqlite", FailureCode.CONNECTION, "cannot be read"),
+            ("text.sqlite", FailureCode.CONNECTION, "not a database"),
+            ("locked.sqlite", FailureCode.LOCK, "locked by another program"),
+        ):
+            found = await run(Sqlite(children, tmp_path / name, ConnectionPolicy()), "SELECT count(*) FROM t")
+            assert isinstance(found, Failure)
+            assert found.code is expected
+            assert words in found.detail
+            assert str(tmp_path) not in found.detail
+    assert not (tmp_path / "missing.sqlite").exists()
+    assert await rows(Sqlite(children, locked, ConnectionPolicy()), "SELECT count(*) FROM t") == [[3]]
+
+
+async def test_a_replaced_file_and_a_changed_schema_are_seen(edge: Sqlite, file: Path, tmp_path: Path) -> None:
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE later (x)")
+        database.commit()
+    assert await rows(edge, "SELECT count(*) FROM later") == [[0]]
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as database:
+        database.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    other.replace(file)
+    assert await rows(edge, "SELECT count(*) FROM t") == [[1]]
+
+
+async def test_a_process_knows_nothing_of_our_environment(children: Children, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERYBUS_NATS_PASSWORD", "secret")
+    async with children.child() as first, children.child() as second:
+        for each in (first, second):
+            environment = Path(f"/proc/{each.pid}/environ")
+            if environment.exists():
+                assert b"QUERYBUS" not in environment.read_bytes()
