@@ -490,6 +490,39 @@ async def test_each_service_finds_its_topology_and_works_its_durable_without_a_v
     assert violations.heard == []
 
 
+async def test_the_sweeper_follows_headers_without_a_violation_and_without_a_durable(bus: EmbeddedNats) -> None:
+    violations = Violations()
+    heard: asyncio.Queue[Msg] = asyncio.Queue()
+    follow = {
+        "deliver_policy": "all",
+        "ack_policy": "none",
+        "mem_storage": True,
+        "num_replicas": 1,
+        "headers_only": True,
+        "flow_control": True,
+        "idle_heartbeat": 5 * 10**9,
+        "filter_subject": "querybus.v1.event.swept.>",
+    }
+    async with user(bus, "gateway", violations) as gateway:
+        inbox = gateway.new_inbox()
+        await gateway.subscribe(inbox, cb=heard.put)
+        create = "$JS.API.CONSUMER.CREATE.QUERYBUS"
+        body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox}}
+        made = await gateway.request(create, json.dumps(body).encode(), timeout=5)
+        assert "error" not in json.loads(made.data)
+        headers = {"Querybus-Deadline": "7"}
+        await gateway.jetstream().publish("querybus.v1.event.swept.t1.q1.asked", b"long body", headers=headers)
+        message = await asyncio.wait_for(heard.get(), 5)
+        assert message.data == b""
+        assert (message.headers or {})["Querybus-Deadline"] == "7"
+        # The same right makes no durable, and changes none, whatever name the request holds.
+        for named in ({"durable_name": "generator"}, {"name": "generator"}, {"durable_name": "mine"}):
+            body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox, **named}}
+            answer = await gateway.request(create, json.dumps(body).encode(), timeout=5)
+            assert "error" in json.loads(answer.data), named
+    assert violations.heard == []
+
+
 async def test_the_validator_asks_and_the_executor_answers_without_a_violation(bus: EmbeddedNats) -> None:
     async def answer(message: Msg) -> None:
         await message.respond(b"explained")

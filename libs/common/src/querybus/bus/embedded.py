@@ -163,7 +163,10 @@ class EmbeddedNats:
             await asyncio.sleep(0.005)
 
     async def stop(self) -> None:
-        """Stop the server in order (SIGTERM), after STOP_SECONDS by force; a temporary store is removed."""
+        """Stop the server in order (SIGTERM), after STOP_SECONDS by force; one with a temporary store at once."""
+        if self._store is None:
+            # What it would still write is removed anyway.
+            self.kill()
         await self._terminate()
         if self._home is not None:
             shutil.rmtree(self._home, ignore_errors=True)
