@@ -24,7 +24,6 @@ from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from typing_extensions import override
 
 from querybus.bus.publish import BusTrouble
 from querybus.core.credential import Credential
@@ -52,7 +51,6 @@ _log = get_log(__name__)
 class JsonResponse(JSONResponse):
     """JSON as UTF-8, Chinese readable."""
 
-    @override
     def render(self, content: Any) -> bytes:
         return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
@@ -336,12 +334,10 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.listening = asyncio.Event()
 
-    @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.listening.set()
 
-    @override
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from querybus.bus.journal import LogTooLong
 from querybus.bus.pages import PageUnreadable, decode_page, page_sha256
 from querybus.bus.publish import BusTrouble, FenceLost, Stored, TooLarge, address_of
 from querybus.core.credential import Credential
@@ -162,7 +163,10 @@ class Queries:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
         until_sequence = 0
         if request.thread_id is not None and is_id(request.thread_id):
-            turns = await self._log.thread(credential.tenant, request.thread_id)
+            try:
+                turns = await self._log.thread(credential.tenant, request.thread_id)
+            except LogTooLong:
+                return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
             if not turns or not _may_read(turns, credential):
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
             until_sequence = turns[-1].sequence
@@ -369,21 +373,24 @@ class Queries:
         with self._wakes.watch(tenant, query) as watch:
             if await self._is_over(query, credential, after_sequence):
                 return
+            must_look = True
             while self._clock() < until:
                 for note in watch.notes():
                     view = public_progress(note, credential.audience)
                     if view is not None:
                         yield Frame("progress", view)
-                try:
-                    entries = await self._log.events(credential.tenant, query, after_sequence)
-                except BusTrouble:
-                    entries = ()
-                for entry in entries:
+                for entry in await self._new_events(query, credential, after_sequence) if must_look else ():
                     after_sequence = entry.sequence
                     yield _frame(entry, credential)
                     if entry.address.event is EventName.FINISHED:
                         return
-                await watch.wait(STREAM_SECONDS_MAX)
+                must_look = await watch.wait(STREAM_SECONDS_MAX)
+
+    async def _new_events(self, query: str, credential: Credential, after_sequence: int) -> Sequence[Entry]:
+        try:
+            return await self._log.events(credential.tenant, query, after_sequence)
+        except BusTrouble:
+            return ()
 
     async def _is_over(self, query: str, credential: Credential, after_sequence: int) -> bool:
         """Return whether nothing can come any more: the client resumes behind `finished`."""

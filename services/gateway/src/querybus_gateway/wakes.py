@@ -22,13 +22,16 @@ class Watch:
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
+        self._must_look = False
         self._notes: deque[bytes] = deque(maxlen=NOTES_MAX)
         self._poll_seconds = POLL_SECONDS_MIN
 
     def wake(self, note: bytes | None = None) -> None:
-        """Wake the waiter, with a progress note if there is one."""
+        """Wake the waiter: with a progress note, or because the log may have grown."""
         if note is not None:
             self._notes.append(note)
+        else:
+            self._must_look = True
         self._woken.set()
 
     def notes(self) -> tuple[bytes, ...]:
@@ -37,14 +40,20 @@ class Watch:
         self._notes.clear()
         return found
 
-    async def wait(self, seconds: float) -> None:
-        """Return at the next wake-up, at once if one came since the last call, or after the time."""
+    async def wait(self, seconds: float) -> bool:
+        """Return at the next wake-up, at once if one came since the last call, or after the time.
+
+        True: the log should be looked at; False: there are only notes.
+        """
         try:
             await asyncio.wait_for(self._woken.wait(), min(seconds, self._poll_seconds))
             self._poll_seconds = POLL_SECONDS_MIN
         except TimeoutError:
             self._poll_seconds = min(2 * self._poll_seconds, POLL_SECONDS_MAX)
+            self._must_look = True
         self._woken.clear()
+        must_look, self._must_look = self._must_look, False
+        return must_look
 
 
 class Wakes:
