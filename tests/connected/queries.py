@@ -33,7 +33,8 @@ SMALL = 64 * 1_024 * 1_024
 def sizes(**more: Any) -> Sizes:
     """Return sizes for a test's bus; `ack_wait_seconds` by stage may be given."""
     limits = ("events", "submit", "answers", "results", "history", "dead")
-    return Sizes(**({f"{name}_bytes_max": SMALL for name in limits} | more))
+    values: dict[str, Any] = {f"{name}_bytes_max": SMALL for name in limits}
+    return Sizes(**(values | more))
 
 
 def new_id() -> str:
@@ -84,7 +85,11 @@ async def ask(gateway: Client, envelope: Envelope[Any] | None = None, **more: An
 
 async def append(connection: Client, envelope: Envelope[Any], sequence: int, **more: Any) -> Published:
     """Publish an event of a query whose log ends with `sequence`."""
-    values = {"input_sequence": sequence, "expected_last_sequence": sequence, "until_ms": system_clock() + 3_000}
+    values: dict[str, Any] = {
+        "input_sequence": sequence,
+        "expected_last_sequence": sequence,
+        "until_ms": system_clock() + 3_000,
+    }
     return await publish_event(connection.jetstream(), envelope, **(values | more))
 
 
@@ -129,9 +134,8 @@ async def running(bus: EmbeddedNats, name: StageName, verb: Any, *, slots: int =
     metrics = Metrics(name)
     broker = broker_of(bus, name)
     await broker.connect()
-    part = stage(
-        broker, name=name, think=verb, slots=slots, metrics=metrics, jitter=lambda: 0.0, **({"drain_seconds": 2} | more)
-    )
+    more = {"drain_seconds": 2.0} | more
+    part = stage(broker, name=name, think=verb, slots=slots, metrics=metrics, jitter=lambda: 0.0, **more)
     await part.start()
     try:
         yield Running(metrics, broker, part)

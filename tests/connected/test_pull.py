@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from nats.aio.client import Client
 
 from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.pull import Message, PullLoop
+from querybus.bus.pull import Handle, Message, PullLoop
 from querybus.core.subjects import StageName
 from tests.connected.queries import ask, sizes, until
 
@@ -55,16 +56,10 @@ class Hands:
 
 
 @asynccontextmanager
-async def pulling(bus: EmbeddedNats, hands: Hands, *, slots: int, **more):
+async def pulling(bus: EmbeddedNats, hands: Handle, *, slots: int, **more: Any):
     connection = await bus.connect(StageName.GENERATOR)
-    loop = PullLoop(
-        Held(connection),
-        stream="QUERYBUS",
-        durable="generator",
-        slots=slots,
-        handle=hands,
-        **({"drain_seconds": 2.0, "jitter": lambda: 0.0} | more),
-    )
+    more = {"drain_seconds": 2.0, "jitter": lambda: 0.0} | more
+    loop = PullLoop(Held(connection), stream="QUERYBUS", durable="generator", slots=slots, handle=hands, **more)
     await loop.start()
     try:
         yield loop, connection
@@ -135,6 +130,7 @@ async def test_a_silent_bus_is_asked_again(bus, gateway):
     hands = Hands()
     async with pulling(bus, hands, slots=2, heartbeat_seconds=0.2) as (loop, _):
         # The request is lost without a word, as after a change of the leader.
+        assert loop._subscription is not None
         await loop._subscription.unsubscribe()
         await until(lambda: loop._generation > 1, 3)
         await ask(gateway)

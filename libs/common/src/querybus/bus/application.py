@@ -69,7 +69,9 @@ class Service:
             for part in self.parts:
                 await part.start()
                 self._started.append(part)
-        except BaseException:
+        except BaseException as error:
+            # uvicorn keeps the reason to itself.
+            _log.critical("service.not_started", service=self.name, error=type(error).__name__, reason=str(error))
             await self.stop()
             raise
         self._is_ready = True
