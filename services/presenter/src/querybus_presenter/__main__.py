@@ -1,0 +1,5 @@
+"""`python -m querybus_presenter` runs the presenter."""
+
+from querybus_presenter.app import main
+
+main()

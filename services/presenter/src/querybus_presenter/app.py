@@ -1,0 +1,63 @@
+"""The presenter's composition root: settings to edges, edges to the verb, the verb to its stage."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from querybus.bus.application import Service, run_service
+from querybus.bus.broker import make_broker
+from querybus.bus.kv import CatalogStore
+from querybus.bus.stage import stage
+from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
+from querybus.core.plain import plain_finished
+from querybus.core.subjects import StageName
+from querybus.ops.clock import system_clock
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.ops.trace import Tracing
+from querybus_presenter.catalog_kv import PatientCatalogs
+from querybus_presenter.present import present
+from querybus_presenter.settings import Settings
+from querybus_presenter.texts import load_texts
+
+
+def build(settings: Settings) -> Service:
+    """Return the presenter, wired and not yet started."""
+    metrics = Metrics(StageName.PRESENTER)
+    broker = make_broker(settings, StageName.PRESENTER, metrics)
+    store = CatalogStore(broker, follow=True)
+    catalogs = PatientCatalogs(store, wait_seconds=settings.catalog_wait_seconds)
+
+    def plainly(envelope: Envelope[Any], _: Failure) -> Envelope[Any]:
+        return plain_finished(envelope)
+
+    def count(finished: Envelope[Any]) -> None:
+        metrics.query_finished(finished, system_clock())
+
+    presenting = stage(
+        broker,
+        name=StageName.PRESENTER,
+        think=partial(present, catalogs=catalogs, words=load_texts()),
+        slots=settings.slots,
+        metrics=metrics,
+        on_failure=plainly,
+        after_deadline="proceed",
+        on_stored=count,
+        tracing=Tracing(StageName.PRESENTER, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        drain_seconds=settings.drain_seconds,
+    )
+    return Service(StageName.PRESENTER, broker, (store, presenting), metrics=metrics, settings=settings)
+
+
+def main() -> None:
+    """Run the presenter until it is told to stop."""
+    settings = load(Settings)
+    configure_logging(settings.log_level, as_json=settings.log_json)
+    run_service(build(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What a business reader sees instead of column names: a display name, a comment, a term, or a numbered label.
+
+A result's columns carry only the names that the engine gave them; a name is led back to the catalog through the
+tables of the draft. A label never equals a technical name of the catalog, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from querybus.core.catalog import Catalog, Column, Language, Table
+from querybus.core.leak import is_plain_word, leaks
+from querybus.core.messages import ResultColumn
+from querybus_presenter.texts import Texts
+
+LABEL_LENGTH_MAX: Final = 40
+
+_CALL = re.compile(
+    r"\s*(?P<function>count|sum|avg|min|max)\s*\(\s*(?:distinct\s+)?(?P<inner>[^()]*)\)\s*", re.IGNORECASE
+)
+_NAME = re.compile(r"(?:[\"`\[]?\w+[\"`\]]?\.)?[\"`\[]?(?P<name>[^\"`\[\].]+)[\"`\]]?")
+_EXPRESSION = re.compile(r"[()*+/<>=|'\"`%]|\bcase\b", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[_\s]+")
+
+
+def labels(
+    columns: Sequence[ResultColumn], catalog: Catalog | None, tables: Sequence[str], texts: Texts
+) -> tuple[str, ...]:
+    """Return a distinct label for each column, in order. Without a catalog all of them are numbered."""
+    found: list[str] = []
+    for n, column in enumerate(columns, 1):
+        label = _label(column.name, catalog, tables, texts) if catalog else None
+        label = label or texts.labels["neutral"].format(n=n)
+        count = 2
+        distinct = label
+        while distinct.casefold() in {each.casefold() for each in found}:
+            distinct = texts.labels["again"].format(label=label, n=count)
+            count += 1
+        found.append(distinct)
+    return tuple(found)
+
+
+def table_label(table: Table, language: Language) -> str | None:
+    """Return a table's name for people, or None if it has none."""
+    return _shown(_offered(table.display_names.get(language), table.comment), table.name, None)
+
+
+def column_label(column: Column, catalog: Catalog, language: Language) -> str | None:
+    """Return a column's name for people, or None if it has none."""
+    offered = (*_offered(column.display_names.get(language), column.comment), *_terms(column.name, catalog))
+    return _shown(offered, column.name, catalog)
+
+
+def is_neutral(label: str, texts: Texts) -> bool:
+    """Return whether a label only numbers its column and so says nothing in a sentence."""
+    before, after = texts.labels["neutral"].split("{n}")
+    return label.startswith(before) and label.endswith(after) and label[len(before) :].isdigit()
+
+
+def _label(name: str, catalog: Catalog, tables: Sequence[str], texts: Texts) -> str | None:
+    call = _CALL.fullmatch(name)
+    if call is not None:
+        function = texts.labels[call["function"].lower()]
+        inner = _of_name(call["inner"], catalog, tables, texts.language)
+        counts = call["function"].lower() == "count"
+        return function if inner is None or counts else texts.labels["of"].format(function=function, label=inner)
+    known = _of_name(name, catalog, tables, texts.language)
+    return known or _of_alias(name, catalog)
+
+
+def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: Language) -> str | None:
+    match = _NAME.fullmatch(written.strip())
+    if match is None:
+        return None
+    for scope in (_named(catalog, tables), catalog.tables):
+        owners = [column for table in scope if (column := table.column(match["name"])) is not None]
+        offered = {column_label(each, catalog, language) for each in owners}
+        if len(offered) == 1:
+            return offered.pop()
+        if owners:
+            return None
+    return None
+
+
+def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
+    return tuple(table for each in tables if (table := catalog.table(each)) is not None)
+
+
+def _of_alias(alias: str, catalog: Catalog) -> str | None:
+    """Return a label made of the words of an alias that the statement's author chose."""
+    known = {each.casefold() for each in catalog.identifiers}
+    if alias.casefold() in known or _EXPRESSION.search(alias):
+        return None
+    words = _SEPARATORS.sub(" ", alias).strip()
+    if not words or words.casefold() in known or len(words) > LABEL_LENGTH_MAX:
+        return None
+    if not all(is_plain_word(each) for each in words.split()) or leaks(words, catalog, "en"):
+        return None
+    return words[0].upper() + words[1:]
+
+
+def _terms(name: str, catalog: Catalog) -> Iterable[str]:
+    plain = _SEPARATORS.sub(" ", name).casefold()
+    return (term for term in catalog.glossary if term.casefold() == plain and term.casefold() != name.casefold())
+
+
+def _offered(*texts: str | None) -> tuple[str, ...]:
+    return tuple(each.strip() for each in texts if each and each.strip())
+
+
+def _shown(offered: Iterable[str], name: str, catalog: Catalog | None) -> str | None:
+    """Return the first name for people that is short, on one line and not technical."""
+    for each in offered:
+        is_own = each.casefold() == name.casefold() and not is_plain_word(each)
+        if len(each) <= LABEL_LENGTH_MAX and each.isprintable() and not is_own and not leaks(each, catalog, "en"):
+            return each
+    return None

@@ -1,0 +1,76 @@
+"""The presenter's words, read once from the files beside this module: a set for each language and audience.
+
+`messages.toml` holds every text; `business.toml` beside it lists what differs for business readers. Both languages
+have the same keys, and every outcome, code, trigger and action has its row (tests).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final
+
+from querybus.core.catalog import Language
+from querybus.core.envelope import Audience
+from querybus.core.messages import OptionAction
+
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")
+
+Rows = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionText:
+    """What an option says and what choosing it does."""
+
+    text: str
+    action: OptionAction
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of one language for one audience; each section is named as in the file."""
+
+    language: Language
+    outcome: Rows
+    code: Rows
+    trigger: Rows
+    next: Rows
+    summary: Rows
+    about: Rows
+    labels: Rows
+    kinds: Rows
+    notes: Rows
+    questions: Rows
+    options: Mapping[str, tuple[OptionText, ...]]
+
+
+Words = Mapping[tuple[Language, Audience], Texts]
+
+_ROWS: Final = ("outcome", "code", "trigger", "next", "summary", "about", "labels", "kinds", "notes", "questions")
+
+
+def load_texts() -> dict[tuple[Language, Audience], Texts]:
+    """Return all words; raises KeyError, ValueError or a TOML error where a file is broken."""
+    found: dict[tuple[Language, Audience], Texts] = {}
+    for language in LANGUAGES:
+        shared, deviations = _read(language, "messages"), _read(language, "business")
+        found[language, "analyst"] = _texts(language, shared, {})
+        found[language, "business"] = _texts(language, shared, deviations)
+    return found
+
+
+def _read(language: Language, name: str) -> dict[str, Any]:
+    return tomllib.loads((files("querybus_presenter") / "texts" / language / f"{name}.toml").read_text("utf-8"))
+
+
+def _texts(language: Language, shared: dict[str, Any], deviations: dict[str, Any]) -> Texts:
+    rows: dict[str, Rows] = {name: {**shared[name], **deviations.get(name, {})} for name in _ROWS}
+    options = {
+        name: tuple(OptionText(each["text"], OptionAction(each["action"])) for each in listed)
+        for name, listed in shared["options"].items()
+    }
+    return Texts(language=language, options=options, **rows)

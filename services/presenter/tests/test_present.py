@@ -1,0 +1,542 @@
+"""Claims on the presenter: every end is worded, in both languages, for both audiences, and gives nothing away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from querybus.bus.publish import BusTrouble
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Attempt, Audience, Envelope
+from querybus.core.failure import FailureCode
+from querybus.core.leak import leaks
+from querybus.core.messages import (
+    Analysis,
+    Clarification,
+    Concluded,
+    Finished,
+    Option,
+    OptionAction,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+    Scalar,
+    Trigger,
+)
+from querybus.core.options import Options
+from querybus.core.subjects import EventName, StageName
+from querybus_presenter.catalog_kv import PatientCatalogs
+from querybus_presenter.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
+from querybus_presenter.present import present, worded
+from querybus_presenter.texts import AUDIENCES, LANGUAGES, Texts, load_texts
+
+WORDS = load_texts()
+READERS = list(product(LANGUAGES, AUDIENCES))
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="cust_tbl",
+            display_names={"en": "customers", "zh": "客户"},
+            columns=(
+                Column(name="cust_id", type="INTEGER", kind=ColumnKind.INTEGER, comment="customer number"),
+                Column(
+                    name="cty",
+                    type="TEXT",
+                    kind=ColumnKind.TEXT,
+                    display_names={"en": "city", "zh": "城市"},
+                    values=("Bern", "Lyon"),
+                ),
+                Column(name="rev_amt", type="REAL", kind=ColumnKind.NUMBER),
+                Column(name="pin_cd", type="TEXT", kind=ColumnKind.TEXT, personal=True, values=("1234",)),
+            ),
+        ),
+    ),
+)
+ANALYSIS = Analysis(tables=("cust_tbl",))
+
+
+class Catalogs:
+    """One catalog in memory."""
+
+    def __init__(self, catalog: Catalog | None) -> None:
+        self.catalog = catalog
+
+    async def read(self, connection: str) -> Catalog | None:
+        return self.catalog
+
+
+def conclusion(
+    body: Concluded,
+    *,
+    language: Language = "en",
+    audience: Audience = "business",
+    question: str = "",
+    options: Options | None = None,
+    attempts: tuple[Attempt, ...] = (),
+) -> Envelope[Concluded]:
+    return Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience=audience,
+        connection="shop",
+        question=question or {"en": "How many customers are there?", "zh": "有多少位客户？"}[language],
+        language=language,
+        options=options or Options(),
+        asked_at=0,
+        deadline_at=60_000,
+        attempts=attempts,
+        body=body,
+    )
+
+
+def ended(outcome: Outcome, code: FailureCode | None = None, **fields: Any) -> Concluded:
+    fields.setdefault("stage", StageName.RECOVERY)
+    fields.setdefault("analysis", ANALYSIS)
+    return Concluded(outcome=outcome, code=code, **fields)
+
+
+def answered(columns: dict[str, ColumnKind], *rows: tuple[Scalar, ...], **fields: Any) -> Concluded:
+    result = Result(
+        columns=tuple(ResultColumn(name=name, kind=kind) for name, kind in columns.items()),
+        rows=rows,
+        row_count=fields.pop("row_count", len(rows)),
+        truncated=fields.pop("truncated", False),
+        warnings=fields.pop("warnings", ()),
+    )
+    return ended(Outcome.ANSWERED, result=result, sql="SELECT cty FROM cust_tbl", **fields)
+
+
+def finish(body: Concluded, catalog: Catalog | None = CATALOG, **header: Any) -> Finished:
+    envelope = conclusion(body, **header)
+    after = worded(envelope, catalog, WORDS[envelope.language, envelope.audience])
+    assert after.event is EventName.FINISHED
+    assert after.body.answer.outcome is body.outcome
+    assert after.body.answer.language == envelope.language
+    return after.body
+
+
+# Completeness
+
+
+@pytest.mark.parametrize(("language", "audience"), READERS)
+def test_every_text_has_its_row_in_both_languages(language: Language, audience: Audience) -> None:
+    texts = WORDS[language, audience]
+    assert set(texts.outcome) == set(Outcome)
+    assert set(texts.code) - {"llm_explanation_plain"} == set(FailureCode)
+    assert set(texts.trigger) == set(Trigger)
+    assert set(texts.next) == {*Outcome, "empty"}
+    wanted = set(CLASSES.values()) | set(TRIGGER_CLASSES.values()) | {OTHER_CLASS, "amount", "later"}
+    assert set(texts.options) == wanted
+    for listed in texts.options.values():
+        assert 2 <= len(listed) <= 3
+    used = {each.action for listed in texts.options.values() for each in listed}
+    assert used == set(OptionAction)
+    assert used <= set(texts.questions)
+    english = WORDS["en", audience]
+    for section in ("summary", "about", "labels", "kinds", "notes", "questions", "next"):
+        assert set(getattr(texts, section)) == set(getattr(english, section))
+
+
+def rows_of(texts: Texts) -> list[str]:
+    sections = ("outcome", "code", "trigger", "next", "summary", "about", "labels", "kinds", "notes", "questions")
+    rows = [row for name in sections for row in getattr(texts, name).values()]
+    return rows + [each.text for listed in texts.options.values() for each in listed]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_for_business_readers_gives_anything_away(language: Language) -> None:
+    for row in rows_of(WORDS[language, "business"]):
+        assert leaks(row, CATALOG, language) == ()
+
+
+@pytest.mark.parametrize(("language", "audience"), READERS)
+@pytest.mark.parametrize("catalog", [CATALOG, None], ids=["catalog", "no catalog"])
+def test_every_outcome_and_code_is_worded_for_every_reader(
+    language: Language, audience: Audience, catalog: Catalog | None
+) -> None:
+    for outcome, code in product(Outcome, [None, *FailureCode]):
+        answer = finish(
+            ended(outcome, code, detail="sqlite3.OperationalError: no such column: cty"),
+            catalog,
+            language=language,
+            audience=audience,
+        ).answer
+        assert answer.message.strip()
+        assert "{" not in answer.message
+        assert answer.code is code
+        offers = outcome in (
+            Outcome.FAILED,
+            Outcome.REFUSED,
+            Outcome.CLARIFICATION,
+            Outcome.EXPIRED,
+            Outcome.CANCELLED,
+        )
+        assert len(answer.options) in ((2, 3) if offers else (0,))
+        for option in answer.options:
+            assert option.text
+            assert option.question
+            assert "{" not in option.question
+        assert len({each.id for each in answer.options}) == len(answer.options)
+        if audience == "business":
+            for text in (answer.message, answer.next_step, *(each.text for each in answer.options)):
+                assert leaks(text, CATALOG, language) == ()
+
+
+# Golden texts
+
+GOLDEN = [
+    (Outcome.CLARIFICATION, FailureCode.AMBIGUOUS_QUESTION, "您的问题需要更多信息才能准确查询，请提供更详细的描述。"),
+    (
+        Outcome.CLARIFICATION,
+        FailureCode.MISSING_DATABASE_INFO,
+        "数据库中没有相关的表或字段信息，请您提供更多具体信息或修改问题。",
+    ),
+    (Outcome.FAILED, FailureCode.UNKNOWN_GENERATION_FAILURE, "无法生成有效的SQL查询，请尝试重新描述您的问题。"),
+    (Outcome.FAILED, FailureCode.COLUMN_NOT_FOUND, "查询的数据维度可能不存在，需要调整查询内容"),
+    (Outcome.FAILED, FailureCode.TABLE_NOT_FOUND, "查询的数据范围可能超出了可访问的范围"),
+    (Outcome.FAILED, FailureCode.SYNTAX_ERROR, "查询语句的结构需要调整"),
+    (Outcome.REFUSED, FailureCode.PERMISSION, "当前没有权限访问相关数据"),
+    (Outcome.FAILED, FailureCode.TIMEOUT, "查询数据量较大，建议缩小查询范围或添加时间限制"),
+]
+GOLDEN_EN = [
+    (FailureCode.AMBIGUOUS_QUESTION, "Your question needs more information to be answered exactly. Please describe it in more detail."),
+    (FailureCode.MISSING_DATABASE_INFO, "The data that this question needs was not found here. Please give more detail or change the question."),
+    (FailureCode.UNKNOWN_GENERATION_FAILURE, "No valid query could be made. Please try to rephrase your question."),
+    (FailureCode.COLUMN_NOT_FOUND, "That piece of information may not exist here; please adjust the question"),
+    (FailureCode.TABLE_NOT_FOUND, "The data asked for may be outside of what can be accessed"),
+    (FailureCode.SYNTAX_ERROR, "The way the question was turned into a query needs adjusting"),
+    (FailureCode.PERMISSION, "You have no permission to see this data"),
+    (FailureCode.TIMEOUT, "That is a lot of data; narrow the range or add a period"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("outcome", "code", "text"), GOLDEN)
+def test_analysts_read_the_owners_chinese_as_it_stands(outcome: Outcome, code: FailureCode, text: str) -> None:
+    assert finish(ended(outcome, code), language="zh", audience="analyst").answer.message == text
+
+
+@pytest.mark.parametrize(("outcome", "code", "text"), GOLDEN)
+def test_business_readers_read_it_too_unless_it_holds_a_technical_word(
+    outcome: Outcome, code: FailureCode, text: str
+) -> None:
+    message = finish(ended(outcome, code), language="zh").answer.message
+    if any(word in text for word in ("SQL", "数据库", "字段")):
+        assert message != text
+        assert not any(word in message for word in ("SQL", "数据库", "字段", "表"))
+    else:
+        assert message == text
+
+
+@pytest.mark.parametrize(("code", "text"), GOLDEN_EN)
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_both_audiences_read_the_english_as_it_stands(code: FailureCode, text: str, audience: Audience) -> None:
+    assert finish(ended(Outcome.FAILED, code), audience=audience).answer.message == text
+
+
+def test_the_options_of_the_owner_are_offered_in_their_order() -> None:
+    def offered(code: FailureCode) -> list[str]:
+        return [each.text for each in finish(ended(Outcome.FAILED, code), language="zh").answer.options]
+
+    assert offered(FailureCode.COLUMN_NOT_FOUND) == ["重新尝试当前查询", "调整查询的时间范围", "更换其他数据维度"]
+    assert offered(FailureCode.TABLE_NOT_FOUND) == [
+        "确认要查询的数据类型",
+        "选择其他可用的数据源",
+        "联系管理员开通权限",
+    ]
+    assert offered(FailureCode.TIMEOUT) == ["缩小查询的时间范围", "添加更多筛选条件", "使用汇总数据代替明细"]
+
+
+def test_a_refusal_names_the_kind_in_plain_words_for_business_and_as_it_is_for_analysts() -> None:
+    body = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="DELETE")
+    assert finish(body).answer.message == (
+        "This operation is not allowed: deleting data. Only questions that read data are supported."
+    )
+    assert finish(body, language="zh").answer.message == "不允许的操作: 删除数据。本系统只支持查询操作。"
+    assert finish(body, language="zh", audience="analyst").answer.message == (
+        "不允许的操作: DELETE。本系统只支持查询操作。"
+    )
+    hidden = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="load_extension")
+    assert "load_extension" not in finish(hidden).answer.message
+
+
+def test_a_models_explanation_is_quoted_unless_it_gives_something_away() -> None:
+    clarification = Clarification(trigger=Trigger.AMBIGUOUS_QUESTION)
+    fine = ended(
+        Outcome.CLARIFICATION,
+        FailureCode.LLM_EXPLANATION,
+        reply="There is no weather in this data.",
+        clarification=clarification,
+    )
+    assert finish(fine).answer.message == (
+        "There is no weather in this data. Please rephrase the question or ask something else."
+    )
+    leaking = fine.model_copy(update={"reply": "cust_tbl has no weather column."})
+    assert "cust_tbl" not in json.dumps(finish(leaking).model_dump(mode="json"))
+    assert finish(leaking, None).answer.message == finish(fine, None).answer.message
+    assert finish(leaking, audience="analyst", language="zh").answer.message == (
+        "cust_tbl has no weather column. 请尝试重新描述您的问题或询问其他内容。"
+    )
+
+
+def test_a_chat_reply_is_shown_unless_it_gives_something_away() -> None:
+    hello = ended(Outcome.REPLIED, reply="Hello! Ask me about your customers.")
+    assert finish(hello).answer.message == "Hello! Ask me about your customers."
+    leaking = ended(Outcome.REPLIED, reply="Try SELECT * FROM cust_tbl.")
+    assert finish(leaking).answer.message == WORDS["en", "business"].outcome["replied"]
+    assert finish(leaking, audience="analyst").answer.message == "Try SELECT * FROM cust_tbl."
+
+
+def test_a_clarification_says_what_it_is_about_in_the_persons_words() -> None:
+    body = ended(
+        Outcome.CLARIFICATION,
+        FailureCode.AMBIGUOUS_QUESTION,
+        clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="recently"),
+    )
+    answer = finish(body).answer
+    assert answer.message.endswith("It is about: “recently”.")
+    assert answer.trigger is Trigger.AMBIGUOUS_QUESTION
+    named = body.model_copy(
+        update={"clarification": Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="cust_id")}
+    )
+    assert "cust_id" not in finish(named).answer.message
+    assert "cust_id" in finish(named, question="What is cust_id?").answer.message
+
+
+def test_given_options_are_kept_and_filled_up_to_two() -> None:
+    given_option = Option(id="1", text="Per city", question="How many per city?", action=OptionAction.ADD_FILTER)
+    leaking = Option(id="2", text="Per cty", question="Sum of rev_amt?", action=OptionAction.ADD_FILTER)
+    body = ended(
+        Outcome.CLARIFICATION,
+        FailureCode.AMBIGUOUS_QUESTION,
+        clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, options=(given_option, leaking)),
+    )
+    shown = finish(body).answer.options
+    assert shown[0] == given_option
+    assert len(shown) == 3
+    assert [each.id for each in shown] == ["1", "2", "3"]
+    assert "rev_amt" not in str(shown)
+    assert finish(body, audience="analyst").answer.options == (given_option, leaking)
+
+
+def test_options_are_complete_questions_made_of_business_words() -> None:
+    def questions(code: FailureCode, language: Language) -> list[str]:
+        body = ended(Outcome.FAILED, code)
+        return [each.question for each in finish(body, language=language).answer.options]
+
+    assert questions(FailureCode.TIMEOUT, "en") == [
+        "How many customers are there, only in the last 30 days?",
+        "How many customers are there, only where city is Bern?",
+        "How many customers are there, as totals per month?",
+    ]
+    assert questions(FailureCode.TABLE_NOT_FOUND, "zh") == [
+        "可以查询哪些数据？",
+        "客户一共有多少？",
+        "有多少位客户？",
+    ]
+    assert questions(FailureCode.COLUMN_NOT_FOUND, "zh")[2] == "有多少位客户，按城市划分？"
+
+
+# Answers
+
+
+def test_business_columns_are_numbered_and_labelled_and_analysts_see_names() -> None:
+    kinds = {
+        "cty": ColumnKind.TEXT,
+        "COUNT(*)": ColumnKind.INTEGER,
+        "cust_id": ColumnKind.INTEGER,
+        "rev_amt": ColumnKind.NUMBER,
+        "SUM(rev_amt)": ColumnKind.NUMBER,
+        "AVG(t1.cust_id)": ColumnKind.NUMBER,
+        "number_of_visits": ColumnKind.INTEGER,
+        "cust_id + 1": ColumnKind.OTHER,
+    }
+    body = answered(kinds, ("Bern", 3, 1, 2.5, 2.5, 1, 4, 2))
+    business = finish(body)
+    assert [each.id for each in business.answer.columns] == [f"c{n}" for n in range(1, 9)]
+    assert [each.label for each in business.answer.columns] == [
+        "city",
+        "Count",
+        "customer number",
+        "Value 4",
+        "Total",
+        "Average of customer number",
+        "Number of visits",
+        "Value 8",
+    ]
+    assert business.sql is None
+    assert business.detail == ""
+    chinese = finish(body, language="zh")
+    assert [each.label for each in chinese.answer.columns][:4] == ["城市", "数量", "customer number", "数值 4"]
+    analyst = finish(body, audience="analyst")
+    assert [(each.id, each.label) for each in analyst.answer.columns] == [(name, name) for name in kinds]
+    assert analyst.sql == "SELECT cty FROM cust_tbl"
+
+
+def test_two_columns_never_share_a_label() -> None:
+    result = Result(
+        columns=(ResultColumn(name="cty"), ResultColumn(name="cty"), ResultColumn(name="COUNT(*)")),
+        rows=(("a", "b", 1),),
+        row_count=1,
+    )
+    shown = finish(ended(Outcome.ANSWERED, result=result)).answer.columns
+    assert [each.label for each in shown] == ["city", "city (2)", "Count"]
+
+
+def test_without_a_catalog_every_business_label_is_numbered() -> None:
+    body = answered({"cty": ColumnKind.TEXT, "visits": ColumnKind.INTEGER}, ("Bern", 3))
+    assert [each.label for each in finish(body, None).answer.columns] == ["Value 1", "Value 2"]
+    assert [each.label for each in finish(body, None, language="zh").answer.columns] == ["数值 1", "数值 2"]
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "Done: 2 rows."), ("zh", "查询执行完成，共返回 2 条记录。")])
+def test_with_the_summary_off_the_fixed_text_stands(language: Language, text: str) -> None:
+    body = answered({"cty": ColumnKind.TEXT}, ("Bern",), ("Lyon",))
+    answer = finish(body, language=language, options=Options(summary=False)).answer
+    assert answer.summary == answer.message == text
+
+
+def test_a_summary_or_chart_that_fails_never_fails_the_answer() -> None:
+    ragged = Result(
+        columns=(ResultColumn(name="cty"), ResultColumn(name="n", kind=ColumnKind.INTEGER)),
+        rows=(("Bern",), ("Lyon",), ("Rome",)),
+        row_count=3,
+    )
+    answer = finish(ended(Outcome.ANSWERED, result=ragged)).answer
+    assert answer.summary == "Done: 3 rows."
+    assert answer.chart is None
+    assert answer.rows == ragged.rows
+
+
+def test_a_summary_that_would_give_something_away_is_replaced() -> None:
+    body = answered({"cty": ColumnKind.TEXT}, ("see cust_tbl",))
+    assert finish(body).answer.summary == "Done: 1 rows."
+    assert finish(body).answer.rows == (("see cust_tbl",),)
+
+
+def test_notes_are_worded_for_business_and_whole_for_analysts() -> None:
+    attempts = (
+        Attempt(origin=Origin.BUILTIN, sql="SELECT a"),
+        Attempt(origin=Origin.RULE, sql="SELECT b", executed=True),
+    )
+    body = answered(
+        {"cty": ColumnKind.TEXT}, ("Bern",), notes=("citty was read as cty",), warnings=("bare column cty",)
+    )
+    assert finish(body, attempts=attempts).answer.notes == (
+        WORDS["en", "business"].notes["mended"],
+        WORDS["en", "business"].notes["warned"],
+    )
+    assert finish(body).answer.notes[0] == WORDS["en", "business"].notes["assumed"]
+    assert finish(body, audience="analyst").answer.notes == ("citty was read as cty", "bare column cty")
+
+
+def test_an_analyst_gets_statement_and_detail_of_a_failure() -> None:
+    body = ended(Outcome.FAILED, FailureCode.COLUMN_NOT_FOUND, detail="no such column: citty")
+    attempts = (Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl"),)
+    analyst = finish(body, audience="analyst", attempts=attempts)
+    assert analyst.sql == "SELECT citty FROM cust_tbl"
+    assert analyst.detail == "no such column: citty"
+    business = finish(body, attempts=attempts)
+    assert (business.sql, business.detail) == (None, "")
+
+
+# Nothing of a catalog shows
+
+
+def random_catalog(seed: int) -> tuple[Catalog, list[str]]:
+    chooser = random.Random(seed)
+
+    def name() -> str:
+        return "".join(chooser.choice("bcdfghjklmnpqrstvwxz") for _ in range(7)) + chooser.choice(["_x", "9", "Ab"])
+
+    names = [name() for _ in range(8)]
+    columns = tuple(
+        Column(name=each, type="TEXT", kind=ColumnKind.TEXT, comment=f"{each} of us", values=(f"value of {each}",))
+        for each in names[1:]
+    )
+    table = Table(name=names[0], columns=columns, comment=f"the {names[0]} table")
+    return Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(table,)), names
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(list(Outcome)),
+    st.sampled_from([None, *FailureCode]),
+    st.sampled_from(LANGUAGES),
+)
+def test_no_byte_of_a_technical_name_reaches_a_business_reader(
+    seed: int, outcome: Outcome, code: FailureCode | None, language: Language
+) -> None:
+    catalog, names = random_catalog(seed)
+    result = Result(
+        columns=(
+            *(ResultColumn(name=each, kind=ColumnKind.TEXT) for each in names[1:]),
+            ResultColumn(name=f"SUM({names[1]})", kind=ColumnKind.INTEGER),
+            ResultColumn(name=f"{names[2]} total"),
+        ),
+        rows=((*("a" for _ in names[1:]), 3, "b"), (*("b" for _ in names[1:]), 4, "c")),
+        row_count=2,
+        warnings=(f"{names[3]} is bare",),
+    )
+    body = ended(
+        outcome,
+        code,
+        detail=f"no such column: {names[1]}",
+        sql=f"SELECT {names[1]} FROM {names[0]}",
+        result=result,
+        reply=f"I looked at {names[0]}.{names[1]}.",
+        refused_kind=names[4],
+        notes=(f"{names[1]} was read as {names[2]}",),
+        analysis=Analysis(tables=(names[0],)),
+        clarification=Clarification(
+            trigger=Trigger.AMBIGUOUS_QUESTION,
+            about=names[5],
+            options=(Option(id="1", text=names[6], question=f"{names[7]}?", action=OptionAction.ADD_FILTER),),
+        ),
+    )
+    for known in (catalog, None):
+        shown = finish(body, known, language=language).model_dump_json().lower()
+        assert [each for each in names if each.lower() in shown] == []
+
+
+# The verb and its edge
+
+
+@pytest.mark.parametrize(("language", "audience"), READERS)
+async def test_the_verb_words_a_conclusion_with_and_without_a_catalog(language: Language, audience: Audience) -> None:
+    envelope = conclusion(answered({"COUNT(*)": ColumnKind.INTEGER}, (1234,)), language=language, audience=audience)
+    for catalog in (CATALOG, None):
+        after = await present(
+            envelope, Delivery(sequence=9, deliveries=1, now_ms=0), catalogs=Catalogs(catalog), words=WORDS
+        )
+        assert "1,234" in after.body.answer.message
+        assert after.query_id == "q"
+
+
+async def test_a_catalog_that_is_late_or_in_trouble_is_none() -> None:
+    class Late:
+        async def read(self, connection: str) -> Catalog | None:
+            await asyncio.sleep(5)
+            return CATALOG
+
+    class Broken:
+        async def read(self, connection: str) -> Catalog | None:
+            raise BusTrouble("away")
+
+    assert await PatientCatalogs(Late(), wait_seconds=0.01).read("shop") is None
+    assert await PatientCatalogs(Broken(), wait_seconds=1).read("shop") is None
+    assert await PatientCatalogs(Catalogs(CATALOG), wait_seconds=1).read("shop") is CATALOG
