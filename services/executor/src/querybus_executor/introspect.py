@@ -213,7 +213,7 @@ class _Reader:
 
     def _unique_keys(self, name: str, primary_key: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         # SQLite makes an index for each UNIQUE; SQLAlchemy's own look at constraints parses the DDL and misses some.
-        hidden = {"include_auto_indexes": True} if self._dialect is Dialect.SQLITE else {}
+        hidden: dict[str, Any] = {"include_auto_indexes": True} if self._dialect is Dialect.SQLITE else {}
         keys: set[tuple[str, ...]] = set()
         for each in self._or([], lambda: self._inspector.get_indexes(name, **hidden)):
             columns = each["column_names"]
