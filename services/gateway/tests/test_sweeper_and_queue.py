@@ -135,8 +135,10 @@ async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(house: 
     async with house.client() as client:
         query = (await client.call("ask", QUESTION))["query_id"]
         await house.draft(query)
+        before = house.gateway.metrics.value("querybus_dead_letters_total", stage="validator")
         await _terminate(house, StageName.VALIDATOR, query)
         assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+        assert house.gateway.metrics.value("querybus_dead_letters_total", stage="validator") == before + 1
         await house.finish(query)
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
 

@@ -92,7 +92,9 @@ class Sweeper:
     async def note(self, entry: Entry) -> None:
         """Take up one event of the followed log."""
         deadline = entry.headers.get(DEADLINE_HEADER, "")
-        deadline_at = int(deadline) if deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS
+        deadline_at = (
+            int(deadline) if deadline.isascii() and deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS
+        )
         self._open.note(entry.address, entry.sequence, deadline_at, self._clock())
         self._wakes.wake(entry.address.tenant, entry.address.query)
         if entry.address.event is EventName.FINISHED:
