@@ -15,8 +15,9 @@ from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, Trigger
 from querybus.core.options import Options
-from querybus.core.policy import Connection
+from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.repair.candidate import RuleName
+from querybus.core.sql.check import check
 from querybus.core.subjects import EventName, StageName
 from querybus_recovery.guidance import LANGUAGES, load_guidance
 from querybus_recovery.recover import (
@@ -304,6 +305,28 @@ async def test_mends_are_bounded_per_failure_and_per_query(rules_in_a_row: int, 
         )
     )
     assert isinstance(after.body, Drafted if goes_on else Concluded)
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("SELECT citty FROM customers", "SELECT city FROM customers"),
+        ("SELECT c.city FROM customer AS c", "SELECT c.city FROM customers AS c"),
+        ("SELECT customers.city FROM customers AS c", "SELECT c.city FROM customers AS c"),
+        ("SELECT COUNT(* FROM customers", "SELECT COUNT(*) FROM customers"),
+        ("Sure: SELECT city FROM customers;", "SELECT city FROM customers"),
+        (
+            "SELECT id FROM customers AS a JOIN customers AS b ON a.id = b.id",
+            "SELECT a.id FROM customers AS a JOIN customers AS b ON a.id = b.id",
+        ),
+    ],
+)
+async def test_what_the_validator_tells_of_a_failure_is_enough_for_the_rules(broken: str, mended: str) -> None:
+    refused = check(broken, dialect=Dialect.SQLITE, catalog=CATALOG, policy=ConnectionPolicy(), row_limit=10)
+    assert isinstance(refused, Failure)
+    after = await recovered(failure_event(refused.code, sql=broken, facts=refused.facts, origin=Origin.BUILTIN))
+    assert isinstance(after.body, Drafted)
+    assert after.body.draft.sql == mended
 
 
 async def test_a_mend_that_was_tried_before_is_not_tried_again() -> None:
