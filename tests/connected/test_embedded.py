@@ -98,6 +98,19 @@ async def test_a_temporary_store_is_removed_and_a_given_one_stays(tmp_path: Path
         assert await again.migrate() == ()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the lock is a POSIX one")
+async def test_two_servers_never_share_a_store(tmp_path: Path) -> None:
+    async with EmbeddedNats(store=tmp_path) as first:
+        await first.migrate()
+        second = EmbeddedNats(store=tmp_path)
+        with pytest.raises(EmbeddedNatsError, match="in use by another"):
+            await second.start()
+        assert await first.migrate() == ()
+        await first.restart(by_force=True)
+    async with second:
+        assert await second.migrate() == ()
+
+
 @pytest.mark.parametrize("by_force", [False, True])
 async def test_a_restart_keeps_address_passwords_and_messages(by_force: bool) -> None:
     async with EmbeddedNats() as server:

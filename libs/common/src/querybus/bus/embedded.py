@@ -29,10 +29,18 @@ from querybus.bus.permissions import PAYLOAD_BYTES_MAX, Outsider, Password, perm
 from querybus.bus.sign import generate_keys
 from querybus.core.topology import Sizes, topology
 
+try:
+    import fcntl
+except ImportError:  # not POSIX
+    fcntl = None
+
 Sync = Literal["always", "2m"]
 
 START_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 10.0
+LOCK_SECONDS: Final = 3.0
+"""How long a store may still be held by the server of a parent that has just died."""
+
 MEMORY_STORE_BYTES_MAX: Final = 256 * 1_024 * 1_024
 FILE_STORE_BYTES_MAX: Final = 64 * 1_024**3
 CONNECTIONS_MAX: Final = 4_096
@@ -148,12 +156,18 @@ class EmbeddedNats:
             return
         binary = server_binary()
         ports = self._directory() / "ports"
-        shutil.rmtree(ports, ignore_errors=True)
-        ports.mkdir()
-        # Only this user may read the passwords in it.
-        self.configuration_file.touch(mode=0o600)
-        self.configuration_file.write_text(self._configuration(ports))
-        self._server = _launch([str(binary), "-c", str(self.configuration_file)])
+        lock = await _locked(self._directory() / "lock")
+        try:
+            shutil.rmtree(ports, ignore_errors=True)
+            ports.mkdir()
+            # Only this user may read the passwords in it.
+            self.configuration_file.touch(mode=0o600)
+            self.configuration_file.write_text(self._configuration(ports))
+            # The server holds the lock from now on, so the store is free when it ends and not before.
+            self._server = _launch([str(binary), "-c", str(self.configuration_file)], keep=lock)
+        finally:
+            for descriptor in lock:
+                os.close(descriptor)
         self._reaper = _reaper(self._server.pid)
         until = time.monotonic() + START_SECONDS
         while not self._read_ports(ports):
@@ -261,10 +275,33 @@ class EmbeddedNats:
         return "\n".join(lines[-_LOG_LINES_SHOWN:])
 
 
-def _launch(command: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+async def _locked(file: Path) -> tuple[int, ...]:
+    """Return a descriptor that holds the store's lock, or none where the system has no such locks."""
+    if fcntl is None:
+        return ()
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if time.monotonic() > until:
+                os.close(descriptor)
+                raise EmbeddedNatsError(f"the store {file.parent} is in use by another nats-server") from error
+            await asyncio.sleep(0.05)
+        else:
+            return (descriptor,)
+
+
+def _launch(command: list[str], stdin: int = subprocess.DEVNULL, keep: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C goes to the parent, which drains its services before it stops the bus.
     return subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=keep,
     )
 
 
