@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import time
@@ -19,6 +20,7 @@ from querybus_executor.children import Children
 from querybus_executor.ports import Purpose, Rows
 from querybus_executor.sqlite import KILL_GRACE_SECONDS, Sqlite, sqlite_children
 
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 BOMB = "SELECT printf('%.*c', 1000000000, 'x')"
 """One call of one function: SQLite looks at neither interrupts nor its progress handler while it runs."""
@@ -382,3 +384,36 @@ async def test_a_process_knows_nothing_of_our_environment(children: Children, mo
             environment = Path(f"/proc/{each.pid}/environ")
             if environment.exists():
                 assert b"QUERYBUS" not in environment.read_bytes()
+
+
+@pytest.mark.data
+async def test_the_whole_guard_corpus_sent_straight_to_sqlite_changes_nothing_and_ends(
+    children: Children, tmp_path: Path
+) -> None:
+    corpus = DATA / "guard" / "statements.jsonl"
+    if not corpus.exists():
+        pytest.skip(f"no {corpus}; set QUERYBUS_DATA")
+    folder = tmp_path / "only"
+    folder.mkdir()
+    file = folder / "shop.sqlite"
+    with closing(sqlite3.connect(file)) as database:
+        for name, columns in json.loads((DATA / "guard" / "catalog.json").read_text())["tables"].items():
+            database.execute(f"CREATE TABLE {name} ({', '.join(f'{key} {kind}' for key, kind in columns.items())})")
+            database.execute(f"INSERT INTO {name} VALUES ({', '.join(['1'] * len(columns))})")
+        database.commit()
+    before = file.read_bytes()
+    edge = Sqlite(children, file, ConnectionPolicy())
+    wrong: list[str] = []
+    for line in corpus.read_text(encoding="utf-8").splitlines():
+        statement = json.loads(line)
+        if statement["dialect"] != "sqlite":
+            continue
+        begun = time.monotonic()
+        found = await run(edge, statement["sql"], seconds_max=1.0)
+        if time.monotonic() - begun > 2.5:
+            wrong.append(f"{statement['id']} hung")
+        if file.read_bytes() != before or [each.name for each in folder.iterdir()] != [file.name]:
+            wrong.append(f"{statement['id']} changed something")
+        if statement["expect"] == "allow" and isinstance(found, Failure) and found.code is FailureCode.PERMISSION:
+            wrong.append(f"{statement['id']} was refused: {found.detail}")
+    assert wrong == []
