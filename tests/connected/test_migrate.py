@@ -164,16 +164,17 @@ async def test_a_service_on_an_empty_bus_says_what_to_type(bus: EmbeddedNats, st
 
 
 async def test_a_service_learns_its_durable_from_the_server(bus: EmbeddedNats, migrator: Client) -> None:
-    table = topology(dataclasses.replace(bus.sizes, max_ack_pending=77), ("acme",))
+    sizes = dataclasses.replace(bus.sizes, max_ack_pending=77, ack_wait_seconds={StageName.EXECUTOR: 2.0})
+    table = topology(sizes, ("acme",))
     await migrate(migrator, table)
     connection = await bus.connect("executor")
     durable = await assert_topology(connection, StageName.EXECUTOR)
-    assert (durable.ack_wait_seconds, durable.max_deliver, durable.max_ack_pending) == (15.0, 5, 77)
+    assert (durable.ack_wait_seconds, durable.max_deliver, durable.max_ack_pending) == (2.0, 5, 77)
     await connection.close()
 
 
 async def test_a_durable_that_differs_is_named_with_its_difference(bus: EmbeddedNats, migrator: Client) -> None:
-    sizes = dataclasses.replace(bus.sizes, ack_wait_seconds={StageName.EXECUTOR: 2.0})
+    sizes = dataclasses.replace(bus.sizes, ack_wait_seconds={StageName.EXECUTOR: 60.0})
     await migrate(migrator, topology(sizes, ("acme",)))
     connection = await bus.connect("executor")
     with pytest.raises(TopologyError, match=r"consumer QUERYBUS\.executor differs in ack_wait"):

@@ -42,7 +42,7 @@ _CONSUMER_NOT_FOUND: Final = 10_014
 
 # What an operator may choose; a service does not know it and does not compare it.
 _CHOSEN: Final = frozenset(
-    {"max_bytes", "max_age", "num_replicas", "max_ack_pending", "max_msg_size", "max_msgs_per_subject"}
+    {"max_bytes", "max_age", "num_replicas", "max_ack_pending", "max_msg_size", "max_msgs_per_subject", "ack_wait"}
 )
 # What the server lets nobody change later.
 _FIRST_ONLY: Final = frozenset({"deliver_policy", "opt_start_seq"})
@@ -92,8 +92,8 @@ async def assert_topology(
 ) -> Durable:
     """Return the stage's durable as the server has it, or raise TopologyError naming everything that is wrong.
 
-    Looks at the streams, buckets and durables that the stage uses; the gateway's include one per tenant. Sizes, ages
-    and replicas are the operator's and are not compared.
+    Looks at the streams, buckets and durables that the stage uses; the gateway's include one per tenant. Sizes, ages,
+    replicas and a shorter ack_wait are the operator's and are not compared.
     """
     table = table or topology(tenants=tuple(tenants))
     buckets = {*READ_BUCKETS[stage], *WRITTEN_BUCKETS.get(stage, ())}
@@ -211,6 +211,9 @@ async def _compare(connection: Client, kind: str, name: str, config: dict[str, A
     if present is None:
         return [f"{kind.lower()} {name} is missing"]
     differing = _differing(present, config, _FIRST_ONLY | _CHOSEN)
+    # Shorter is the operator's choice, the heartbeat follows it; longer would find a dead worker too late.
+    if present.get("ack_wait", 0) > config.get("ack_wait", 0):
+        differing.append("ack_wait")
     return [f"{kind.lower()} {name} differs in {', '.join(differing)}"] if differing else []
 
 
