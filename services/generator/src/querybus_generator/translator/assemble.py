@@ -52,8 +52,12 @@ def _anchor(sketch: Sketch) -> int | None:
         return sketch.everything
     grouped = {place for place, each in sketch.groups if isinstance(each, int)}
     counted = {each.counted for each in sketch.rankings}
+    shown = {place for place, measure in sketch.targets if measure.aggregate is None}
     for place in range(len(sketch.nodes)):
         table = sketch.table(place)
+        pick = sketch.pick(place)
+        if pick is not None and pick.with_table and place in shown:
+            return pick.table
         if table is not None and not sketch.taken[place] and place not in grouped and table not in counted:
             return table
     plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
@@ -145,6 +149,8 @@ def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
     group: list[ColumnRef] = []
     shown: list[ColumnRef] = []
     for _, each in sketch.groups:
+        if isinstance(each, int) and _is_own(sketch, each):
+            continue
         has_columns = not isinstance(each, int) or any(
             measure.aggregate is None and measure.home == each for _, measure in sketch.targets
         )
@@ -152,6 +158,14 @@ def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
         group += [ref for ref in refs if ref not in group]
         shown += [ref for ref in names if ref not in shown]
     return group, shown
+
+
+def _is_own(sketch: Sketch, table: int) -> bool:
+    """"The average price of every product": each row is its own group, so there is none."""
+    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
+    return bool(figures) and all(
+        measure.aggregate is not Aggregate.COUNT and measure.home == table for measure in figures
+    ) and not sketch.rankings and not sketch.orderings
 
 
 def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:

@@ -6,10 +6,12 @@ index is immutable after it is built, apart from a memory of words already compa
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus_generator.translator.joins import JoinGraph
@@ -25,6 +27,7 @@ INDEXES_KEPT_MAX = 32
 _SPELLING_LETTERS_MIN = 5
 _SPELLING_RATIO_MIN = 0.84
 
+_FIGURE = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 EXACT = 1.0
 SAME_STEM = 0.88
 RELATED = 0.82
@@ -61,6 +64,9 @@ class CatalogIndex:
         self.via_table: dict[str, set[int]] = defaultdict(set)
         self.values: dict[tuple[str, ...], list[StoredValue]] = defaultdict(list)
         self._table_entries: list[int] = []
+        self.table_words: list[frozenset[str]] = []
+        self._figures: dict[tuple[int, int], bool] = {}
+        self.recalled: dict[tuple[tuple[str, ...], bool], tuple[Any, ...]] = {}
         self.han_words: set[str] = set(lexicon().chinese_words)
         self._similar: dict[str, dict[str, float]] = {}
         self._collect_han()
@@ -86,6 +92,17 @@ class CatalogIndex:
 
     def column(self, table: int, column: int) -> Column:
         return self.catalog.tables[table].columns[column]
+
+    def holds_figures(self, table: int, column: int) -> bool:
+        """Return whether a column holds figures: by its type, or as texts that are all numbers."""
+        known = self._figures.get((table, column))
+        if known is None:
+            read = self.column(table, column)
+            known = read.kind in {ColumnKind.INTEGER, ColumnKind.NUMBER} or (
+                read.kind is ColumnKind.TEXT and bool(read.values) and all(_FIGURE.fullmatch(each) for each in read.values)
+            )
+            self._figures[table, column] = known
+        return known
 
     def similar(self, word: str) -> dict[str, float]:
         """Return the words of this catalog's names that a word may stand for, each with its closeness in 0..1."""
@@ -135,6 +152,7 @@ class CatalogIndex:
     def _add_table(self, number: int, table: Table) -> None:
         table_names = _with_key_name(table, self._names(table, owner=""))
         self._table_entries.append(len(self.entries))
+        self.table_words.append(frozenset(word for name in table_names for word in name))
         self._add(Entry(number, None, table_names))
         titled = _titled_by_table(table)
         for place, column in enumerate(table.columns):

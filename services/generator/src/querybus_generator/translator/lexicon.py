@@ -74,6 +74,7 @@ class Op(Enum):
     ADJECTIVE_LESS = auto()
     ADJECTIVE_MOST = auto()
     ADJECTIVE_LEAST = auto()
+    ADJECTIVE_ASK = auto()
 
 
 ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MORE, Op.ADJECTIVE_LESS, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
@@ -188,6 +189,7 @@ def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, l
             [form + " than" for form in row.get("less", [])],
             row.get("zh_less", []),
         )
+        yield Op.ADJECTIVE_ASK, concept, row.get("ask", []), row.get("zh_ask", [])
         yield Op.ADJECTIVE_MOST, concept, _superlative(row.get("most", []), "most"), row.get("zh_most", [])
         yield Op.ADJECTIVE_LEAST, concept, _superlative(row.get("least", []), "least"), row.get("zh_least", [])
         bare = [form for form in row.get("most", []) if not form.endswith("st")]

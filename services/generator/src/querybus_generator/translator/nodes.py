@@ -23,6 +23,8 @@ from querybus_generator.translator.tokens import Token, TokenKind, tokenize
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
 CANDIDATES_MAX: Final = 24
+ENTRIES_COMPARED_MAX: Final = 300
+RECALLED_MAX: Final = 20_000
 _SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
 _LIGHT_SCORE_MIN: Final = 0.95
@@ -49,6 +51,7 @@ class Candidate:
     value: str | None
     score: float
     with_table: bool = False
+    also: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
         return [_Span(start, start + 1, 1.0, node)]
-    found += _phrases(tokens, start)
+    found += _phrases(tokens, start, index)
     found += _links(tokens, start, index)
     return found
 
@@ -200,7 +203,14 @@ def _text(tokens: Sequence[Token], start: int, end: int) -> str:
 _AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
 
 
-def _phrases(tokens: Sequence[Token], start: int) -> list[_Span]:
+def _weight_of(word: str, index: CatalogIndex) -> float:
+    """A word that the catalog uses as well is less surely a mere phrase: "total amount" beside a column "amount"."""
+    if word in lexicon().stopwords:
+        return 0.15
+    return 0.75 if base_form(word) in index.own else 0.95
+
+
+def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
     words = lexicon()
     first = tokens[start]
     if first.kind is TokenKind.HAN:
@@ -220,8 +230,9 @@ def _phrases(tokens: Sequence[Token], start: int) -> list[_Span]:
                 continue
             if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
                 continue
-            weight = sum(0.15 if each in words.stopwords else 0.95 for each in key) + 0.02 * length
-            if opens and phrase.op in _AT_START:
+            weight = sum(_weight_of(each, index) for each in key) + 0.02 * length
+            named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
+            if opens and phrase.op in _AT_START and not named:
                 weight += 0.6
             elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
                 weight = 0.2
@@ -255,7 +266,7 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
 
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 _BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", "."})
-_BOUNDING = frozenset({"of", "for", "in", "'s", "的", "to", "on", "by", "at"})
+_BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "的", "to", "on", "by", "at"})
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
@@ -347,36 +358,59 @@ def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
     hits = index.values.get(key, []) or index.values.get(tuple(base_form(each) for each in key), [])
     exact = [each for each in hits if each.text == text]
     found = [Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits]
-    return tuple(found or _stored_otherwise(key, index))[:CANDIDATES_MAX]
+    return tuple(found or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
 
 
-def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> list[Candidate]:
+def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    """A full name may be kept as first and last name: each half is a value of its own column of one table."""
+    found: list[Candidate] = []
+    for cut in range(1, min(len(key), 4)):
+        for one in index.values.get(key[:cut], []):
+            for other in index.values.get(key[cut:], []):
+                if one.table == other.table and one.column != other.column:
+                    found.append(Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text)))
+    return found
+
+
+def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    key = (tuple(words), bounded)
+    known: tuple[Candidate, ...] | None = index.recalled.get(key)
+    if known is None:
+        known = _compare_names(words, index, bounded=bounded)
+        if len(index.recalled) < RECALLED_MAX:
+            index.recalled[key] = known
+    return known
+
+
+def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
     similar = [index.similar(each) for each in words]
-    common: set[int] | None = None
+    common: set[int] = set()
     for place, close in enumerate(similar):
         hits: set[int] = set()
         for word in close:
             hits |= index.own.get(word, set())
             if len(words) > 1 and not bounded:
                 hits |= index.via_table.get(word, set())
-        common = hits if place == 0 or common is None else common & hits
+        common = hits if place == 0 else common & hits
         if not common:
-            return []
+            return ()
+    if len(common) > ENTRIES_COMPARED_MAX:
+        # A word that half of the catalog bears says little: the shortest names are the closest to it.
+        common = set(sorted(common, key=lambda each: (len(index.entries[each].names[0]), each))[:ENTRIES_COMPARED_MAX])
     found: list[Candidate] = []
-    for number in common or ():
+    for number in common:
         entry = index.entries[number]
         score, with_table = _closeness(entry, similar, index, bounded=bounded)
         if score >= _SCORE_MIN:
             found.append(Candidate(entry.table, entry.column, None, score, with_table))
     found.sort(key=lambda each: (-each.score, each.table, each.column or 0))
-    return found
+    return tuple(found[: 4 * CANDIDATES_MAX])
 
 
 def _closeness(
     entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool
 ) -> tuple[float, bool]:
-    table_names = index.entries_of_table(entry.table).names if entry.column is not None else ()
-    table_words = {word for name in table_names for word in name}
+    table_words = index.table_words[entry.table] if entry.column is not None else _NO_WORDS
     best, best_with_table = 0.0, False
     for name in entry.names:
         left = list(name)
@@ -384,33 +418,42 @@ def _closeness(
         own = 0
         with_table = False
         for close in similar:
-            hit = max((each for each in left if each in close), key=lambda each: close[each], default=None)
-            if hit is not None:
+            hit, closest = "", 0.0
+            for word in left:
+                if close.get(word, 0.0) > closest:
+                    hit, closest = word, close[word]
+            if hit:
                 left.remove(hit)
-                total += close[hit]
+                total += closest
                 own += 1
                 continue
-            hit = None if bounded else max(table_words & close.keys(), key=lambda each: close[each], default=None)
-            if hit is None:
+            if bounded:
+                break
+            closest = max((close[word] for word in table_words if word in close), default=0.0)
+            if not closest:
                 break
             with_table = True
-            total += close[hit]
+            total += closest
         else:
             if not own:
                 continue
-            missing = sum(_cost_of_missing(each, table_words) for each in left)
+            missing = 0.0
+            for word in left:
+                missing += _cost_of_missing(word, table_words)
             if left and name[-1] in left and name[-1] not in table_words:
                 missing += 0.3
-            coverage = own / (own + missing)
-            score = total / len(similar) * (0.5 + 0.5 * coverage)
+            score = total / len(similar) * (0.5 + 0.5 * own / (own + missing))
             if score > best:
                 best, best_with_table = score, with_table
     return best, best_with_table
 
 
-def _cost_of_missing(word: str, table_words: set[str]) -> float:
+_NO_WORDS: frozenset[str] = frozenset()
+
+
+def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
     if word in table_words:
         return 0.02
     if word in lexicon().key_words:
         return 1.4
-    return 0.3 if word in lexicon().stopwords or word.isdigit() else 1.0
+    return 0.06 if word in lexicon().stopwords or word.isdigit() else 1.0

@@ -60,8 +60,11 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
     other = place + 1
     while other < end:
         table = sketch.table(other)
-        if table is not None:
-            return other if table != anchor else None
+        if table is not None and table != anchor:
+            return other
+        if table == anchor:
+            other += 1
+            continue
         node = sketch.nodes[other]
         if node.op in {Op.AND, Op.BUT, Op.OR, Op.SHOW} or sketch.pick(other) is not None:
             if sketch.pick(other) is not None and sketch.value(other) is None and sketch.taken[other]:

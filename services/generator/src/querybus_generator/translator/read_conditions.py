@@ -121,7 +121,8 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = _take_units(sketch, figure)
-    if before is not None and (
+    counts = table is not None and right == figure + 1 and op not in {Op.AFTER, Op.BEFORE, Op.SINCE}
+    if before is not None and not counts and (
         sketch.is_numeric(before)
         or _is_temporal(sketch, before)
         or (table is None and not sketch.is_numeric(behind) and not sketch.asked[left or 0])
@@ -134,7 +135,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
             return
     if table is not None:
         sketch.take(place, figure, right)
-        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT, table=table), operator, Literal(number))))
+        _counted_rows(sketch, place, table, operator, number)
         return
     if behind is not None and sketch.is_numeric(behind) and not (sketch.is_key(behind)):
         sketch.take(place, figure, right)
@@ -155,6 +156,17 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         _add(sketch, place, again, operator, Literal(number))
         return
     _by_meaning(sketch, place, figure, operator, before)
+
+
+def _counted_rows(sketch: Sketch, place: int, table: int, operator: Operator, number: int | float) -> None:
+    """"With more than two orders": a column that already counts them, else rows of that table are counted."""
+    column = sketch.count_column(table)
+    if column is not None:
+        _add(sketch, place, Measure(column), operator, Literal(number))
+        sketch.hidden_tables.add(table)
+        return
+    measure = Measure(aggregate=Aggregate.COUNT, table=table)
+    sketch.having.append((place, Comparison(measure, operator, Literal(number))))
 
 
 def _last_compared(sketch: Sketch, place: int) -> Measure | None:
@@ -328,7 +340,10 @@ def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
         Op.MINIMUM: Aggregate.MINIMUM,
         Op.LOWEST: Aggregate.MINIMUM,
     }[sketch.op(figure) or Op.AVERAGE]
-    named = sketch.after(figure)
+    named = sketch.after(figure, over=(Op.COUNT,))
+    for between in range(figure, named if named is not None else figure):
+        if sketch.op(between) is Op.COUNT:
+            sketch.take(between)
     inner = sketch.column(named) if sketch.is_free(named) else None
     outer = sketch.column(left) if sketch.is_free(left) else None
     if outer is not None and not sketch.is_numeric(outer):
@@ -460,9 +475,7 @@ def _value(sketch: Sketch, place: int) -> None:
     column = ColumnRef(pick.table, pick.column)
     sketch.take(place)
     for beside in (sketch.before(place, over=_JOINING), sketch.after(place)):
-        if sketch.is_free(beside) and sketch.column(beside) == column and not (
-            beside is not None and beside > place and sketch.asked[beside]
-        ):
+        if sketch.is_free(beside) and sketch.column(beside) == column:
             sketch.take(beside)
             _take_joining(sketch, beside, place)
             break
@@ -478,6 +491,9 @@ def _value(sketch: Sketch, place: int) -> None:
         if sketch.nodes[other].op in {Op.NAMED, Op.EQUAL}:
             sketch.take(other)
     sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(pick.value))))
+    if pick.also is not None:
+        second = ColumnRef(pick.table, pick.also[0])
+        sketch.conditions.append(Placed(place, Comparison(Measure(second), operator, Literal(pick.also[1]))))
 
 
 def _take_joining(sketch: Sketch, one: int | None, other: int) -> None:
@@ -561,9 +577,7 @@ def _bare_number(sketch: Sketch, place: int) -> None:
     table = sketch.table(right) if sketch.is_free(right) else None
     if table is not None and not sketch.asked[place]:
         sketch.take(place, right)
-        sketch.having.append(
-            (place, Comparison(Measure(aggregate=Aggregate.COUNT, table=table), Operator.EQUAL, Literal(number)))
-        )
+        _counted_rows(sketch, place, table, Operator.EQUAL, number)
         return
     column = sketch.column(right) if sketch.is_free(right) else None
     if column is not None and sketch.is_numeric(column):

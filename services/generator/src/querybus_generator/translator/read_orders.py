@@ -32,8 +32,8 @@ def read_orders(sketch: Sketch) -> None:
     descending = any(sketch.op(place) is Op.DESCENDING for place in places)
     first, last = places[0], places[-1]
     found: list[Measure] = []
-    for place in places:
-        found = _keys_from(sketch, place)
+    for place in sorted(places, key=lambda each: (not sketch.nodes[each].text.lower().endswith((" by", " of")), each)):
+        found = _keys_behind_by(sketch, place) or _keys_from(sketch, place)
         if found:
             break
     if not found:
@@ -59,6 +59,19 @@ def read_orders(sketch: Sketch) -> None:
             sketch.doubts += 0.05
             return
     sketch.doubts += 0.3
+
+
+def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
+    """"Sort all names by age": the sorting word stands first, the key behind a later "by"."""
+    if sketch.nodes[place].text.lower().endswith((" by", " of")):
+        return []
+    for other in range(place + 2, sketch.sentence_end(place)):
+        if sketch.op(other) is Op.BY:
+            found = _keys_from(sketch, other)
+            if found:
+                sketch.take(other)
+                return found
+    return []
 
 
 def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
@@ -91,7 +104,12 @@ def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
         sketch.take(place)
         if sketch.table(named) is not None and named is not None:
             sketch.take(named)
-            return Measure(aggregate=Aggregate.COUNT, table=sketch.table(named)), named
+            table = sketch.table(named)
+            counting = sketch.count_column(table) if table is not None else None
+            if counting is not None and table is not None:
+                sketch.hidden_tables.add(table)
+                return Measure(counting), named
+            return Measure(aggregate=Aggregate.COUNT, table=table), named
         counted = sketch.column(named)
         if counted is not None and named is not None:
             sketch.take(named)

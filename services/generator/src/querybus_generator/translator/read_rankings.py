@@ -126,6 +126,11 @@ def _most(sketch: Sketch, place: int) -> None:
     if table is not None:
         sketch.take(place, following)
         _take_ops_between(sketch, place, following, Op.COUNT)
+        counting = sketch.count_column(table)
+        if counting is not None:
+            sketch.hidden_tables.add(table)
+            sketch.rankings.append(Ranking(place, Measure(counting), descending, count))
+            return
         sketch.rankings.append(Ranking(place, None, descending, count, counted=table))
         return
     if column is not None and sketch.is_free(following):

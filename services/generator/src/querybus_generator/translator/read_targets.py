@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from querybus_generator.translator.form import Aggregate, ColumnRef, Measure
 from querybus_generator.translator.labels import labels
-from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.lexicon import Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
 
@@ -26,6 +26,9 @@ _FIGURES = {
 def read_targets(sketch: Sketch) -> None:
     """Read everything that is asked for into `sketch.targets`, in the order of the question."""
     _direct_rankings(sketch)
+    _names_of_columns(sketch)
+    for place in sketch.free_places(Op.ADJECTIVE_ASK):
+        _asked_by_meaning(sketch, place)
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         _count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
@@ -48,6 +51,37 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _asked_by_meaning(sketch: Sketch, place: int) -> None:
+    """"How old is ..." asks for the age, "where is ..." for the location."""
+    phrase = sketch.nodes[place].phrase
+    found = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
+    if found is None:
+        return
+    sketch.take(place)
+    sketch.doubts += 0.05
+    sketch.targets.append((place, Measure(found[0])))
+
+
+def _names_of_columns(sketch: Sketch) -> None:
+    """"The names of studios" where a column holds the studios: the column is meant. "The college of authors": the college."""
+    for place, node in enumerate(sketch.nodes):
+        column = sketch.column(place)
+        if column is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.chinese:
+            continue
+        following = sketch.after(place, over=(Op.DISTINCT,))
+        other = sketch.column(following)
+        if other is None or following is None or not sketch.is_free(following):
+            continue
+        between = {each.text.lower() for each in sketch.nodes[place + 1 : following]}
+        if not between & {"of", "for"}:
+            continue
+        if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
+            sketch.take(place)
+        elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
+            sketch.take(following)
+            sketch.doubts += 0.05
 
 
 def _joined_tables(sketch: Sketch) -> None:
@@ -85,6 +119,8 @@ def _direct_rankings(sketch: Sketch) -> None:
 
 
 def _count(sketch: Sketch, place: int) -> None:
+    if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
+        return
     over = (Op.DISTINCT, Op.EACH, Op.SHOW)
     following = sketch.after(place, over=over)
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
@@ -109,6 +145,30 @@ def _count(sketch: Sketch, place: int) -> None:
     sketch.take(place)
     sketch.doubts += 0.05 if sketch.groups or sketch.targets else 0.1
     sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
+    """"The average number of hours" is read with the average; "enrollment number" is no count."""
+    if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM}:
+        return True
+    if place and sketch.column(place - 1) is not None and sketch.nodes[place].text.lower().startswith("number"):
+        sketch.take(place)
+        return True
+    return False
+
+
+def _is_repeated(sketch: Sketch, place: int) -> bool:
+    """"Count the number of ...", "... and the count": one count is asked for."""
+    following = sketch.after(place)
+    if sketch.op(following) in {Op.COUNT, Op.COUNT_KINDS} or (
+        sketch.op(following) is Op.DISTINCT and sketch.op(sketch.after(following)) is Op.COUNT
+    ):
+        sketch.take(place)
+        return True
+    if sketch.pick(following) is None and any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets):
+        sketch.take(place)
+        return True
+    return False
 
 
 def _prefers_previous(sketch: Sketch, place: int, previous: int | None) -> bool:

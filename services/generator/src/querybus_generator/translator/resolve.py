@@ -25,6 +25,7 @@ _NEXT_BONUS: Final = 0.16
 _SAME_COLUMN_BONUS: Final = 0.25
 _KIND_BONUS: Final = 0.12
 _TABLE_BONUS: Final = 0.05
+_SIBLING_BONUS: Final = 0.1
 _MENTION_MIN: Final = 0.8
 
 
@@ -53,6 +54,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
         if (each.column is None or each.with_table) and each.score >= _MENTION_MIN
     }
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
+    siblings = {place: _siblings(nodes, place) for place in places}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, frozenset(), ())]
     for place in order:
@@ -64,6 +66,10 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
                     score -= _UNMENTIONED_COST
                 elif candidate.column is not None and mentioned[candidate.table] > 0.9:
                     score += 0.03
+                if candidate.column is not None and any(
+                    other in siblings[place] and pick.table == candidate.table for other, pick in state.picks
+                ):
+                    score += _SIBLING_BONUS
                 grown.append(
                     _State(
                         state.score + score,
@@ -74,6 +80,24 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
         grown.sort(key=lambda each: -each.score)
         beam = grown[:BEAM_WIDTH]
     return tuple(Assignment(dict(each.picks), each.score) for each in beam[:ASSIGNMENTS_MAX])
+
+
+def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """Return the links that stand in one list with this one: "names, ages and cities"."""
+    found: set[int] = set()
+    for step in (-1, 1):
+        other = place + step
+        joined = False
+        while 0 <= other < len(nodes):
+            node = nodes[other]
+            if node.op is Op.AND or node.text in {",", "、", "，"}:
+                joined = True
+            elif node.kind is not NodeKind.STOP or node.text.lower() in {"of", "for", "in"}:
+                break
+            other += step
+        if joined and 0 <= other < len(nodes) and nodes[other].candidates:
+            found.add(other)
+    return frozenset(found)
 
 
 def _ambiguity(node: Node) -> tuple[int, int]:

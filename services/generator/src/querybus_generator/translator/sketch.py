@@ -157,7 +157,7 @@ class Sketch:
         return self.index.column(column.table, column.column).kind
 
     def is_numeric(self, column: ColumnRef | None) -> bool:
-        return column is not None and self.kind(column) in NUMERIC
+        return column is not None and self.index.holds_figures(column.table, column.column)
 
     def is_key(self, column: ColumnRef) -> bool:
         table = self.index.table(column.table)
@@ -184,6 +184,22 @@ class Sketch:
                 return self.table(other)
         mentioned = self.mentioned_tables()
         return mentioned[0] if mentioned else None
+
+    def count_column(self, table: int) -> ColumnRef | None:
+        """Return the column of another mentioned table that already counts rows of `table`: its `number of orders`."""
+        counting = self.index.similar("number") | {"total": 1.0}
+        counted = {word for name in self.index.entries_of_table(table).names for word in name}
+        for other in self.mentioned_tables():
+            if other == table:
+                continue
+            for number, column in enumerate(self.index.table(other).columns):
+                if column.kind not in NUMERIC:
+                    continue
+                for name in self.index.entry_of_column(other, number).names:
+                    words = set(name)
+                    if words & counted and words & counting.keys() and not words - counted - counting.keys() - {"of"}:
+                        return ColumnRef(other, number)
+        return None
 
     def concept_column(
         self, concepts: Sequence[Concept], place: int, tables: Sequence[int | None]

@@ -142,6 +142,8 @@ class _Writer:
             select = select.having(self._condition(comparison, names, plan))
         for ordering in form.order:
             by = self._measure(ordering.by, names, plan)
+            if ordering.by.aggregate is None and ordering.by.column is not None:
+                by = self._as_figure(ordering.by.column, by)
             select = select.order_by(exp.Ordered(this=by, desc=ordering.descending, nulls_first=not ordering.descending))
         if form.limit is not None:
             select = select.limit(form.limit)
@@ -175,6 +177,8 @@ class _Writer:
             return names.column(measure.column)
         if measure.column is not None:
             column: exp.Expression = names.column(measure.column)
+            if measure.aggregate is not Aggregate.COUNT:
+                column = self._as_figure(measure.column, column)
             if measure.distinct:
                 column = exp.Distinct(expressions=[column])
             return _AGGREGATES[measure.aggregate](this=column)
@@ -183,6 +187,13 @@ class _Writer:
             if len(key) == 1:
                 return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
+
+    def _as_figure(self, column: ColumnRef, written: exp.Expression) -> exp.Expression:
+        """Figures kept as texts are compared as figures."""
+        kind = self._index.column(column.table, column.column).kind
+        if kind is ColumnKind.TEXT and self._index.holds_figures(column.table, column.column):
+            return exp.cast(written, exp.DataType.Type.DOUBLE)
+        return written
 
     def _condition(self, condition: Condition, names: _Names, plan: _Plan) -> exp.Expression:
         if isinstance(condition, AnyOf):
@@ -204,8 +215,13 @@ class _Writer:
         if operator in _PATTERNS and isinstance(right, Literal):
             like = exp.Like(this=left, expression=exp.Literal.string(_PATTERNS[operator].format(_escaped(right))))
             return exp.Not(this=like) if operator is Operator.LACKS else like
+        if operator in _ORDERED and comparison.left.aggregate is None and comparison.left.column is not None:
+            left = self._as_figure(comparison.left.column, left)
         if isinstance(right, Literal):
-            return _COMPARISONS[operator](this=left, expression=self._literal(right, comparison.left))
+            literal = self._literal(right, comparison.left)
+            if isinstance(left, exp.Cast) and isinstance(right.value, int | float):
+                literal = exp.Literal.number(right.value)
+            return _COMPARISONS[operator](this=left, expression=literal)
         if isinstance(right, ColumnRef):
             return _COMPARISONS[operator](this=left, expression=names.column(right))
         if isinstance(right, Form):
@@ -223,6 +239,7 @@ class _Writer:
         return exp.Literal.number(value)
 
 
+_ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _PATTERNS = {
     Operator.CONTAINS: "%{}%",
     Operator.LACKS: "%{}%",
