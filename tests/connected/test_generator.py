@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Journal
 from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.publish import Stored
 from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Asked, Concluded, Origin, Outcome
@@ -41,7 +42,7 @@ async def bus() -> AsyncIterator[EmbeddedNats]:
 
 
 @asynccontextmanager
-async def generator(bus: EmbeddedNats, **settings: Any) -> AsyncIterator[Service]:
+async def generator(bus: EmbeddedNats, **settings: Any) -> AsyncGenerator[Service]:
     service = build(
         Settings(nats_url=bus.url, nats_password=SecretStr(bus.password("generator")), drain_seconds=2, **settings)
     )
@@ -88,6 +89,7 @@ async def test_a_follow_up_carries_the_thread_of_the_same_user_to_the_model(bus:
             ended = concluded(draft, Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 1"))
             sequence = await Journal(Held(gateway)).last_sequence("acme", first.query_id)
             stored = await append(presenterless, ended, sequence)
+            assert isinstance(stored, Stored)
             follow_up = asked(
                 question="And by month?", thread_id=first.thread_id, body=Asked(thread_until_sequence=stored.sequence)
             )
