@@ -91,7 +91,7 @@ class Journal:
 
     async def query_at(self, address: EventAddress) -> tuple[Entry, ...]:
         """Return the same for the query of an address."""
-        return await self._last_of([query_log_filter(address.tenant, address.query)])
+        return await self._last_of([address.log_filter])
 
     async def events(self, tenant: str, query: str, after_sequence: int = 0) -> tuple[Entry, ...]:
         """Return every event of a query's log behind a sequence, oldest first. BusTrouble."""
@@ -133,7 +133,15 @@ class Journal:
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""
-        raw = await last_message(self._holder.connection.jetstream(), query_log_filter(address.tenant, address.query))
+        return await self._last(address.log_filter)
+
+    async def last_sequence(self, tenant: str, query: str) -> int:
+        """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
+        entry = await self._last(query_log_filter(token(tenant), token(query)))
+        return 0 if entry is None else entry.sequence
+
+    async def _last(self, log_filter: str) -> Entry | None:
+        raw = await last_message(self._holder.connection.jetstream(), log_filter)
         if raw is None or raw.subject is None or raw.seq is None:
             return None
         where = parse_event_subject(raw.subject)
@@ -150,13 +158,9 @@ class Journal:
         except (nats.errors.Error, TimeoutError) as error:
             raise BusTrouble(f"event {sequence} not read: {type(error).__name__}") from error
         where = parse_event_subject(raw.subject or "")
-        return None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
-
-    async def last_sequence(self, tenant: str, query: str) -> int:
-        """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
-        address = EventAddress(token(tenant), "", token(query), EventName.ASKED)
-        entry = await self.last(address)
-        return 0 if entry is None else entry.sequence
+        return (
+            None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+        )
 
     async def _last_of(self, filters: Sequence[str], until_sequence: int = 0) -> tuple[Entry, ...]:
         """Return the last message of each subject that a filter matches, in order of sequence."""

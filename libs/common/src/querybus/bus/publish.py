@@ -114,7 +114,6 @@ async def publish_event(
     wire = {
         **(headers or {}),
         MESSAGE_ID: identity,
-        "Nats-Expected-Stream": EVENTS,
         "Nats-Expected-Last-Subject-Sequence": str(expected_last_sequence),
         "Nats-Expected-Last-Subject-Sequence-Subject": query_log_filter(address.tenant, address.query),
         EVENT_HEADER: address.event,

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, Protocol
 import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.js import JetStreamContext
 
 from querybus.bus.connection import Connected
 from querybus.bus.journal import Entry, Journal
@@ -439,6 +440,14 @@ class NatsBus:
         self._journal = Journal(holder)
         self._clock = clock
         self._tracing = tracing
+        self._jetstream: JetStreamContext | None = None
+
+    @property
+    def _js(self) -> JetStreamContext:
+        # A connection lives as long as its service; it heals, it is not replaced.
+        if self._jetstream is None:
+            self._jetstream = self._holder.connection.jetstream()
+        return self._jetstream
 
     async def publish(
         self, envelope: Envelope[Any], *, input_sequence: int, until_ms: int, sign: Signer | None
@@ -447,7 +456,7 @@ class NatsBus:
         if self._tracing is not None:
             self._tracing.inject(headers)
         return await publish_event(
-            self._holder.connection.jetstream(),
+            self._js,
             envelope,
             input_sequence=input_sequence,
             expected_last_sequence=input_sequence,
@@ -462,7 +471,7 @@ class NatsBus:
 
     async def bury(self, stage: StageName, message: Incoming, reason: str) -> None:
         await publish_message(
-            self._holder.connection.jetstream(),
+            self._js,
             dead_subject(stage),
             message.data,
             identity=dead_message_id(message.stream, message.sequence),

@@ -80,6 +80,11 @@ class EventAddress:
     def subject(self) -> str:
         return f"{ROOT}.event.{self.tenant}.{self.thread}.{self.query}.{self.event}"
 
+    @property
+    def log_filter(self) -> str:
+        """The filter of this query's log in its own thread: cheaper to read by than any thread."""
+        return f"{ROOT}.event.{self.tenant}.{self.thread}.{self.query}.>"
+
 
 def token(name: str) -> str:
     """Return the subject token of an outside name.
