@@ -1,7 +1,7 @@
 """What a business reader sees instead of column names: a display name, a comment, a term, or a numbered label.
 
-A result's columns carry only the names that the engine gave them; a name is led back to the catalog through the
-tables of the draft. A label never equals a technical name of the catalog, whoever wrote it.
+A result's column is led back to the catalog through the statement that was run, else by the name that the engine
+gave it and the tables of the draft. A label never equals a technical name of the catalog, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Final
 from querybus.core.catalog import Catalog, Column, Language, Table
 from querybus.core.leak import is_plain_word, leaks
 from querybus.core.messages import ResultColumn
+from querybus_presenter.lineage import Lineage
 from querybus_presenter.texts import Texts
 
 LABEL_LENGTH_MAX: Final = 40
@@ -26,12 +27,20 @@ _SEPARATORS = re.compile(r"[_\s]+")
 
 
 def labels(
-    columns: Sequence[ResultColumn], catalog: Catalog | None, tables: Sequence[str], texts: Texts
+    columns: Sequence[ResultColumn],
+    catalog: Catalog | None,
+    tables: Sequence[str],
+    texts: Texts,
+    origins: Sequence[Lineage] = (),
 ) -> tuple[str, ...]:
-    """Return a distinct label for each column, in order. Without a catalog all of them are numbered."""
+    """Return a distinct label for each column, in order. Without a catalog all of them are numbered.
+
+    `origins` counts only if it has one entry for each column.
+    """
+    known = origins if len(origins) == len(columns) else [Lineage()] * len(columns)
     found: list[str] = []
-    for n, column in enumerate(columns, 1):
-        label = _label(column.name, catalog, tables, texts) if catalog else None
+    for n, (column, origin) in enumerate(zip(columns, known, strict=True), 1):
+        label = _label(column.name, origin, catalog, tables, texts) if catalog else None
         label = label or texts.labels["neutral"].format(n=n)
         count = 2
         distinct = label
@@ -59,15 +68,21 @@ def is_neutral(label: str, texts: Texts) -> bool:
     return label.startswith(before) and label.endswith(after) and label[len(before) :].isdigit()
 
 
-def _label(name: str, catalog: Catalog, tables: Sequence[str], texts: Texts) -> str | None:
-    call = _CALL.fullmatch(name)
-    if call is not None:
-        function = texts.labels[call["function"].lower()]
-        inner = _of_name(call["inner"], catalog, tables, texts.language)
-        counts = call["function"].lower() == "count"
-        return function if inner is None or counts else texts.labels["of"].format(function=function, label=inner)
-    known = _of_name(name, catalog, tables, texts.language)
-    return known or _of_alias(name, catalog)
+def _label(name: str, origin: Lineage, catalog: Catalog, tables: Sequence[str], texts: Texts) -> str | None:
+    language = texts.language
+    inner = column_label(origin.column, catalog, language) if origin.column else None
+    function = origin.function
+    if origin.column is None and function is None:
+        call = _CALL.fullmatch(name)
+        function = call["function"].lower() if call else None
+        inner = _of_name(call["inner"] if call else name, catalog, tables, language)
+    if function is None:
+        return inner or _of_alias(name, catalog)
+    # A name that the statement's author gave to a figure says more than the function alone.
+    plain = texts.labels[function]
+    if function == "count" or inner is None:
+        return _of_alias(name, catalog) or plain
+    return texts.labels["of"].format(function=plain, label=inner)
 
 
 def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: Language) -> str | None:

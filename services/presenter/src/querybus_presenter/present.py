@@ -31,6 +31,7 @@ from querybus.core.messages import (
 from querybus.core.plain import plain_finished
 from querybus_presenter.chart import chart
 from querybus_presenter.labels import labels
+from querybus_presenter.lineage import Lineage, lineage
 from querybus_presenter.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summary import fixed_summary, summary
@@ -90,7 +91,7 @@ class _Desk:
         body = self.envelope.body
         result = body.result or _NOTHING
         names = [each.name for each in result.columns]
-        shown = labels(result.columns, self.catalog, self.tables, self.texts) if self.is_business else tuple(names)
+        shown = self._labels(result) if self.is_business else tuple(names)
         is_answer = body.outcome is Outcome.ANSWERED
         told = self._summary(result, names, shown) if is_answer else ""
         clarification = body.clarification
@@ -118,6 +119,13 @@ class _Desk:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
+
+    def _labels(self, result: Result) -> tuple[str, ...]:
+        body = self.envelope.body
+        origins: tuple[Lineage, ...] = ()
+        if self.catalog is not None and result.columns and body.sql is not None:
+            origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
+        return labels(result.columns, self.catalog, self.tables, self.texts, origins)
 
     def _message(self) -> str:
         body, texts = self.envelope.body, self.texts

@@ -1,0 +1,84 @@
+"""Claims on labels: where a result column comes from is read from the statement, and only what is certain counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.messages import ResultColumn
+from querybus_presenter.labels import is_neutral, labels
+from querybus_presenter.lineage import lineage
+from querybus_presenter.texts import load_texts
+
+WORDS = load_texts()
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="cities",
+            columns=(
+                Column(name="city_id", type="INTEGER"),
+                Column(name="name", type="TEXT", display_names={"en": "City", "zh": "城市"}),
+            ),
+        ),
+        Table(
+            name="customers",
+            columns=(
+                Column(name="city_id", type="INTEGER"),
+                Column(name="name", type="TEXT", display_names={"en": "Customer", "zh": "客户"}),
+                Column(name="spent", type="REAL", comment="money spent"),
+            ),
+        ),
+    ),
+    glossary={"order value": "what one order is worth"},
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT name FROM cities", ["City"]),
+        ("SELECT t1.name, t2.name FROM cities t1 JOIN customers t2 ON t1.city_id = t2.city_id", ["City", "Customer"]),
+        ("SELECT customers.name, COUNT(*) FROM customers GROUP BY 1", ["Customer", "Count"]),
+        ("SELECT SUM(spent), AVG(c.spent) FROM customers AS c", ["Total of money spent", "Average of money spent"]),
+        ("SELECT SUM(spent) AS turnover FROM customers", ["Total of money spent"]),
+        ("SELECT COUNT(*) AS visits FROM customers", ["Visits"]),
+        ("SELECT COUNT(*) AS spent FROM customers", ["Count"]),
+        ("SELECT * FROM cities", ["Value 1", "City"]),
+        ("SELECT c.* FROM cities AS c JOIN customers AS d ON c.city_id = d.city_id", ["Value 1", "City"]),
+        ("SELECT name FROM cities UNION SELECT name FROM customers", ["City"]),
+        ("SELECT x.name FROM (SELECT name FROM cities) AS x", ["Value 1"]),
+        ("WITH cities AS (SELECT name FROM customers) SELECT name FROM cities", ["Value 1"]),
+        ("SELECT spent * 2 FROM customers", ["Value 1"]),
+        ("SELECT spent * 2 AS order_value FROM customers", ["Order value"]),
+        ("SELECT name FROM cities WHERE city_id IN (SELECT city_id FROM customers)", ["City"]),
+        ("no sql at all", ["Value 1"]),
+    ],
+)
+def test_a_label_follows_the_column_that_is_shown(sql: str, names: list[str]) -> None:
+    aliases = {"visits", "turnover", "order_value"}
+    engine_names = [
+        next((each for each in aliases if f"AS {each}" in sql), "spent" if "AS spent" in sql else "name") for _ in names
+    ]
+    columns = [ResultColumn(name=each) for each in engine_names]
+    found = labels(columns, CATALOG, (), WORDS["en", "business"], lineage(sql, Dialect.SQLITE, CATALOG))
+    assert list(found) == names
+
+
+def test_a_name_that_two_tables_own_has_no_label_of_its_own() -> None:
+    found = labels([ResultColumn(name="name")], CATALOG, ("cities", "customers"), WORDS["zh", "business"])
+    assert found == ("数值 1",)
+    assert labels([ResultColumn(name="name")], CATALOG, ("cities",), WORDS["zh", "business"]) == ("城市",)
+
+
+def test_a_lineage_of_another_width_does_not_count() -> None:
+    origins = lineage("SELECT name, city_id FROM cities", Dialect.SQLITE, CATALOG)
+    assert len(origins) == 2
+    assert labels([ResultColumn(name="x9_y")], CATALOG, (), WORDS["en", "business"], origins) == ("Value 1",)
+
+
+def test_a_neutral_label_is_known_as_such() -> None:
+    assert is_neutral("Value 3", WORDS["en", "business"])
+    assert is_neutral("数值 12", WORDS["zh", "business"])
+    assert not is_neutral("Value of orders", WORDS["en", "business"])
