@@ -248,9 +248,9 @@ def wide_catalog(tables: int) -> Catalog:
 
 def time_wide() -> dict[str, float]:
     catalog = wide_catalog(1_000)
-    start = time.perf_counter()
+    start = time.process_time()
     translate("How many thing 7 are there?", catalog, today=TODAY)
-    first = (time.perf_counter() - start) * 1_000
+    first = (time.process_time() - start) * 1_000
     times: list[float] = []
     for number in (3, 77, 512, 999):
         for question in (
@@ -258,9 +258,9 @@ def time_wide() -> dict[str, float]:
             f"What are the labels of thing {number} with weight greater than 5?",
             f"average weight of thing {number} for each label",
         ):
-            start = time.perf_counter()
+            start = time.process_time()
             translate(question, catalog, today=TODAY)
-            times.append((time.perf_counter() - start) * 1_000)
+            times.append((time.process_time() - start) * 1_000)
     return {"first_ms": round(first, 1), "worst_ms": round(max(times), 2)}
 
 
@@ -284,9 +284,9 @@ def measure(data: Path, questions: Iterable[dict[str, str]], folder: str, parts:
             catalog = catalogs[database] = open_sqlite_catalog(path)
             translate("?", catalog, today=TODAY)
         part = parts["dev" if folder == "databases" else ("held" if is_held_out(database) else "developed")]
-        start = time.perf_counter()
+        start = time.process_time()
         answer = translate(question, catalog, today=TODAY)
-        part.milliseconds.append((time.perf_counter() - start) * 1_000)
+        part.milliseconds.append((time.process_time() - start) * 1_000)
         part.questions += 1
         kind = part.kinds[kind_of(gold)]
         kind[0] += 1

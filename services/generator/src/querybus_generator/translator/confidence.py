@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from querybus_generator.translator.form import Form
+from querybus_generator.translator.form import Form, columns_of
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
@@ -16,8 +16,11 @@ from querybus_generator.translator.write import Written
 
 _HARMLESS = frozenset({
     Op.SHOW, Op.AND, Op.RELATIVE, Op.NAMED, Op.EQUAL, Op.BY, Op.UNIT, Op.TO, Op.BOTH, Op.GROUPED, Op.TIMES,
-    Op.FREQUENCY, Op.BUT, Op.OLD, Op.SINCE,
+    Op.FREQUENCY, Op.BUT, Op.OLD, Op.SINCE, Op.IN_ALL, Op.CONTAINS,
 })  # fmt: skip
+
+
+_FAINT_LINK_MAX = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ def judge(
 ) -> Judgement:
     """Return the confidence of one reading of the question."""
     unread: list[str] = []
+    used = columns_of(form)
     words = names = links = ops = literals = 0
     for place, node in enumerate(sketch.nodes):
         if sketch.taken[place]:
@@ -43,7 +47,14 @@ def judge(
             names += node.capital
             unread.append(node.text)
         elif node.kind is NodeKind.LINK:
-            links += 1
+            column = sketch.column(place)
+            if column is not None and column in used:
+                continue
+            pick = sketch.pick(place)
+            if pick is not None and pick.score < _FAINT_LINK_MAX:
+                words += 1
+            else:
+                links += 1
             unread.append(node.text)
         elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
             literals += 1
@@ -78,5 +89,5 @@ def judge(
         "cost": written.cost,
         "margin": sketch.assignment.score - best_score,
     }
-    del form, others
+    del others
     return Judgement(round(confidence, 4), tuple(unread), features)

@@ -181,6 +181,31 @@ def condition_tables(condition: Condition) -> tuple[int, ...]:
     return tuple(found)
 
 
+def columns_of(form: Form) -> frozenset[ColumnRef]:
+    """Return every column that a form names, nested forms included."""
+    found: set[ColumnRef] = set(form.group)
+    found.update(each.column for each in form.targets if each.column is not None)
+    found.update(each.by.column for each in form.order if each.by.column is not None)
+    for condition in (*form.where, *form.having):
+        found |= _condition_columns(condition)
+    if form.combined is not None:
+        found |= columns_of(form.combined[1])
+    return frozenset(found)
+
+
+def _condition_columns(condition: Condition) -> set[ColumnRef]:
+    if isinstance(condition, AnyOf | AllOf):
+        return {column for each in condition.conditions for column in _condition_columns(each)}
+    if isinstance(condition, Membership):
+        return {condition.left, *columns_of(condition.form)}
+    found = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()
+    if isinstance(condition.right, ColumnRef):
+        found.add(condition.right)
+    elif isinstance(condition.right, Form):
+        found |= columns_of(condition.right)
+    return found
+
+
 def describe(form: Form, catalog: Catalog) -> str:
     """Return the form as one line, names as the catalog spells them."""
     printer = _Printer(catalog)

@@ -48,6 +48,10 @@ class JoinGraph:
         found = [each for each in self._edges.get(one, ()) if {each.source, each.target} == {one, other}]
         return tuple(sorted(found, key=lambda each: each.cost))
 
+    def edges_of(self, table: int) -> tuple[Edge, ...]:
+        """Return every key that touches a table."""
+        return tuple(self._edges.get(table, ()))
+
     def distance(self, one: int, other: int) -> float:
         """Return the cost of the cheapest path; infinite where there is none."""
         if one == other:

@@ -63,6 +63,7 @@ class Op(Enum):
     BUT = auto()
     RELATIVE = auto()
     NULL = auto()
+    IN_ALL = auto()
     NAMED = auto()
     AVERAGE_OF_ALL = auto()
     DETAILS = auto()
@@ -116,6 +117,7 @@ class Lexicon:
     stored: Mapping[str, tuple[str, ...]]
     label_words: frozenset[str]
     key_words: frozenset[str]
+    fillers: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -161,6 +163,7 @@ def lexicon() -> Lexicon:
         stored=stored,
         label_words=frozenset(words["labels"]),
         key_words=frozenset(words["keys"]),
+        fillers=frozenset(words["fillers"]),
     )
 
 

@@ -12,6 +12,7 @@ from datetime import date
 from enum import Enum, auto
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.index import CatalogIndex, Entry
 from querybus_generator.translator.lexicon import Op, Phrase, lexicon
 from querybus_generator.translator.names import is_han
@@ -28,6 +29,7 @@ RECALLED_MAX: Final = 20_000
 _SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
 _LIGHT_SCORE_MIN: Final = 0.95
+_FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
 
 
@@ -180,6 +182,8 @@ def _single(tokens: Sequence[Token], start: int) -> _Span:
         return _Span(start, start + 1, 0.0, Node(NodeKind.MARK, token.text))
     if token.norm in words.numbers and token.norm != "one":
         return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=words.numbers[token.norm]))
+    if token.norm == "one" and start + 1 < len(tokens) and tokens[start + 1].norm == "or":
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm == "one" and start and tokens[start - 1].norm in {"than", "least", "most", "only", "exactly", "just"}:
         return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
@@ -292,9 +296,10 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             words.append(token.base)
             if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
                 light = end - start == 1 and token.norm in stops
-                candidates += [
-                    each for each in _schema(words, index, bounded=bounded) if not light or each.score >= _LIGHT_SCORE_MIN
-                ]
+                found_names = _schema(words, index, bounded=bounded)
+                if not found_names and len(words) > 1 and token.base in lexicon().fillers:
+                    found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
+                candidates += [each for each in found_names if not light or each.score >= _LIGHT_SCORE_MIN]
         if not candidates:
             continue
         candidates.sort(key=lambda each: -each.score)
@@ -305,6 +310,20 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))
     return found
+
+
+def _without_filler(
+    words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool
+) -> tuple[Candidate, ...]:
+    """"Director name" for a column of directors: the last word adds nothing."""
+    labels = filler in lexicon().label_words
+    return tuple(
+        replace(each, score=each.score - _FILLER_COST)
+        for each in _schema(words, index, bounded=bounded)
+        if each.column is not None
+        and (index.column(each.table, each.column).kind is ColumnKind.TEXT or not labels)
+        and each.score >= _SHARED_SCORE_MIN
+    )
 
 
 def _is_function_word(*ends: Token) -> bool:
@@ -331,7 +350,7 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
             same = span[0].text if capital and key[0] not in {"i", "a"} else ""
             found = [replace(each, score=0.8) for each in found if each.value == same]
         elif not capital and not is_han(key[0]):
-            found = [replace(each, score=closeness - 0.12) for each in found]
+            found = [replace(each, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for each in found]
     found += _stored_otherwise(key, index)
     return found
 

@@ -14,12 +14,15 @@ from querybus_generator.translator.form import (
     condition_tables,
 )
 from querybus_generator.translator.joins import Edge
+from querybus_generator.translator.labels import key_columns, labels
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Placed, Sketch
+from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.write import columns_named
 
 _WORDS_BETWEEN_MAX = 4
+_VERB_MIN = 0.85
 
 
 def read_absences(sketch: Sketch, anchor: int) -> None:
@@ -32,6 +35,8 @@ def read_absences(sketch: Sketch, anchor: int) -> None:
 def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     end = sketch.sentence_end(place)
     named = _named_after(sketch, place, end, anchor)
+    if named is None and _by_verb(sketch, place, end, anchor):
+        return
     if named is None:
         column_place = sketch.after(place)
         column = sketch.column(column_place)
@@ -45,9 +50,64 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     if table is None:
         return
     inside = [each for each in sketch.conditions if place < each.place < end and _belongs(sketch, each, anchor, table)]
+    inside_count = [each for each in sketch.having if place < each[0] < end]
+    if inside_count:
+        _counted_absence(sketch, place, anchor, inside_count)
+        sketch.take(place, named)
+        return
     if absent_from(sketch, place, anchor, table, inside):
         sketch.take(place, named)
-        sketch.hidden_tables.add(table)
+        _hide(sketch, place, end, anchor)
+
+
+def _hide(sketch: Sketch, place: int, end: int, anchor: int) -> None:
+    """Tables named behind the negation belong to what is absent, and are not joined to what is there."""
+    for other in range(place, end):
+        if sketch.op(other) in {Op.AND, Op.BUT, Op.SHOW}:
+            return
+        table = sketch.table(other)
+        if table is not None and table != anchor:
+            sketch.hidden_tables.add(table)
+            sketch.take(other)
+
+
+def _counted_absence(sketch: Sketch, place: int, anchor: int, counts: list[tuple[int, Comparison]]) -> None:
+    """"That did not affect two or more regions": the keys of those that did are excluded."""
+    key = key_columns(sketch.index, anchor)
+    if not key:
+        sketch.doubts += 0.5
+        return
+    for each in counts:
+        sketch.having.remove(each)
+    form = Form(
+        targets=(Measure(key[0]),),
+        tables=(anchor,),
+        group=key,
+        having=tuple(each for _, each in counts),
+    )
+    for _, each in counts:
+        if each.left.table is not None:
+            sketch.hidden_tables.add(each.left.table)
+    sketch.absences.append((place, Membership(key[0], form, negated=True)))
+
+
+def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
+    """"Regions not affected": a table that refers to the rows and bears the verb in its name."""
+    for other in range(place + 1, min(end, place + 1 + _WORDS_BETWEEN_MAX)):
+        node = sketch.nodes[other]
+        if node.kind not in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or sketch.value(other) is not None:
+            continue
+        close = sketch.index.similar(base_form(node.text.lower().split()[-1]))
+        for edge in sketch.index.graph.edges_of(anchor):
+            if edge.target != anchor or edge.source == anchor:
+                continue
+            if any(close.get(word, 0.0) >= _VERB_MIN for word in sketch.index.table_words[edge.source]):
+                inside = [each for each in sketch.conditions if place < each.place < end]
+                if absent_from(sketch, place, anchor, edge.source, inside):
+                    sketch.take(place, other)
+                    _hide(sketch, place, end, anchor)
+                    return True
+    return False
 
 
 def _belongs(sketch: Sketch, placed: Placed, anchor: int, table: int) -> bool:
@@ -116,10 +176,33 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
         if absent_from(sketch, place, anchor, tables[0], [first]):
             sketch.take(place)
         return
+    if isinstance(first.condition, Comparison) and _without_attribute(sketch, place, anchor, first):
+        return
     if isinstance(first.condition, Comparison):
         opposite = Comparison(first.condition.left, first.condition.operator.opposite, first.condition.right)
         sketch.conditions[sketch.conditions.index(first)] = Placed(first.place, opposite)
         sketch.take(place)
+
+
+def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -> bool:
+    """"Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
+    if sketch.nodes[place].text.lower() in _COPULAR or len(sketch.targets) != 1:
+        return False
+    target = sketch.targets[0][1]
+    if target.aggregate is not None or target.column is None or condition_tables(first.condition) != (target.column.table,):
+        return False
+    if target.column in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
+        return False
+    sketch.conditions.remove(first)
+    form = Form(targets=(target,), where=(first.condition,))
+    sketch.absences.append((place, Membership(target.column, form, negated=True)))
+    sketch.distinct = True
+    sketch.take(place)
+    return True
+
+
+# "Is not" says something about each row; "did not", "without", "never" about all rows together.
+_COPULAR = frozenset({"not", "n't", "isn't", "aren't", "wasn't", "weren't", "非", "不是"})
 
 
 def _is_many(sketch: Sketch, anchor: int, table: int) -> bool:

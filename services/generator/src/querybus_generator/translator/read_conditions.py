@@ -40,6 +40,9 @@ _OPERATORS = {
 _PATTERNS = {Op.CONTAINS: Operator.CONTAINS, Op.STARTS: Operator.STARTS, Op.ENDS: Operator.ENDS}
 _JOINING = (Op.EQUAL, Op.NAMED, Op.NOT, Op.UNEQUAL)
 _UNITS = (Op.UNIT, Op.OLD)
+_AGE_MAX = 120
+# "People over 40": without a column these bound an age, where there is one.
+_PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 
 
 def read_conditions(sketch: Sketch) -> None:
@@ -146,6 +149,10 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         measure = Measure(behind, Aggregate.COUNT, distinct=True)
         sketch.having.append((place, Comparison(measure, operator, Literal(number))))
         return
+    if sketch.op(left) is Op.COUNT and sketch.is_free(left):
+        sketch.take(place, figure, left)
+        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+        return
     if sketch.op(right) is Op.TIMES:
         sketch.take(place, figure, right)
         sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
@@ -164,6 +171,9 @@ def _counted_rows(sketch: Sketch, place: int, table: int, operator: Operator, nu
     if column is not None:
         _add(sketch, place, Measure(column), operator, Literal(number))
         sketch.hidden_tables.add(table)
+        return
+    if (operator, number) in {(Operator.AT_LEAST, 1), (Operator.GREATER, 0)}:
+        # Joining alone says that there is one.
         return
     measure = Measure(aggregate=Aggregate.COUNT, table=table)
     sketch.having.append((place, Comparison(measure, operator, Literal(number))))
@@ -193,7 +203,7 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator, bef
         found = None if column is None else (column, False)
     else:
         concepts = [concept for phrase in _adjectives(node.text) for concept in phrase]
-        if not concepts and sketch.op(sketch.after(figure)) is Op.OLD or _old_near(sketch, figure):
+        if not concepts and (_old_near(sketch, figure) or (0 < number <= _AGE_MAX and node.text.lower() in _PLAIN_BOUNDS)):
             concepts = [concept for phrase in _adjectives("older than") for concept in phrase]
         if concepts:
             found = sketch.concept_column(concepts, place, ())
