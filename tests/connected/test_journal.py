@@ -13,7 +13,8 @@ from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Entry, Journal
 from querybus.bus.publish import Stored, address_of
 from querybus.core.messages import Outcome
-from querybus.core.subjects import EventName, StageName
+from querybus.core.subjects import EventName, StageName, thread_event_filter
+from querybus.core.topology import HISTORY
 from querybus.ops.clock import system_clock
 from tests.connected.queries import a_conclusion, a_draft, a_finish, append, ask, asked, new_id, sizes, until
 
@@ -93,6 +94,21 @@ async def test_large_events_are_read_in_several_batches(gateway, journal):
     assert sum(len(entry.data) for entry in entries) > 10_000_000
 
 
+async def test_the_whole_log_has_every_event_behind_a_sequence(gateway, journal):
+    envelope, sequence = await ask(gateway, question="x" * 900_000)
+    await ask(gateway)
+    sequences = [sequence]
+    # The same kind of event again and again, as after retries, and more than one batch can hold.
+    for _ in range(10):
+        stored = await append(gateway, a_conclusion(envelope), sequences[-1])
+        assert isinstance(stored, Stored)
+        sequences.append(stored.sequence)
+    everything = await journal.events("acme", envelope.query_id)
+    assert [entry.sequence for entry in everything] == sequences
+    assert [entry.sequence for entry in await journal.events("acme", envelope.query_id, sequences[4])] == sequences[5:]
+    assert await journal.events("acme", envelope.query_id, sequences[-1]) == ()
+
+
 async def test_a_thread_shows_its_newest_turns_up_to_a_sequence(gateway, journal):
     thread = new_id()
     ends: list[int] = []
@@ -109,6 +125,26 @@ async def test_a_thread_shows_its_newest_turns_up_to_a_sequence(gateway, journal
     early = await journal.thread("acme", thread, until_sequence=ends[1], events=(EventName.FINISHED,))
     assert [entry.address.query for entry in early if entry.address.event is EventName.FINISHED] == queries[:2]
     assert await journal.thread("acme", new_id()) == ()
+
+
+async def test_what_the_history_keeps_has_its_original_sequence(gateway, journal):
+    for _ in range(3):
+        await ask(gateway)
+    thread = new_id()
+    envelope, sequence = await ask(gateway, thread_id=thread)
+    last = await end(gateway, envelope, sequence)
+    filters = [thread_event_filter("acme", thread, event) for event in (EventName.ASKED, EventName.FINISHED)]
+
+    async def remembered() -> list[int]:
+        return [entry.sequence for entry in await journal._last_of(filters, stream=HISTORY)]
+
+    await until(lambda: has(remembered, [sequence, last]), 5)
+    both = await journal.thread("acme", thread, events=(EventName.FINISHED,))
+    assert [entry.sequence for entry in both] == [sequence, last]
+
+
+async def has(read, wanted) -> bool:
+    return await read() == wanted
 
 
 async def test_a_follower_hears_every_event_once_and_in_order_without_bodies(gateway, journal):

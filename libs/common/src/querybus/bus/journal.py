@@ -33,7 +33,7 @@ from querybus.core.subjects import (
     thread_event_filter,
     token,
 )
-from querybus.core.topology import EVENTS
+from querybus.core.topology import EVENTS, HISTORY, ORIGINAL_SEQUENCE_HEADER
 from querybus.ops.log import get_log
 
 READ_SECONDS_MAX: Final = 2.0
@@ -42,7 +42,6 @@ EVENTS_PER_READ_MAX: Final = 256
 THREAD_TURNS_MAX: Final = 1_000
 """Turns of one thread that can be listed: the server lists at most 1024 subjects."""
 
-_DIRECT_GET: Final = f"$JS.API.DIRECT.GET.{EVENTS}"
 _FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
 _FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
 _FOLLOW_INACTIVE_SECONDS: Final = 30.0
@@ -96,14 +95,16 @@ class Journal:
     async def events(self, tenant: str, query: str, after_sequence: int = 0) -> tuple[Entry, ...]:
         """Return every event of a query's log behind a sequence, oldest first. BusTrouble."""
         found: list[Entry] = []
-        request: dict[str, object] = {"next_by_subj": query_log_filter(token(tenant), token(query))}
-        while True:
-            request |= {"seq": after_sequence + 1, "batch": EVENTS_PER_READ_MAX, "max_bytes": READ_BYTES_MAX}
-            batch, more, _ = await self._batch(request)
+        request: dict[str, object] = {
+            "next_by_subj": query_log_filter(token(tenant), token(query)),
+            "batch": EVENTS_PER_READ_MAX,
+            "max_bytes": READ_BYTES_MAX,
+        }
+        next_sequence = after_sequence + 1
+        while next_sequence:
+            batch, next_sequence, _ = await self._batch(EVENTS, request | {"seq": next_sequence})
             found += batch
-            if not more or not batch:
-                return tuple(found)
-            after_sequence = batch[-1].sequence
+        return tuple(found)
 
     async def thread(
         self,
@@ -116,16 +117,17 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Return the newest turns of a thread, oldest first: each one's first event and the last of `events`.
 
-        Only what is stored up to `until_sequence` counts (0: everything). Raises BusTrouble, LogTooLong.
+        Only what is stored up to `until_sequence` counts (0: everything). What is older than the main stream keeps
+        comes from QUERYBUS_HISTORY, under its original sequence. Raises BusTrouble, LogTooLong.
         """
         here, conversation = token(tenant), token(thread)
-        firsts = await self._last_of(
+        firsts = await self._remembered(
             [thread_event_filter(here, conversation, event) for event in _FIRST_EVENTS], until_sequence
         )
         newest = firsts[-turns_max:]
         if not newest or not events:
             return newest
-        rest = await self._last_of(
+        rest = await self._remembered(
             [event_subject(here, conversation, entry.address.query, event) for entry in newest for event in events],
             until_sequence,
         )
@@ -162,28 +164,38 @@ class Journal:
             None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
         )
 
-    async def _last_of(self, filters: Sequence[str], until_sequence: int = 0) -> tuple[Entry, ...]:
+    async def _remembered(self, filters: Sequence[str], until_sequence: int) -> tuple[Entry, ...]:
+        """Return what both streams have, each event once, in order of original sequence."""
+        recent, old = await asyncio.gather(
+            self._last_of(filters, until_sequence), self._last_of(filters, stream=HISTORY)
+        )
+        found = {entry.sequence: entry for entry in (*old, *recent)}
+        return tuple(found[each] for each in sorted(found) if not until_sequence or each <= until_sequence)
+
+    async def _last_of(
+        self, filters: Sequence[str], until_sequence: int = 0, *, stream: str = EVENTS
+    ) -> tuple[Entry, ...]:
         """Return the last message of each subject that a filter matches, in order of sequence."""
         entries: list[Entry] = []
         request: dict[str, object] = {"multi_last": list(filters), "max_bytes": READ_BYTES_MAX}
         if until_sequence:
             request["up_to_seq"] = until_sequence
         while True:
-            batch, more, until = await self._batch(request)
+            batch, next_sequence, until = await self._batch(stream, request)
             entries += batch
-            if not more or not batch:
+            if not next_sequence:
                 return tuple(entries)
-            request["seq"] = batch[-1].sequence + 1
-            request["up_to_seq"] = until
+            request |= {"seq": next_sequence, "up_to_seq": until}
 
-    async def _batch(self, request: Mapping[str, object]) -> tuple[list[Entry], bool, int]:
+    async def _batch(self, stream: str, request: Mapping[str, object]) -> tuple[list[Entry], int, int]:
+        """Return a batch, the stream's sequence that the next one begins at (0: none), and the last that counts."""
         connection = self._holder.connection
         inbox = connection.new_inbox()
         found: list[Entry] = []
         try:
             subscription = await connection.subscribe(inbox)
             try:
-                await connection.publish(_DIRECT_GET, json.dumps(request).encode(), reply=inbox)
+                await connection.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), reply=inbox)
                 async with asyncio.timeout(READ_SECONDS_MAX):
                     async for message in subscription.messages:
                         headers = message.headers or {}
@@ -194,9 +206,10 @@ class Journal:
                                 found.append(entry)
                         elif status == "204":
                             pending = int(headers.get("Nats-Num-Pending", "0"))
-                            return found, pending > 0, int(headers.get("Nats-UpTo-Sequence", "0"))
+                            last = int(headers.get("Nats-Last-Sequence", "0"))
+                            return found, last + 1 if pending else 0, int(headers.get("Nats-UpTo-Sequence", "0"))
                         elif status == "404":
-                            return [], False, 0
+                            return [], 0, 0
                         elif status == "413":
                             raise LogTooLong(headers.get("Description", "too many results"))
                         else:
@@ -353,7 +366,9 @@ def _entry_of(message: Msg) -> Entry | None:
     """Return the entry in a reply to a direct get."""
     headers = message.headers or {}
     address = parse_event_subject(headers.get("Nats-Subject", ""))
-    sequence = headers.get("Nats-Sequence", "")
+    # A message of QUERYBUS_HISTORY names its origin: stream, sequence there, filters.
+    origin = headers.get(ORIGINAL_SEQUENCE_HEADER, "").split(" ")
+    sequence = origin[1] if len(origin) > 1 else headers.get("Nats-Sequence", "")
     if address is None or not sequence.isdigit():
         return None
     return Entry(int(sequence), address, headers, message.data, _parse_time(headers.get("Nats-Time-Stamp", "")))
