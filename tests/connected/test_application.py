@@ -10,11 +10,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from querybus.bus.application import Service
+from querybus.bus.application import NotSafe, Service
 from querybus.bus.connection import BusRefused
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.migrate import TopologyError
@@ -153,10 +154,10 @@ async def test_a_wrong_password_ends_the_process_at_once(bus):
     assert bus.password("generator") not in errors
 
 
-def a_service(bus: EmbeddedNats) -> Service:
+def a_service(bus: EmbeddedNats, **settings: Any) -> Service:
     broker, metrics = broker_of(bus, StageName.GENERATOR), Metrics("generator")
     part = stage(broker, name=StageName.GENERATOR, think=drafting(), slots=2, metrics=metrics)
-    return Service(StageName.GENERATOR, broker, (part,), metrics=metrics, settings=ServiceSettings())
+    return Service(StageName.GENERATOR, broker, (part,), metrics=metrics, settings=ServiceSettings(**settings))
 
 
 async def test_a_service_refuses_a_bus_that_was_not_migrated():
@@ -193,3 +194,18 @@ async def test_a_wrong_password_is_refused_in_process(bus):
     service.broker._password = "wrong"
     with pytest.raises(BusRefused):
         await service.start()
+
+
+async def test_production_starts_only_on_a_bus_that_syncs_every_write(bus):
+    with pytest.raises(NotSafe, match="MONITORING_URL"):
+        await a_service(bus, environment="production").start()
+    with pytest.raises(NotSafe, match="sync_interval: always"):
+        await a_service(bus, environment="production", nats_monitoring_url=bus.monitoring_url).start()
+    async with EmbeddedNats(sync="always", sizes=sizes()) as safe:
+        await safe.migrate()
+        service = a_service(safe, environment="production", nats_monitoring_url=safe.monitoring_url)
+        await service.start()
+        assert await service.troubles() == {}
+        await service.stop()
+        with pytest.raises(NotSafe, match="does not answer"):
+            await a_service(safe, environment="production", nats_monitoring_url="http://127.0.0.1:1").start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -32,6 +33,26 @@ PING_SECONDS_MAX: Final = 2.0
 HTTP_CLOSE_SECONDS_MAX: Final = 5
 
 _log = get_log(__name__)
+
+
+class NotSafe(Exception):
+    """The bus may lose what it has acknowledged; production does not start on it."""
+
+
+def assert_sync(monitoring_url: str) -> None:
+    """Return if the server writes every message to disk before it acknowledges it, else raise NotSafe.
+
+    Blocks for at most PING_SECONDS_MAX. Without it an ack survives the process, not a loss of power.
+    """
+    if not monitoring_url.startswith(("http://", "https://")):
+        raise NotSafe("production needs QUERYBUS_NATS_MONITORING_URL, to see that the bus syncs every write")
+    try:
+        with urllib.request.urlopen(f"{monitoring_url.rstrip('/')}/varz", timeout=PING_SECONDS_MAX) as answer:  # noqa: S310 - the scheme is checked above
+            state: dict[str, Any] = json.load(answer)
+    except (OSError, ValueError) as error:
+        raise NotSafe(f"the bus's monitoring does not answer: {type(error).__name__}") from error
+    if state.get("jetstream", {}).get("config", {}).get("sync_always") is not True:
+        raise NotSafe("the bus acknowledges before it writes: set `sync_interval: always` in its jetstream block")
 
 
 class Service:
@@ -64,6 +85,8 @@ class Service:
         """Start everything; what was started is stopped again if a later step raises."""
         try:
             connection = await self.broker.connect()
+            if self.settings.environment == "production":
+                await asyncio.to_thread(assert_sync, self.settings.nats_monitoring_url)
             await assert_topology(connection, self.name, tenants=self._tenants)
             await self.broker.start()
             for part in self.parts:
