@@ -22,6 +22,9 @@ def name_words(name: str) -> tuple[str, ...]:
     >>> name_words("cust_firstName"), name_words("OrderLineID")
     (('customer', 'first', 'name'), ('order', 'line', 'id'))
     """
+    whole = lexicon().abbreviations.get(name.lower())
+    if whole is not None:
+        return whole
     found: list[str] = []
     for part in _PART.findall(name):
         word = part.lower()

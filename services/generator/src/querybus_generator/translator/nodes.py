@@ -134,7 +134,9 @@ def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
     while place + 3 < len(found):
         one, joint, other, noun = found[place : place + 4]
         if joint.norm in {"and", "or", "&"} and all(each.kind is TokenKind.WORD for each in (one, other, noun)):
-            alone = max((each.score for each in _schema([one.base], index, bounded=False)), default=0.0)
+            alone = max(
+                (each.score for each in _schema([one.base], index, bounded=False) if each.column is not None), default=0.0
+            )
             both = [
                 max((each.score for each in _schema([each.base, noun.base], index, bounded=False)), default=0.0)
                 for each in (one, other)
@@ -306,7 +308,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         best = candidates[0].score
         kept = tuple(each for each in candidates if each.score >= best - _BELOW_BEST_MAX)[:CANDIDATES_MAX]
         content = sum(1 for each in tokens[start:end] if each.norm not in stops and each.kind is not TokenKind.MARK)
-        weight = best * max(content, 0.5) + 0.1 * (end - start - 1) + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+        weight = best * max(content, 0.5) - (0.25 if bounded else 0.0) + 0.1 * (end - start - 1) + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))
     return found

@@ -554,6 +554,8 @@ def _bare_number(sketch: Sketch, place: int) -> None:
     right = sketch.after(place, over=(*_UNITS, Op.DISTINCT))
     column = sketch.column(left) if sketch.is_free(left) else None
     between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
+    if between & {"of", "for", "in"} and right == place + 1 and sketch.is_numeric(sketch.column(right)):
+        column = None
     if column is not None and "the" not in between:
         operator = Operator.EQUAL
         negation = negation_before(sketch, place)

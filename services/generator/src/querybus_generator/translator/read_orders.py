@@ -9,6 +9,7 @@ from querybus_generator.translator.form import Aggregate, Measure, Ordering
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
+from querybus_generator.translator.stems import base_form
 
 _SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
 _FIGURES = {
@@ -78,6 +79,11 @@ def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
     found: list[Measure] = []
     at = sketch.after(place, over=(*_SORTING, Op.BY, Op.RELATIVE))
     while at is not None:
+        if sketch.table(at) is not None and sketch.column(sketch.after(at)) is not None:
+            # "By the company's market value": the owner stands before the key.
+            at = sketch.after(at)
+        if at is None:
+            break
         measure, end = _measure_at(sketch, at)
         if measure is None:
             break
@@ -188,8 +194,14 @@ def read_groups(sketch: Sketch) -> None:
 
 
 def _follows_figure(sketch: Sketch, place: int) -> bool:
-    """"Total amount by city" groups, "written by authors" does not: no unread word stands directly before."""
-    return place > 0 and sketch.nodes[place - 1].kind is not NodeKind.WORD
+    """"Total amount by city" groups, "written by authors" and "volumes by artists" do not."""
+    if place == 0 or sketch.nodes[place - 1].kind is NodeKind.WORD:
+        return False
+    named = sketch.after(place)
+    if named is None or sketch.table(named) is None:
+        return True
+    word = sketch.nodes[named].text.lower()
+    return base_form(word.split()[-1]) == word.split()[-1] or sketch.table(place - 1) is None
 
 
 def _group(sketch: Sketch, place: int, named: int | None) -> None:

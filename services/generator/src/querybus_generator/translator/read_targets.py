@@ -46,11 +46,25 @@ def read_targets(sketch: Sketch) -> None:
         for place in sketch.free_places(Op.DISTINCT):
             sketch.take(place)
             sketch.distinct = True
+    if not sketch.targets and sketch.everything is None:
+        _head(sketch)
     _joined_tables(sketch)
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _head(sketch: Sketch) -> None:
+    """"Which code contains 'en'": the column of the condition is what is asked for."""
+    for place in range(len(sketch.nodes)):
+        if sketch.op(place) is not Op.SHOW:
+            continue
+        following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        column = sketch.column(following)
+        if column is not None and not any(each.grouped == column for each in sketch.rankings):
+            sketch.targets.append((place, Measure(column)))
+            return
 
 
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:

@@ -95,7 +95,7 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
             elif node.kind is not NodeKind.STOP or node.text.lower() in {"of", "for", "in"}:
                 break
             other += step
-        if joined and 0 <= other < len(nodes) and nodes[other].candidates:
+        if joined and 0 <= other < len(nodes) and nodes[other].candidates and nodes[other].candidates[0].column is not None:
             found.add(other)
     return frozenset(found)
 

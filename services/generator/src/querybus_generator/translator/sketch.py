@@ -261,10 +261,11 @@ def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
         if node.kind is NodeKind.MARK and node.text in _SENTENCE_ENDS:
             asked, start = True, True
         elif node.op is Op.SHOW:
-            relative = node.text.lower() in {"which", "who", "whom"} and not start
+            first_word = node.text.lower().split()[0] if node.text else ""
+            relative = first_word in {"which", "who", "whom"} and not start
             if relative and place and nodes[place - 1].kind is not NodeKind.MARK:
                 asked = False
-            elif node.text.lower() not in {"which", "who", "whom"} or start:
+            elif not relative:
                 asked = True
             start = False
         elif node.op is Op.RELATIVE or (node.kind is NodeKind.STOP and node.text.lower() in {"who", "which", "whom"}):
