@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -369,3 +370,31 @@ async def log_has_or_not_yet(gateway: Client, envelope: Envelope[Any], event: st
         return await log_has(gateway, envelope, event)
     except BusTrouble:
         return False
+
+
+async def test_nothing_is_lost_or_done_twice_when_bus_and_worker_are_killed_under_work(bus, gateway):
+    async def think(envelope: Envelope[Any]) -> Any:
+        await asyncio.sleep(0.02)
+        return a_draft(envelope)
+
+    envelopes = [asked(seconds=60) for _ in range(300)]
+
+    async def publish_all() -> None:
+        for envelope in envelopes:
+            await append(gateway, envelope, 0, until_ms=envelope.deadline_at)
+            await asyncio.sleep(0.005)
+
+    async with running(bus, GENERATOR, Verb(think), slots=8), running(bus, GENERATOR, Verb(think), slots=8) as victim:
+        publishing = asyncio.create_task(publish_all())
+        await asyncio.sleep(0.3)
+        await victim.broker.connection.close()
+        await bus.restart(by_force=True)
+        await asyncio.sleep(1.0)
+        assert not publishing.done()
+        await bus.restart(by_force=True)
+        await publishing
+        for envelope in envelopes:
+            await until(partial(log_has_or_not_yet, gateway, envelope, "drafted"), 20)
+        await until(lambda: waiting_is_over(bus), 20)
+    info = await gateway.jetstream().stream_info("QUERYBUS")
+    assert info.state.messages == 2 * len(envelopes)
