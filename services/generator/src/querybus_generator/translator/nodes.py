@@ -271,7 +271,7 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
 
 
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
-_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", "."})
+_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"})
 _BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "的", "to", "on", "by", "at"})
 
 
@@ -286,7 +286,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
     for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
         token = tokens[end - 1]
         candidates: list[Candidate] = _values(tokens, start, end, index)
-        is_bridge = token.norm in _BRIDGING or token.kind is TokenKind.MARK
+        is_bridge = token.norm in _BRIDGING
         if token.kind is TokenKind.QUOTED:
             break
         if is_bridge and end - start > 1:
