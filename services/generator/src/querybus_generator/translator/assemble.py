@@ -27,6 +27,7 @@ from querybus_generator.translator.read_conditions import read_conditions
 from querybus_generator.translator.read_orders import read_groups, read_orders
 from querybus_generator.translator.read_rankings import read_rankings
 from querybus_generator.translator.read_targets import read_targets
+from querybus_generator.translator.semijoins import semi_joined
 from querybus_generator.translator.sketch import Placed, Sketch
 
 
@@ -91,6 +92,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
                 shown += names
     if len(sketch.rankings) > 1:
         sketch.doubts += 0.3
+    targets = _without_echoes(sketch, targets)
+    plain = [each for each in targets if each.aggregate is None]
     counts_rows = having or any(each.by.aggregate is not None for each in order)
     if not targets and sketch.everything is None and not shown:
         plain = _labels(sketch, anchor)
@@ -117,7 +120,31 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(each.aggregate is None for each in targets),
         everything=sketch.everything if not targets else None,
     )
-    return _combined(sketch, form)
+    return _combined(sketch, semi_joined(form, sketch.index))
+
+
+def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
+    """Both ends of a key are the same value: one of them is enough."""
+    found: list[Measure] = []
+    for each in targets:
+        if each.column is not None and each.aggregate is None and any(_same_key(sketch, each.column, one) for one in found):
+            continue
+        found.append(each)
+    return found
+
+
+def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
+    other = shown.column
+    if other is None or shown.aggregate is not None or other.table == column.table:
+        return False
+    names = {
+        column.table: sketch.index.column(column.table, column.column).name,
+        other.table: sketch.index.column(other.table, other.column).name,
+    }
+    return any(
+        edge.source_columns == (names[edge.source],) and edge.target_columns == (names[edge.target],)
+        for edge in sketch.index.graph.between(column.table, other.table)
+    )
 
 
 def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:

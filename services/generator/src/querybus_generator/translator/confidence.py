@@ -76,6 +76,7 @@ def judge(
         * (0.75 + 0.25 * least)
         * (1 - min(0.6, sketch.doubts))
         * 0.97 ** max(0.0, written.cost - 1)
+        * 0.85**written.ambiguous
     )
     features = {
         "words": float(words),
@@ -87,6 +88,7 @@ def judge(
         "least": least,
         "doubts": sketch.doubts,
         "cost": written.cost,
+        "ambiguous": float(written.ambiguous),
         "margin": sketch.assignment.score - best_score,
     }
     del others

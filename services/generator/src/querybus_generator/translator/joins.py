@@ -38,7 +38,9 @@ class JoinGraph:
     def __init__(self, catalog: Catalog) -> None:
         self._edges: dict[int, list[Edge]] = defaultdict(list)
         self._distances: dict[int, dict[int, float]] = {}
+        self._words: dict[Edge, frozenset[str]] = {}
         for edge in (*_declared(catalog), *_inferred(catalog)):
+            self._words[edge] = frozenset(word for name in edge.source_columns for word in name_words(name))
             self._edges[edge.source].append(edge)
             if edge.target != edge.source:
                 self._edges[edge.target].append(edge)
@@ -47,6 +49,12 @@ class JoinGraph:
         """Return the keys that join two tables directly, cheapest first."""
         found = [each for each in self._edges.get(one, ()) if {each.source, each.target} == {one, other}]
         return tuple(sorted(found, key=lambda each: each.cost))
+
+    def is_ambiguous(self, edge: Edge, hints: frozenset[str]) -> bool:
+        """Return whether another key joins the same two tables as cheaply and no hint tells them apart."""
+        rivals = [each for each in self.between(edge.source, edge.target) if each != edge and each.cost <= edge.cost]
+        shared = frozenset.intersection(*(self._words[each] for each in (edge, *rivals)))
+        return bool(rivals) and not (hints & (self._words[edge] - shared))
 
     def edges_of(self, table: int) -> tuple[Edge, ...]:
         """Return every key that touches a table."""
@@ -60,8 +68,13 @@ class JoinGraph:
             self._distances[one] = self._costs_from(one)
         return self._distances[one].get(other, float("inf"))
 
-    def path(self, sources: Iterable[int], target: int) -> tuple[Edge, ...] | None:
-        """Return the cheapest path from any of `sources` to `target`, or None."""
+    def path(
+        self, sources: Iterable[int], target: int, hints: frozenset[str] = frozenset()
+    ) -> tuple[Edge, ...] | None:
+        """Return the cheapest path from any of `sources` to `target`, or None.
+
+        Of several keys between two tables the one whose column shares a word with `hints` is cheaper.
+        """
         queue: list[tuple[float, int, int, tuple[Edge, ...]]] = [
             (0.0, place, each, ()) for place, each in enumerate(sources)
         ]
@@ -79,7 +92,8 @@ class JoinGraph:
                 beyond = edge.target if edge.source == at else edge.source
                 if beyond not in seen:
                     # The running number keeps equal costs in the order of the catalog.
-                    heapq.heappush(queue, (cost + edge.cost, pushed, beyond, (*path, edge)))
+                    own = edge.cost - (0.2 if hints and hints & self._words[edge] else 0.0)
+                    heapq.heappush(queue, (cost + own, pushed, beyond, (*path, edge)))
                     pushed += 1
         return None
 

@@ -307,7 +307,11 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         candidates.sort(key=lambda each: -each.score)
         best = candidates[0].score
         kept = tuple(each for each in candidates if each.score >= best - _BELOW_BEST_MAX)[:CANDIDATES_MAX]
-        content = sum(1 for each in tokens[start:end] if each.norm not in stops and each.kind is not TokenKind.MARK)
+        content = sum(
+            1
+            for each in tokens[start:end]
+            if (each.norm not in stops or each.norm in lexicon().light_words) and each.kind is not TokenKind.MARK
+        )
         weight = best * max(content, 0.5) - (0.25 if bounded else 0.0) + 0.1 * (end - start - 1) + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))

@@ -35,6 +35,8 @@ def read_absences(sketch: Sketch, anchor: int) -> None:
 def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     end = sketch.sentence_end(place)
     named = _named_after(sketch, place, end, anchor)
+    if named is None and _attribute_behind(sketch, place, end, anchor):
+        return
     if named is None and _by_verb(sketch, place, end, anchor):
         return
     if named is None:
@@ -50,6 +52,8 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     if table is None:
         return
     inside = [each for each in sketch.conditions if place < each.place < end and _belongs(sketch, each, anchor, table)]
+    if any(place < each.place < end for each in sketch.rankings):
+        sketch.doubts += 0.5
     inside_count = [each for each in sketch.having if place < each[0] < end]
     if inside_count:
         _counted_absence(sketch, place, anchor, inside_count)
@@ -97,6 +101,8 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
         node = sketch.nodes[other]
         if node.kind not in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or sketch.value(other) is not None:
             continue
+        if sketch.table(other) == anchor:
+            return False
         close = sketch.index.similar(base_form(node.text.lower().split()[-1]))
         for edge in sketch.index.graph.edges_of(anchor):
             if edge.target != anchor or edge.source == anchor:
@@ -176,17 +182,22 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
         if absent_from(sketch, place, anchor, tables[0], [first]):
             sketch.take(place)
         return
-    if isinstance(first.condition, Comparison) and _without_attribute(sketch, place, anchor, first):
-        return
     if isinstance(first.condition, Comparison):
         opposite = Comparison(first.condition.left, first.condition.operator.opposite, first.condition.right)
         sketch.conditions[sketch.conditions.index(first)] = Placed(first.place, opposite)
         sketch.take(place)
 
 
+def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
+    behind = sorted((each for each in sketch.conditions if place < each.place < end), key=lambda each: each.place)
+    return bool(behind) and _without_attribute(sketch, place, anchor, behind[0])
+
+
 def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -> bool:
     """"Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
-    if sketch.nodes[place].text.lower() in _COPULAR or len(sketch.targets) != 1:
+    verb = sketch.nodes[place - 1].text.lower() if place else ""
+    copular = sketch.nodes[place].text.lower() in _COPULAR and verb not in _AUXILIARIES
+    if copular or len(sketch.targets) != 1:
         return False
     target = sketch.targets[0][1]
     if target.aggregate is not None or target.column is None or condition_tables(first.condition) != (target.column.table,):
@@ -203,6 +214,9 @@ def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -
 
 # "Is not" says something about each row; "did not", "without", "never" about all rows together.
 _COPULAR = frozenset({"not", "n't", "isn't", "aren't", "wasn't", "weren't", "非", "不是"})
+
+
+_AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had", "can", "could"})
 
 
 def _is_many(sketch: Sketch, anchor: int, table: int) -> bool:

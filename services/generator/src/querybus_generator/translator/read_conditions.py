@@ -40,6 +40,7 @@ _OPERATORS = {
 _PATTERNS = {Op.CONTAINS: Operator.CONTAINS, Op.STARTS: Operator.STARTS, Op.ENDS: Operator.ENDS}
 _JOINING = (Op.EQUAL, Op.NAMED, Op.NOT, Op.UNEQUAL)
 _UNITS = (Op.UNIT, Op.OLD)
+_TEMPORAL_OPS = frozenset({Op.AFTER, Op.BEFORE, Op.SINCE})
 _AGE_MAX = 120
 # "People over 40": without a column these bound an age, where there is one.
 _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
@@ -95,6 +96,10 @@ def _comparison(sketch: Sketch, place: int) -> None:
     else:
         figure = sketch.after(place)
         left = sketch.before(place, over=_JOINING)
+        behind = sketch.after(figure)
+        if sketch.is_free(figure) and _is_figure_of(sketch, figure, behind):
+            # "After the year 2000": the column stands between the word and the figure.
+            left, figure = figure, behind
         right = sketch.after(figure, over=(*_UNITS, Op.DISTINCT))
     if figure is None or sketch.taken[figure]:
         return
@@ -114,6 +119,13 @@ def _comparison(sketch: Sketch, place: int) -> None:
             _add(sketch, place, Measure(one), _OPERATORS[op], other)
 
 
+def _is_figure_of(sketch: Sketch, column: int | None, figure: int | None) -> bool:
+    ref = sketch.column(column)
+    if ref is None or figure is None or sketch.number(figure) is None:
+        return False
+    return figure == (column or 0) + 1 and (sketch.is_numeric(ref) or _is_temporal(sketch, ref))
+
+
 def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: int | None) -> None:
     op = sketch.op(place) or Op.EQUAL
     number = sketch.nodes[figure].number
@@ -124,16 +136,21 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = _take_units(sketch, figure)
-    counts = table is not None and right == figure + 1 and op not in {Op.AFTER, Op.BEFORE, Op.SINCE}
+    counts = table is not None and right == figure + 1 and op not in _TEMPORAL_OPS
     if before is not None and not counts and (
         sketch.is_numeric(before)
         or _is_temporal(sketch, before)
-        or (table is None and not sketch.is_numeric(behind) and not sketch.asked[left or 0])
+        or (
+            table is None
+            and op not in _TEMPORAL_OPS
+            and not sketch.is_numeric(behind)
+            and not sketch.asked[left or 0]
+        )
     ):
         sketch.take(place, figure, left)
         _add(sketch, place, Measure(before), operator, _literal(sketch, before, number))
         return
-    if op in ADJECTIVES or op in {Op.AFTER, Op.BEFORE, Op.SINCE} or units is not None:
+    if op in ADJECTIVES or op in _TEMPORAL_OPS or units is not None:
         if _by_meaning(sketch, place, figure, operator, before):
             return
     if table is not None:
@@ -144,7 +161,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         sketch.take(place, figure, right)
         _add(sketch, place, Measure(behind), operator, Literal(number))
         return
-    if behind is not None:
+    if behind is not None and right is not None and right <= figure + 2:
         sketch.take(place, figure, right)
         measure = Measure(behind, Aggregate.COUNT, distinct=True)
         sketch.having.append((place, Comparison(measure, operator, Literal(number))))
@@ -441,6 +458,8 @@ def _patterns(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.CONTAINS, Op.STARTS, Op.ENDS):
         operator = _PATTERNS[sketch.op(place) or Op.CONTAINS]
         text = sketch.after(place, over=(Op.CONTAINS, Op.STARTS, Op.ENDS))
+        if len(sketch.nodes) > place + 1 and sketch.nodes[place].text.lower().endswith("letter"):
+            text = place + 1
         if text is None or sketch.nodes[text].kind is NodeKind.MARK:
             continue
         node = sketch.nodes[text]

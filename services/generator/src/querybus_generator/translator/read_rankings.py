@@ -112,6 +112,9 @@ def _most(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     start = where if where is not None and where > place else place
     following = sketch.after(start, over=(Op.DISTINCT, Op.COUNT))
+    if sketch.value(following) is not None and sketch.table(sketch.after(following)) is not None:
+        # "The most female students": the value narrows what is counted.
+        following = sketch.after(following)
     descending = _is_descending(sketch, place)
     by = _aggregate_from(sketch, following)
     if by is not None:

@@ -23,6 +23,7 @@ from querybus_generator.translator.nodes import Node, NodeKind, read_nodes
 from querybus_generator.translator.options import suggest
 from querybus_generator.translator.resolve import Assignment, resolve
 from querybus_generator.translator.sketch import Sketch
+from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.write import Written, write
 
 CONFIDENCE_MIN: Final = 0.6
@@ -86,11 +87,12 @@ def translate(question: str, catalog: Catalog, *, language: Language | None = No
 def _readings(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> list[_Reading]:
     chinese = any(detect_language(node.text) == "zh" for node in nodes)
     assignments = resolve(nodes, index)
+    hints = frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
     found: list[_Reading] = []
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
-        written = write(form, index) if form is not None else None
+        written = write(form, index, hints) if form is not None else None
         if form is None or written is None:
             continue
         others = [each.sketch.assignment.score for each in found]

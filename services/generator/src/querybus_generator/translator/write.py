@@ -33,21 +33,22 @@ from querybus_generator.translator.joins import Edge
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The SQL and what joining took: number of joins, and their summed cost."""
+    """The SQL and what joining took: number of joins, their summed cost, and how many keys were a toss-up."""
 
     sql: str
     joins: int
     cost: float
+    ambiguous: int
 
 
-def write(form: Form, index: CatalogIndex) -> Written | None:
-    """Return the SQL of a form, or None where its tables cannot be joined."""
+def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) -> Written | None:
+    """Return the SQL of a form, or None where its tables cannot be joined. `hints` are words of the question."""
     try:
-        writer = _Writer(index)
+        writer = _Writer(index, hints)
         tree = writer.query(form)
     except _Unjoinable:
         return None
-    return Written(tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost)
+    return Written(tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, writer.ambiguous)
 
 
 class _Unjoinable(Exception):  # noqa: N818 - never leaves this module
@@ -105,10 +106,12 @@ class _Plan:
 
 
 class _Writer:
-    def __init__(self, index: CatalogIndex) -> None:
+    def __init__(self, index: CatalogIndex, hints: frozenset[str]) -> None:
         self._index = index
+        self._hints = hints
         self.joins = 0
         self.cost = 0.0
+        self.ambiguous = 0
 
     def query(self, form: Form) -> exp.Query:
         select = self._select(form)
@@ -156,7 +159,7 @@ class _Writer:
         steps: list[tuple[int, Edge]] = []
         left = list(tables[1:])
         while left:
-            paths = [(self._index.graph.path(joined, each), each) for each in left]
+            paths = [(self._index.graph.path(joined, each, self._hints), each) for each in left]
             reachable = [(path, each) for path, each in paths if path is not None]
             if not reachable:
                 raise _Unjoinable
@@ -167,6 +170,7 @@ class _Writer:
                 steps.append((table, edge))
                 self.joins += 1
                 self.cost += edge.cost
+                self.ambiguous += self._index.graph.is_ambiguous(edge, self._hints)
             left = [each for each in left if each not in joined and each != target]
         return _Plan(tables[0], tuple(steps))
 
