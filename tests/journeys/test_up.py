@@ -1,0 +1,210 @@
+"""`querybus up` as an operator meets it: processes of their own, restarted when they die, stopped together."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus_cli.run_up import is_ready
+from tests.scripted_model import ScriptedModel, Seen, Step, say
+
+pytestmark = pytest.mark.connected
+
+START_SECONDS = 60.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class Running:
+    """A running `querybus up`."""
+
+    def __init__(self, directory: Path, *arguments: str, **environment: str) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.store = directory / "store"
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("QUERYBUS_")}
+        self.process = subprocess.Popen(
+            [
+                str(Path(sys.executable).parent / "querybus"),
+                "up",
+                "--store",
+                str(self.store),
+                "--port",
+                str(self.port),
+                "--connections",
+                str(directory / "connections.yaml"),
+                *arguments,
+            ],
+            env={**clean, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def key(self) -> str:
+        return json.loads((self.store / "keys.json").read_text())["analyst"]
+
+    def http(
+        self, method: str, path: str, body: dict[str, Any] | None = None, **headers: str
+    ) -> tuple[int, dict[str, Any]]:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.key()}", **headers},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=40) as response:
+                return response.status, json.loads(response.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def ask(self, question: str, **options: Any) -> dict[str, Any]:
+        status, answer = self.http(
+            "POST", "/v1/queries", {"question": question, "connection": "shop", "options": options}, Prefer="wait=30"
+        )
+        assert status == 200, answer
+        return answer["answer"]
+
+    def children(self) -> dict[str, int]:
+        """Return the process ids of the services by module name."""
+        found: dict[str, int] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                with contextlib.suppress(OSError):
+                    words = (entry / "cmdline").read_bytes().decode().split("\0")
+                    parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                    if parent == self.process.pid:
+                        found[words[2] if "-m" in words else words[0].rpartition("/")[2]] = int(entry.name)
+        return found
+
+    def wait_ready(self) -> None:
+        def ready() -> bool:
+            assert self.process.poll() is None, self.process.stdout.read() if self.process.stdout else ""
+            file = self.store / "processes.json"
+            return file.exists() and all(is_ready(address) for address in json.loads(file.read_text()).values())
+
+        until(ready, START_SECONDS, "every process is ready")
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    file = tmp_path / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+            "INSERT INTO customers VALUES (1,'Ann'),(2,'Bob'),(3,'Cid');"
+        )
+    (tmp_path / "connections.yaml").write_text(
+        json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]})
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def running(directory: Path) -> Generator[Running]:
+    house = Running(directory)
+    try:
+        house.wait_ready()
+        yield house
+    finally:
+        if house.process.poll() is None:
+            house.stop()
+
+
+def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(running: Running) -> None:
+    assert running.ask("How many customers are there?")["rows"] == [[3]]
+    before = running.children()
+    assert {
+        f"querybus_{name}" for name in ("gateway", "generator", "validator", "executor", "recovery", "presenter")
+    } <= set(before)
+    os.kill(before["querybus_generator"], signal.SIGKILL)
+    answer = running.ask("How many customers are there?")
+    assert answer["rows"] == [[3]]
+    after = until(lambda: running.children().get("querybus_generator"), 20, "a new generator")
+    assert after != before["querybus_generator"]
+    pids = list(running.children().values())
+    assert running.stop() == 0
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10, "every process has ended")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("retries", [0, 1, 5])
+def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, retries: int) -> None:
+    seen: list[str] = []
+
+    def script(request: Seen) -> Step:
+        seen.append(request.text)
+        # Slow enough that the generator dies while it waits for this very answer.
+        return say(f"SELECT nonsense_{len(seen)} FROM customers", delay_seconds=1.5)
+
+    with ScriptedModel(script) as model:
+        house = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        try:
+            house.wait_ready()
+            status, query = house.http(
+                "POST",
+                "/v1/queries",
+                {
+                    "question": "How many customers?",
+                    "connection": "shop",
+                    "options": {"retries_max": retries, "deadline_seconds": 120},
+                },
+            )
+            assert status == 202, query
+            until(lambda: len(seen) >= min(2, retries + 1), 30, "the model is being asked")
+            time.sleep(0.3)
+            os.kill(house.children()["querybus_generator"], signal.SIGKILL)
+            path = f"/v1/queries/{query['id']}"
+            answer = until(lambda: house.http("GET", path)[1].get("answer"), 100, "the query has finished")
+            assert answer["outcome"] == "failed", answer
+            assert answer["retries"]["generation"] == retries
+            assert len(answer["attempts"]) == retries + 1
+        finally:
+            house.stop()
+
+
+@pytest.mark.slow
+def test_each_service_idles_below_150_megabytes(running: Running) -> None:
+    running.ask("How many customers are there?")
+    sizes = {
+        name: int(
+            next(
+                line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
+            ).split()[1]
+        )
+        / 1_024
+        for name, pid in running.children().items()
+    }
+    assert {name: size for name, size in sizes.items() if size >= 150} == {}

@@ -1,0 +1,179 @@
+"""A wrong model is survived: whatever it says, the query ends in time, typed, with exact counts, and no data is lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from querybus.core.subjects import StageName
+from querybus_cli.ask import ask
+from querybus_cli.house import House, HousePlan
+from tests.scripted_model import ScriptedModel, Seen, Step, cut_json, empty_choice, fail, garbage, hang, in_order, say
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+RIGHT = "SELECT COUNT(name) FROM customers"
+FENCED = "Here it is:\n```sql\nSELECT COUNT(*) FROM customers;\n```\nHave fun!"
+
+
+class Desk:
+    """A model whose script depends on the question that it is asked."""
+
+    def __init__(self) -> None:
+        self._scripts: dict[str, Callable[[Seen], Step]] = {}
+        self.calls: dict[str, int] = {}
+        self._number = 0
+
+    def question(self, *steps: Step) -> str:
+        """Return a new question that will be answered by these steps in turn, the last repeated."""
+        self._number += 1
+        text = f"How many customers are there, case {self._number:03}?"
+        self._scripts[text] = in_order(steps)
+        self.calls[text] = 0
+        return text
+
+    def __call__(self, seen: Seen) -> Step:
+        for text, script in self._scripts.items():
+            if text in seen.text:
+                self.calls[text] += 1
+                return script(seen)
+        return fail(400)
+
+
+class Place:
+    """One house with one model and one database for this module's tests."""
+
+    def __init__(self, house: House, desk: Desk, file: Path) -> None:
+        self.house = house
+        self.desk = desk
+        self.file = file
+
+    async def ask(self, question: str, **options: Any) -> dict[str, Any]:
+        async with self.house.client("analyst") as client:
+            return await ask(client, {"question": question, "connection": "shop", "options": options}, lambda _: None)
+
+    def customers(self) -> int:
+        with sqlite3.connect(self.file) as connection:
+            return connection.execute("SELECT COUNT(*) FROM customers").fetchone()[0]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Place]:
+    directory = tmp_path_factory.mktemp("wrong-model")
+    file = directory / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);"
+            "INSERT INTO customers VALUES (1,'Ann','Lyon'),(2,'Bob','Paris'),(3,'Cid','Lyon');"
+        )
+    connections = directory / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
+    desk = Desk()
+    with ScriptedModel(desk) as model:
+        address = {"llm_base_url": model.base_url}
+        # The breaker is for a model that is down for everybody; here each question has a model of its own.
+        extra = {StageName.GENERATOR: {**address, "llm_breaker_failures": "1000"}, StageName.RECOVERY: address}
+        async with House(HousePlan(connections_file=connections, sync="2m", extra=extra)) as house:
+            yield Place(house, desk, file)
+
+
+async def test_a_wrong_column_first_and_right_second_is_answered_with_one_retry(place: Place) -> None:
+    question = place.desk.question(say("SELECT COUNT(surname_of_somebody) FROM customers"), say(RIGHT))
+    answer = await place.ask(question)
+    assert answer["outcome"] == "answered", answer
+    assert answer["rows"] == [[3]]
+    assert answer["retries"]["generation"] == 1
+    assert [attempt["executed"] for attempt in answer["attempts"]] == [False, True]
+    assert answer["attempts"][0]["code"] == "column_not_found"
+    assert place.desk.calls[question] == 2
+
+
+@pytest.mark.parametrize("retries", [0, 1, 5])
+async def test_an_always_wrong_model_stops_at_the_budget(place: Place, retries: int) -> None:
+    steps = [say(f"SELECT COUNT(nonsense_column_{number}) FROM customers") for number in range(9)]
+    question = place.desk.question(*steps)
+    answer = await place.ask(question, retries_max=retries)
+    assert answer["outcome"] == "failed", answer
+    assert answer["retries"]["generation"] == retries
+    assert len(answer["attempts"]) == retries + 1
+    assert place.desk.calls[question] == retries + 1
+
+
+async def test_the_same_wrong_sql_again_ends_the_retries(place: Place) -> None:
+    question = place.desk.question(say("SELECT COUNT(nonsense_column) FROM customers"))
+    answer = await place.ask(question, retries_max=5)
+    assert answer["outcome"] == "failed"
+    assert place.desk.calls[question] == 2
+
+
+async def test_prose_without_sql_is_asked_back_or_failed_but_never_run(place: Place) -> None:
+    question = place.desk.question(say("I am sorry, I cannot help with that. Could you tell me more about the data?"))
+    answer = await place.ask(question)
+    assert answer["outcome"] in ("clarification", "failed")
+    assert not any(attempt["executed"] for attempt in answer["attempts"])
+    assert place.desk.calls[question] <= 3
+
+
+async def test_a_fenced_answer_is_taken_out_of_its_fence(place: Place) -> None:
+    answer = await place.ask(place.desk.question(say(FENCED)))
+    assert answer["rows"] == [[3]]
+    assert answer["retries"] == {"generation": 0, "mend": 0}
+
+
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE customers", "DELETE FROM customers", "SELECT 1; DROP TABLE customers"]
+)
+async def test_a_statement_that_harms_is_refused_and_the_table_is_still_there(place: Place, statement: str) -> None:
+    answer = await place.ask(place.desk.question(say(f"```sql\n{statement}\n```")))
+    assert answer["outcome"] in (("refused",) if ";" not in statement else ("refused", "failed")), answer
+    assert not any(attempt["executed"] for attempt in answer["attempts"])
+    assert place.customers() == 3
+
+
+async def test_two_statements_are_not_run_and_a_second_draft_may_be_right(place: Place) -> None:
+    answer = await place.ask(place.desk.question(say("SELECT 1; SELECT COUNT(*) FROM customers"), say(RIGHT)))
+    assert answer["outcome"] == "answered", answer
+    assert answer["rows"] == [[3]]
+    assert answer["retries"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("429", fail(429, retry_after_seconds=0.1)),
+        ("500", fail(500)),
+        ("401", fail(401)),
+        ("hang", hang()),
+        ("cut", cut_json()),
+        ("garbage", garbage()),
+        ("empty", empty_choice()),
+        ("silence", say("")),
+    ],
+)
+async def test_a_model_that_breaks_down_gives_a_clear_outcome_in_time_and_no_storm(
+    place: Place, name: str, step: Step
+) -> None:
+    question = place.desk.question(step)
+    begun = time.monotonic()
+    answer = await place.ask(question, deadline_seconds=8, retries_max=1)
+    assert time.monotonic() - begun < 8 + 10
+    # Where the model fails, the built-in translator may still answer; it says so. Otherwise the outcome is typed.
+    assert answer["outcome"] in ("answered", "clarification", "failed", "expired"), (name, answer)
+    assert answer["message"]
+    assert place.desk.calls[question] <= 4, f"a storm of {place.desk.calls[question]} calls"
+
+
+async def test_an_instruction_in_the_models_answer_reaches_no_reader_of_business(place: Place) -> None:
+    question = place.desk.question(say("SELECT COUNT(nonsense_column) FROM customers"))
+    async with place.house.client("business") as client:
+        answer = await ask(client, {"question": question, "connection": "shop"}, lambda _: None)
+    told = json.dumps({key: value for key, value in answer.items() if key != "question"})
+    assert "nonsense_column" not in told
+    assert "SELECT" not in told
