@@ -83,6 +83,14 @@ async def test_a_query_cannot_begin_twice_even_in_another_thread(gateway):
     assert await log_of(gateway, envelope) == ["asked"]
 
 
+async def test_a_later_event_cannot_slip_into_another_thread(gateway, generator):
+    envelope, sequence = await ask(gateway)
+    elsewhere = a_draft(envelope).model_copy(update={"thread_id": new_id()})
+    assert await append(generator, elsewhere, sequence) == FenceLost()
+    assert await append(generator, elsewhere, 0) == FenceLost()
+    assert await log_of(gateway, envelope) == ["asked"]
+
+
 async def test_an_approval_carries_a_signature_over_what_was_stored(gateway, bus):
     private, public = generate_keys()
     envelope, sequence = await ask(gateway)

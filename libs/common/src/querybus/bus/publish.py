@@ -115,7 +115,7 @@ async def publish_event(
         **(headers or {}),
         MESSAGE_ID: identity,
         "Nats-Expected-Last-Subject-Sequence": str(expected_last_sequence),
-        "Nats-Expected-Last-Subject-Sequence-Subject": query_log_filter(address.tenant, address.query),
+        "Nats-Expected-Last-Subject-Sequence-Subject": _fence(address, expected_last_sequence),
         EVENT_HEADER: address.event,
         DEADLINE_HEADER: str(envelope.deadline_at),
         TENANT_HEADER: address.tenant,
@@ -130,6 +130,18 @@ async def publish_event(
     if not ack.duplicate:
         return Stored(ack.seq)
     return Duplicate(ack.seq, retried) if ack.seq > input_sequence else FenceLost()
+
+
+def _fence(address: EventAddress, expected_last_sequence: int) -> str:
+    """Return the filter that the server compares the expected sequence with.
+
+    A first event is fenced over any thread: a query id can begin once. For a later one the query's own thread says
+    the same, because no other thread can hold that sequence, and it costs the server nothing: matching any thread
+    walks through all threads of the tenant (0.5 ms and more for each publish at 10 000 of them).
+    """
+    if expected_last_sequence:
+        return address.log_filter
+    return query_log_filter(address.tenant, address.query)
 
 
 async def publish_message(
