@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.failure import Failure
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.sql.bound import bind
 from querybus.core.sql.guard import decide, examine, guard
 from querybus.core.sql.naming import index_of
-from querybus.core.sql.parse import Form, parse
+from querybus.core.sql.parse import SQL_BYTES_MAX, Form, parse
 from querybus.core.sql.render import render
 from querybus.core.sql.resolve import quoted_texts, resolve
-from querybus.core.sql.rules import Rule, unsafe
+from querybus.core.sql.rules import Rule, refuse, unsafe
 
 __all__ = ["QUOTED_TEXT_WARNING", "Checked", "check", "check_in_doubt", "guard"]
 
@@ -56,7 +56,7 @@ def check_in_doubt(
     sql: str, *, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, row_limit: int
 ) -> Checked | Failure:
     """Return what `check` does, but a doubt about a column as part of the result instead of a failure."""
-    guarded = examine(sql, dialect, catalog, policy)
+    guarded = examine(sql, dialect, catalog, policy, bytes_max=SQL_BYTES_MAX)
     if isinstance(guarded, Failure):
         return guarded
     warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
@@ -66,7 +66,8 @@ def check_in_doubt(
     again = parse(rendered, dialect)
     decision = decide(again, dialect, index_of(catalog, policy), policy) if not isinstance(again, Failure) else again
     if isinstance(decision, Failure):
-        return unsafe(Rule.RENDERING, f"our own rendering was refused: {decision.detail}"[:300], decision.facts.name)
+        code = decision.code if decision.code is FailureCode.TOO_COMPLEX else FailureCode.SAFETY
+        return refuse(code, Rule.RENDERING, f"our own rendering was refused: {decision.detail}", decision.facts.name)
     if decision.tables != guarded.tables or decision.statement.form is not guarded.statement.form:
         return unsafe(Rule.RENDERING, "our own rendering reads other tables")
     resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))

@@ -31,7 +31,7 @@ from querybus.core.sql.facts import (
 )
 from querybus.core.sql.naming import DEFAULT_SCHEMAS, KnownTable, NameIndex, index_of
 from querybus.core.sql.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE, words
-from querybus.core.sql.parse import Form, Statement, parse
+from querybus.core.sql.parse import RENDERED_BYTES_MAX, Form, Statement, parse
 from querybus.core.sql.rules import Rule, refuse, unsafe
 from querybus.core.sql.size import over_size
 
@@ -87,9 +87,11 @@ def guard(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy
     return decision if isinstance(decision, Failure) else None
 
 
-def examine(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy) -> Guarded | Failure:
+def examine(
+    sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, *, bytes_max: int = RENDERED_BYTES_MAX
+) -> Guarded | Failure:
     """Return the statement with its facts, or why it must not run."""
-    statement = parse(sql, dialect)
+    statement = parse(sql, dialect, bytes_max=bytes_max)
     if isinstance(statement, Failure):
         return statement
     return decide(statement, dialect, index_of(catalog, policy), policy)

@@ -18,6 +18,7 @@ from typing import Any, Final
 from sqlglot import Dialect as Grammar
 from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.parser import Parser
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
@@ -25,15 +26,21 @@ from querybus.core.sql.nodes import words
 from querybus.core.sql.rules import Rule, refuse, unsafe
 
 SQL_BYTES_MAX: Final = 20_000
+"""Of a draft, in UTF-8."""
+RENDERED_BYTES_MAX: Final = 40_000
+"""Of our own rendering, which spaces and spells out."""
+TOKENS_MAX: Final = 6_000
 DEPTH_MAX: Final = 40
 CONNECTIVES_MAX: Final = 300
-TREE_DEPTH_MAX: Final = 250
+TREE_DEPTH_MAX: Final = 400
 REPEATS_MAX: Final = 400
 """How often one operator or keyword may occur; commas, names and literals do not count."""
 UNARY_RUN_MAX: Final = 12
 """How many operators or keywords may follow each other without a name, a literal or a bracket between them."""
 NESTING_REPEATS_MAX: Final = 60
 """How often a token may occur that can nest without brackets: casts, JSON arrows, lambdas, joins, intervals."""
+WORK_MAX: Final = 30_000
+"""Words to read, each counted once more for every time that the parser will go back to it."""
 CONNECTIVE_TEXTS: Final = frozenset({"AND", "OR", "NOT", "XOR", "&&", "||"})
 
 GRAMMARS: Final[dict[Dialect, Grammar]] = {each: Grammar.get_or_raise(each.value) for each in Dialect}
@@ -95,6 +102,11 @@ _NESTING: Final = frozenset(
         TokenType.NOTNULL,
     }
 )
+_TYPES: Final = frozenset(Parser.TYPE_TOKENS)
+_PLAIN_JOINS: Final = frozenset({TokenType.CROSS, TokenType.NATURAL})
+_ENDS_JOINS: Final = frozenset(
+    {TokenType.WHERE, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
+)
 _JOINS_PLAIN_MAX: Final = 120
 _BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
 
@@ -137,13 +149,13 @@ class Statement:
     prefix: str = ""
 
 
-def parse(sql: str, dialect: Dialect) -> Statement | Failure:
+def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> Statement | Failure:
     """Return the one statement of this text, or why it was not read.
 
     Errors: syntax_error, multi_statement, too_complex, and safety for every statement that is no query.
     """
-    if len(sql.encode("utf-8", "surrogatepass")) > SQL_BYTES_MAX:
-        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {SQL_BYTES_MAX} bytes")
+    if len(sql.encode("utf-8", "surrogatepass")) > bytes_max:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {bytes_max} bytes")
     if "\x00" in sql:
         return unsafe(Rule.NUL, "a NUL character")
     tokens = _tokens(sql, dialect)
@@ -193,20 +205,44 @@ def kind_of(sql: str, dialect: Dialect) -> str:
 
 
 def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
-    depth = connectives = run = 0
+    if len(tokens) > TOKENS_MAX:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {TOKENS_MAX} words and signs")
+    depth = connectives = run = work = 0
     counts: Counter[Any] = Counter()
+    # What the parser reads twice doubles for all that stands in it: a bracket behind a type's name (as a type, as a
+    # call), and everything behind a JOIN until its ON (as a nested join first).
+    rereads = base = 1
+    brackets: list[tuple[int, int]] = []
+    before: Any = None
     for token in tokens:
         kind = token.token_type
+        work += rereads
+        if work > WORK_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "types or calls nested too deep")
         if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
             return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
         if kind is TokenType.HINT:
             return unsafe(Rule.HINT, "an optimizer hint", "hint")
         if kind in _OPENING:
             depth += 1
+            brackets.append((rereads, base))
+            if kind is TokenType.L_PAREN and before in _TYPES:
+                rereads *= 2
+            base = rereads
             if depth > DEPTH_MAX:
                 return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
         elif kind in _CLOSING:
             depth -= 1
+            if brackets:
+                rereads, base = brackets.pop()
+        elif kind is TokenType.JOIN:
+            if before not in _PLAIN_JOINS:
+                rereads *= 2
+        elif kind in (TokenType.ON, TokenType.USING):
+            rereads = max(base, rereads // 2)
+        elif kind in _ENDS_JOINS:
+            rereads = base
+        before = kind
         if kind in _PLAIN:
             if kind in _BREAKS_RUN:
                 run = 0

@@ -9,9 +9,9 @@ from sqlglot import ErrorLevel
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Dialect
-from querybus.core.failure import Failure
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.sql.parse import GRAMMARS, Statement, parse
-from querybus.core.sql.rules import Rule, unsafe
+from querybus.core.sql.rules import Rule, refuse
 
 _RENDERER_ERRORS = (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -25,7 +25,7 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
             statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
         )
     except _RENDERER_ERRORS:
-        return unsafe(Rule.RENDERING, "the tree has no rendering")
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     return statement.prefix + text
 
 

@@ -38,6 +38,9 @@ PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
 }
 """Columns that every table has although no catalog lists them; in folded form."""
 
+EXPANDED_MAX: Final = 10_000
+"""Nodes or columns that resolution may make of one statement."""
+
 _STRICT_GROUPING: Final = frozenset(
     {Dialect.POSTGRESQL, Dialect.DUCKDB, Dialect.ORACLE, Dialect.SNOWFLAKE, Dialect.BIGQUERY}
 )
@@ -66,6 +69,9 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
         return Resolved()
     if any(each.args.get("scalar") for each in rendered.facts.ctes):
         return Resolved(warnings=(UNCHECKED_WARNING,))
+    swollen = _too_large(rendered.facts, rendered, dialect)
+    if swollen is not None:
+        return swollen
     _key_tables(rendered, dialect)
     try:
         qualified = qualify(
@@ -82,6 +88,36 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
     except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     return _aggregate_misuse(qualified) or _grouping(qualified, rendered, dialect)
+
+
+def _too_large(facts: StatementFacts, guarded: Guarded, dialect: Dialect) -> Failure | None:
+    """Refuse what resolution would blow up: aliases made of aliases made of aliases, and stars of stars."""
+    stars = sum(isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count) for each in facts.nodes)
+    widest = max((len(each.columns) for each in guarded.known.values()), default=1)
+    if stars > 1 and len(facts.selects) > 1 and stars * widest > EXPANDED_MAX:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
+    if not any(
+        each.args.get("table") is None and fold_of(each.this, dialect) in facts.aliases for each in facts.columns
+    ):
+        return None
+    total = 0
+    for select in facts.selects:
+        sizes: dict[str, int] = {}
+        for part in (*select.expressions, *(value for name, value in select.args.items() if name in _SEES_ALIASES)):
+            size = 0
+            for node in part.walk() if isinstance(part, exp.Expr) else ():
+                size += 1
+                if isinstance(node, exp.Column) and node.args.get("table") is None:
+                    size += sizes.get(fold_of(node.this, dialect), 0)
+            total += size
+            if isinstance(part, exp.Alias):
+                sizes[fold_of(part.args.get("alias"), dialect)] = size
+        if total > EXPANDED_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "columns made of columns made of columns")
+    return None
+
+
+_SEES_ALIASES: Final = frozenset({"where", "group", "having", "qualify", "order"})
 
 
 def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
