@@ -9,7 +9,7 @@ from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Answer, Finished, Origin, Outcome
 from querybus.core.subjects import EventName, StageName
-from querybus.ops.log import redact_event, redact_text
+from querybus.ops.log import configure_logging, get_log, redact_event, redact_text
 from querybus.ops.metrics import TABLE, Metrics, pass_of
 from querybus.ops.settings import ServiceSettings, load
 from querybus.ops.trace import Tracing
@@ -105,3 +105,15 @@ def test_a_trace_goes_on_over_a_hop() -> None:
         first.inject(headers)
     with second.span("generator", headers) as after:
         assert after.get_span_context().trace_id == before.get_span_context().trace_id
+
+
+def test_a_logged_exception_shows_frames_but_no_locals(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info")
+    planted = "SELECT planted_secret"
+    try:
+        planted.index("nowhere in it")
+    except ValueError:
+        get_log("test").exception("test.failed")
+    line = capsys.readouterr().err
+    assert "ValueError" in line
+    assert "planted_secret" not in line

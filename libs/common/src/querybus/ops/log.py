@@ -20,6 +20,10 @@ _NEVER_KEYS: Final = frozenset({"question", "sql", "rows", "prompt", "answer"})
 _URL_PASSWORD = re.compile(r"(\w[\w+.-]*://[^\s:/@]*):[^\s@]+@")
 _KEY = re.compile(r"\bqb\.[a-z0-9-]{1,64}\.[a-z0-9-]{1,64}\.[\w-]+|\bsk-[\w-]{8,}|\bBearer\s+\S+")
 TEXT_LENGTH_MAX: Final = 2_000
+# Locals of a frame may hold a question, SQL or a secret.
+_FRAMES_ONLY: Final = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
 
 Event = MutableMapping[str, Any]
 
@@ -58,7 +62,7 @@ def configure_logging(level: str = "info", *, as_json: bool = True) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_trace,
-        structlog.processors.dict_tracebacks if as_json else structlog.processors.format_exc_info,
+        _FRAMES_ONLY if as_json else structlog.processors.format_exc_info,
         redact_event,
     ]
     renderer: structlog.types.Processor = (
