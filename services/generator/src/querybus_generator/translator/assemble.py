@@ -6,6 +6,7 @@ alternatives, things that hold at the same time, and the rest together.
 
 from __future__ import annotations
 
+from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.form import (
     Aggregate,
     AnyOf,
@@ -21,8 +22,8 @@ from querybus_generator.translator.form import (
     condition_tables,
 )
 from querybus_generator.translator.labels import key_columns, labels
-from querybus_generator.translator.lexicon import Op
-from querybus_generator.translator.read_absences import read_absences
+from querybus_generator.translator.lexicon import Op, lexicon
+from querybus_generator.translator.read_absences import is_many, read_absences
 from querybus_generator.translator.read_conditions import read_conditions
 from querybus_generator.translator.read_orders import read_groups, read_orders
 from querybus_generator.translator.read_rankings import read_rankings
@@ -53,6 +54,10 @@ def _anchor(sketch: Sketch) -> int | None:
         return sketch.everything
     grouped = {place for place, each in sketch.groups if isinstance(each, int)}
     counted = {each.counted for each in sketch.rankings}
+    if sketch.chinese:
+        head = _chinese_head(sketch, grouped, counted)
+        if head is not None:
+            return head
     shown = {place for place, measure in sketch.targets if measure.aggregate is None}
     for place in range(len(sketch.nodes)):
         table = sketch.table(place)
@@ -71,10 +76,27 @@ def _anchor(sketch: Sketch) -> int | None:
     return mentioned[0] if mentioned else None
 
 
+def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -> int | None:
+    """In Chinese what is described stands last: 没有订单的客户 asks about customers."""
+    plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
+    if plain:
+        return plain[0]
+    free = [
+        place
+        for place in range(len(sketch.nodes))
+        if sketch.table(place) is not None
+        and not sketch.taken[place]
+        and place not in grouped
+        and sketch.table(place) not in counted
+    ]
+    return sketch.table(free[-1]) if free else None
+
+
 def _form(sketch: Sketch, anchor: int) -> Form | None:
     tables = _kept_tables(sketch, anchor)
     group, shown = _groups(sketch)
     targets = [measure for _, measure in sketch.targets]
+    places = [place for place, _ in sketch.targets]
     targets = [_counting(each, anchor) for each in targets]
     having = tuple(_counting_in(each, anchor) for _, each in sketch.having)
     plain = [each for each in targets if each.aggregate is None]
@@ -82,7 +104,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
-        by = ranking.by or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
+        by = _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
         order = [Ordering(_counting(by, anchor), ranking.descending)]
         limit = ranking.count
         if ranking.grouped is not None:
@@ -92,7 +114,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
                 shown += names
     if len(sketch.rankings) > 1:
         sketch.doubts += 0.3
-    targets = _without_echoes(sketch, targets)
+    targets = _without_echoes(sketch, [_named(sketch, place, each) for place, each in zip(places, targets, strict=True)])
     plain = [each for each in targets if each.aggregate is None]
     counts_rows = having or any(each.by.aggregate is not None for each in order)
     if not targets and sketch.everything is None and not shown:
@@ -123,6 +145,28 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     return _combined(sketch, semi_joined(form, sketch.index))
 
 
+def _named(sketch: Sketch, place: int, measure: Measure) -> Measure:
+    """Whoever asks for an order's customer wants the name, not the number that the key column holds."""
+    if measure.aggregate is not None or measure.column is None:
+        return measure
+    named = _referred_label(sketch, place, measure.column)
+    return Measure(named) if named is not None else measure
+
+
+def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
+    own = sketch.index.column(column.table, column.column)
+    words = lexicon().key_words
+    asked = sketch.nodes[place].text.lower()
+    if own.kind is not ColumnKind.INTEGER or not own.display_names or any(each in asked for each in (*words, "number")):
+        return None
+    for edge in sketch.index.graph.edges_of(column.table):
+        if edge.source == column.table and edge.source_columns == (own.name,) and edge.target != column.table:
+            found = labels(sketch.index, edge.target, chinese=sketch.chinese)
+            if found and sketch.kind(found[0]) is ColumnKind.TEXT:
+                return found[0]
+    return None
+
+
 def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
     """Both ends of a key are the same value: one of them is enough."""
     found: list[Measure] = []
@@ -147,6 +191,18 @@ def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
     )
 
 
+def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
+    """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
+    if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
+        return by
+    names = sketch.index.entry_of_column(by.column.table, by.column.column).names
+    if not is_many(sketch, anchor, by.column.table):
+        return by
+    if any(word in lexicon().additive for name in names for word in name):
+        return Measure(by.column, Aggregate.SUM)
+    return by
+
+
 def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:
     found: dict[int, None] = {anchor: None}
     for place in sorted(sketch.assignment.picks):
@@ -168,7 +224,7 @@ def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
 
 
 def _labels(sketch: Sketch, table: int) -> list[Measure]:
-    return [Measure(each) for each in labels(sketch.index, table)]
+    return [Measure(each) for each in labels(sketch.index, table, chinese=sketch.chinese)]
 
 
 def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
@@ -197,9 +253,12 @@ def _is_own(sketch: Sketch, table: int) -> bool:
 
 def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
     if isinstance(each, ColumnRef):
+        named_by = next((_referred_label(sketch, place, each) for place, other in sketch.groups if other == each), None)
+        if named_by is not None:
+            return [named_by], [named_by]
         return [each], [each]
     key = list(key_columns(sketch.index, each))
-    named = [] if has_columns else list(labels(sketch.index, each))
+    named = [] if has_columns else list(labels(sketch.index, each, chinese=sketch.chinese))
     return [*key, *(name for name in named if name not in key)], named
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from querybus_generator.translator.form import Form, columns_of
-from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.lexicon import Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
 from querybus_generator.translator.write import Written
@@ -38,12 +38,14 @@ def judge(
     """Return the confidence of one reading of the question."""
     unread: list[str] = []
     used = columns_of(form)
+    vague = 0
     words = names = links = ops = literals = 0
     for place, node in enumerate(sketch.nodes):
         if sketch.taken[place]:
             continue
         if node.kind is NodeKind.WORD:
             words += 1
+            vague += node.text.lower() in lexicon().vague
             names += node.capital
             unread.append(node.text)
         elif node.kind is NodeKind.LINK:
@@ -69,6 +71,7 @@ def judge(
         0.98
         * 0.85**words
         * 0.7**names
+        * 0.5**vague
         * 0.55**links
         * 0.45**literals
         * 0.5**ops
@@ -81,6 +84,7 @@ def judge(
     features = {
         "words": float(words),
         "names": float(names),
+        "vague": float(vague),
         "links": float(links),
         "ops": float(ops),
         "literals": float(literals),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from querybus.core.catalog import Catalog
+from querybus_generator.translator.periods import Unit
 
 
 class Aggregate(Enum):
@@ -65,10 +66,11 @@ class Combination(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of the catalog by numbers."""
+    """A column of the catalog by numbers; `part` cuts a day down to its month, year and so on."""
 
     table: int
     column: int
+    part: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,8 @@ class _Printer:
 
     def column(self, column: ColumnRef) -> str:
         table = self._catalog.tables[column.table]
-        return f"{table.name}.{table.columns[column.column].name}"
+        shown = f"{table.name}.{table.columns[column.column].name}"
+        return shown if column.part is None else f"{column.part.name.lower()} of {shown}"
 
     def measure(self, measure: Measure) -> str:
         if measure.column is not None:

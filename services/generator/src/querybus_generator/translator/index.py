@@ -18,7 +18,7 @@ from querybus_generator.translator.joins import JoinGraph
 from querybus_generator.translator.lexicon import lexicon
 from querybus_generator.translator.names import is_han, name_words, split_prefix
 from querybus_generator.translator.segment import segment
-from querybus_generator.translator.stems import stem
+from querybus_generator.translator.stems import base_form, stem
 from querybus_generator.translator.tokens import TokenKind, tokenize
 
 COMMENT_WORDS_MAX = 5
@@ -157,6 +157,7 @@ class CatalogIndex:
         titled = _titled_by_table(table)
         for place, column in enumerate(table.columns):
             names = self._names(column, owner=table.name.lower())
+            names = self._without_entity_names(table, column, names)
             if place == titled:
                 names = (*names, *((word,) for word in lexicon().label_words if not is_han(word)))
             entry = Entry(number, place, names)
@@ -166,6 +167,20 @@ class CatalogIndex:
             self._add(entry)
             if column.kind is ColumnKind.TEXT and not column.personal:
                 self._add_values(number, place, column)
+
+    def _without_entity_names(
+        self, table: Table, column: Column, names: tuple[tuple[str, ...], ...]
+    ) -> tuple[tuple[str, ...], ...]:
+        """A key column displayed as "Customer" stands for the customer: the name belongs to the table it refers to."""
+        if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or len(names) < 2:
+            return names
+        for key in table.foreign_keys:
+            referred = self.catalog.table(key.referred_table, key.referred_schema)
+            if key.columns == (column.name,) and referred is not None and referred is not table:
+                theirs = set(self._names(referred, owner=""))
+                kept = tuple(each for each in names[1:] if each not in theirs and _singular(each) not in theirs)
+                return (names[0], *kept)
+        return names
 
     def _add(self, entry: Entry) -> None:
         for name in entry.names:
@@ -202,6 +217,10 @@ class CatalogIndex:
             base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
             if base != key:
                 self.values[base].append(stored)
+
+
+def _singular(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(base_form(each) for each in words)
 
 
 def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:

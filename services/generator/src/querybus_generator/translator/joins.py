@@ -15,6 +15,7 @@ from querybus.core.catalog import Catalog, Table
 from querybus_generator.translator.names import name_words
 
 _DECLARED_COST = 1.0
+_NULLABLE_COST = 0.05
 _INFERRED_COST = 1.3
 _SHARED_NAME_COST = 1.8
 PATH_COST_MAX = 6.0
@@ -124,9 +125,13 @@ def _declared(catalog: Catalog) -> Iterable[Edge]:
                 key.columns,
                 target,
                 key.referred_columns,
-                _DECLARED_COST,
+                _DECLARED_COST + (_NULLABLE_COST if _may_be_null(table, key.columns) else 0.0),
                 _is_unique(catalog.tables[target], key.referred_columns),
             )
+
+
+def _may_be_null(table: Table, columns: tuple[str, ...]) -> bool:
+    return any((found := table.column(each)) is not None and found.nullable for each in columns)
 
 
 def _plausible(table: Table, columns: tuple[str, ...], target: Table, referred: tuple[str, ...]) -> bool:

@@ -9,12 +9,16 @@ from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.form import ColumnRef
 from querybus_generator.translator.index import CatalogIndex
 from querybus_generator.translator.lexicon import lexicon
+from querybus_generator.translator.names import is_han
 
 _LABELS_MAX = 2
 
 
-def labels(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
-    """Return the label column(s) of a table, at most two; empty if it has neither a name nor a key."""
+def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
+    """Return the label column(s) of a table, at most two; empty if it has neither a name nor a key.
+
+    A column with a display name in the question's language is judged by that name.
+    """
     words = lexicon().label_words
     own = index.table(table)
     table_words = {word for name in index.entries_of_table(table).names for word in name}
@@ -23,7 +27,10 @@ def labels(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
     for number, column in enumerate(own.columns):
         if column.kind is not ColumnKind.TEXT:
             continue
-        for name in index.entry_of_column(table, number).names:
+        names = index.entry_of_column(table, number).names
+        if chinese and column.display_names.get("zh"):
+            names = tuple(each for each in names if is_han("".join(each))) or names
+        for name in names:
             if name[-1] in words and column.name not in foreign:
                 rest = [each for each in name[:-1] if each not in table_words]
                 found.append((len(rest), number, ColumnRef(table, number)))

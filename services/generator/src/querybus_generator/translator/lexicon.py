@@ -118,6 +118,8 @@ class Lexicon:
     label_words: frozenset[str]
     key_words: frozenset[str]
     fillers: frozenset[str]
+    additive: frozenset[str]
+    vague: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -164,6 +166,8 @@ def lexicon() -> Lexicon:
         label_words=frozenset(words["labels"]),
         key_words=frozenset(words["keys"]),
         fillers=frozenset(words["fillers"]),
+        additive=frozenset(words["additive"]),
+        vague=frozenset(words["vague"]),
     )
 
 

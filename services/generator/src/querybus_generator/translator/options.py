@@ -45,7 +45,7 @@ def display(named: Table | Column, language: Language) -> str:
     """Return what people call a table or column in a language: its display name, else the words of its name."""
     given = named.display_names.get(language)
     if given:
-        return given
+        return given[:1].lower() + given[1:] if language == "en" and not given[:2].isupper() else given
     if named.comment and (is_han(named.comment) == (language == "zh")) and len(named.comment) <= 40:
         return named.comment
     return " ".join(name_words(named.name)) or named.name

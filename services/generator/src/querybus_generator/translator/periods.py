@@ -288,6 +288,17 @@ def _plus(start: date, unit: Unit, count: int) -> date:
     return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))
 
 
+def years_before(day: date, years: int) -> date:
+    """Return the same day some years earlier."""
+    return _plus(day, Unit.YEAR, -years)
+
+
+def unit_of(word: str) -> Unit | None:
+    """Return the unit that a word names: month, 月, 个月; None for other words and for quarters, which no format has."""
+    found = _times().units.get(word)
+    return None if found is Unit.QUARTER else found
+
+
 @lru_cache(maxsize=1)
 def year_word() -> str:
     """Return the plain English word for the unit YEAR: columns whose names hold it may hold years."""

@@ -178,7 +178,7 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
     if words > _WORDS_BETWEEN_MAX:
         return
     tables = condition_tables(first.condition)
-    if tables and tables[0] != anchor and _is_many(sketch, anchor, tables[0]):
+    if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
         if absent_from(sketch, place, anchor, tables[0], [first]):
             sketch.take(place)
         return
@@ -219,7 +219,7 @@ _COPULAR = frozenset({"not", "n't", "isn't", "aren't", "wasn't", "weren't", "非
 _AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had", "can", "could"})
 
 
-def _is_many(sketch: Sketch, anchor: int, table: int) -> bool:
+def is_many(sketch: Sketch, anchor: int, table: int) -> bool:
     """Whether one row of `anchor` may have several of `table`."""
     path = sketch.index.graph.path((anchor,), table) or ()
     at = anchor
@@ -238,7 +238,7 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
         if not isinstance(condition, Comparison) or condition.operator is not Operator.UNEQUAL:
             continue
         tables = condition_tables(condition)
-        if tables and tables[0] != anchor and _is_many(sketch, anchor, tables[0]):
+        if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive
             if not absent_from(sketch, placed.place, anchor, tables[0], [positive]):

@@ -19,7 +19,7 @@ from querybus_generator.translator.form import (
 )
 from querybus_generator.translator.lexicon import ADJECTIVES, Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
-from querybus_generator.translator.periods import Period
+from querybus_generator.translator.periods import Period, years_before
 from querybus_generator.translator.sketch import TEMPORAL, Placed, Sketch
 
 _OPERATORS = {
@@ -151,7 +151,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         _add(sketch, place, Measure(before), operator, _literal(sketch, before, number))
         return
     if op in ADJECTIVES or op in _TEMPORAL_OPS or units is not None:
-        if _by_meaning(sketch, place, figure, operator, before):
+        if _by_meaning(sketch, place, figure, operator, before) or op in ADJECTIVES:
             return
     if table is not None:
         sketch.take(place, figure, right)
@@ -228,10 +228,29 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator, bef
         return False
     column, backwards = found
     if backwards:
-        return False
+        return _by_birth(sketch, place, figure, operator, column)
     sketch.take(place, figure)
     sketch.doubts += 0.03
     _add(sketch, place, Measure(column), operator, _literal(sketch, column, number))
+    return True
+
+
+def _by_birth(sketch: Sketch, place: int, figure: int, operator: Operator, column: ColumnRef) -> bool:
+    """"Older than 30" without an age: born more than thirty years before today."""
+    number = sketch.number(figure) if sketch.number(figure) is not None else sketch.number(place)
+    if sketch.kind(column) not in TEMPORAL or not isinstance(number, int) or not 0 < number <= _AGE_MAX:
+        return False
+    born = years_before(sketch.today, number)
+    flipped = {
+        Operator.GREATER: Operator.LESS,
+        Operator.AT_LEAST: Operator.AT_MOST,
+        Operator.LESS: Operator.GREATER,
+        Operator.AT_MOST: Operator.AT_LEAST,
+    }.get(operator)
+    if flipped is None:
+        return False
+    sketch.take(place, figure)
+    _add(sketch, place, Measure(column), flipped, Literal(born.isoformat()))
     return True
 
 
@@ -494,7 +513,7 @@ def label_columns(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
     """Return the column(s) by which people call the rows of a table: its name or title, else its key."""
     from querybus_generator.translator.labels import labels
 
-    return labels(sketch.index, table)
+    return labels(sketch.index, table, chinese=sketch.chinese)
 
 
 def _value(sketch: Sketch, place: int) -> None:

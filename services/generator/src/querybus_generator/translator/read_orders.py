@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from querybus_generator.translator.form import Aggregate, Measure, Ordering
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import NodeKind
-from querybus_generator.translator.sketch import Sketch
+from querybus_generator.translator.periods import unit_of
+from querybus_generator.translator.sketch import TEMPORAL, Sketch
 from querybus_generator.translator.stems import base_form
 
 _SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
@@ -171,10 +174,14 @@ def read_groups(sketch: Sketch) -> None:
             sketch.take(place)
             continue
         named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if _by_time(sketch, place):
+            continue
         if sketch.pick(named) is None or sketch.value(named) is not None:
             continue
         _group(sketch, place, named)
     for place in sketch.free_places(Op.BY):
+        if has_figure and _by_time(sketch, place):
+            continue
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
             continue
@@ -191,6 +198,31 @@ def read_groups(sketch: Sketch) -> None:
         sketch.take(place)
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
+
+
+def _by_time(sketch: Sketch, place: int) -> bool:
+    """"Per month", 每个月, "by year": the time column is cut to that unit, unless a column holds it as it is."""
+    other = place + 1
+    words = ""
+    while other < len(sketch.nodes) and other <= place + 2 and unit_of(words) is None:
+        words = words + sketch.nodes[other].text.lower() if words in {"个"} else sketch.nodes[other].text.lower()
+        other += 1
+    unit = unit_of(words)
+    if unit is None:
+        return False
+    column = sketch.column(other - 1)
+    if column is not None and sketch.kind(column) not in TEMPORAL:
+        return False
+    tables = (sketch.anchor, *sketch.mentioned_tables())
+    columns = [each for table in tables if table is not None for each in sketch.time_columns(table)]
+    columns = [each for each in columns if sketch.kind(each) in TEMPORAL]
+    if column is None and not columns:
+        return False
+    chosen = column or columns[0]
+    for taken in range(place, other):
+        sketch.take(taken)
+    sketch.groups.append((place, replace(chosen, part=unit)))
+    return True
 
 
 def _follows_figure(sketch: Sketch, place: int) -> bool:

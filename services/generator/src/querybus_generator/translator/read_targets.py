@@ -39,6 +39,7 @@ def read_targets(sketch: Sketch) -> None:
         if column is not None and sketch.is_free(place) and (sketch.asked[place] or sketch.chinese):
             sketch.take(place)
             sketch.targets.append((place, Measure(column)))
+    _swallowed_totals(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
         sketch.everything = sketch.nearest_table(place)
@@ -46,13 +47,27 @@ def read_targets(sketch: Sketch) -> None:
         for place in sketch.free_places(Op.DISTINCT):
             sketch.take(place)
             sketch.distinct = True
-    if not sketch.targets and sketch.everything is None:
+    if not sketch.targets and sketch.everything is None and not sketch.chinese:
         _head(sketch)
     _joined_tables(sketch)
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _swallowed_totals(sketch: Sketch) -> None:
+    """"Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
+    if len(sketch.targets) != 1:
+        return
+    place, measure = sketch.targets[0]
+    words = sketch.nodes[place].text.lower().split()
+    says_sum = words[0] in _SUM_WORDS or sketch.nodes[place].text.startswith("总")
+    if measure.aggregate is None and sketch.is_numeric(measure.column) and says_sum and not sketch.rankings:
+        sketch.targets[0] = (place, Measure(measure.column, Aggregate.SUM))
+
+
+_SUM_WORDS = frozenset({"total", "sum", "overall"})
 
 
 def _head(sketch: Sketch) -> None:
@@ -62,7 +77,8 @@ def _head(sketch: Sketch) -> None:
             continue
         following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
         column = sketch.column(following)
-        if column is not None and not any(each.grouped == column for each in sketch.rankings):
+        ranked = any(each.grouped == column or (each.by and each.by.column == column) for each in sketch.rankings)
+        if column is not None and not ranked:
             sketch.targets.append((place, Measure(column)))
             return
 
@@ -101,23 +117,48 @@ def _names_of_columns(sketch: Sketch) -> None:
 def _joined_tables(sketch: Sketch) -> None:
     """"The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
     plain = [measure for _, measure in sketch.targets if measure.aggregate is None]
-    if not plain or len(plain) != len(sketch.targets):
+    if not plain:
+        _listed_tables(sketch)
+        return
+    if len(plain) != len(sketch.targets):
         return
     for place in range(len(sketch.nodes)):
         table = sketch.table(place)
-        if table is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.op(sketch.before(place)) is not Op.AND:
+        if table is None or not sketch.is_free(place) or not sketch.asked[place]:
+            continue
+        opens = sketch.op(sketch.after(place)) is Op.AND and "their" in sketch.nodes[sketch.after(place) or 0].text.lower()
+        if sketch.op(sketch.before(place)) is not Op.AND and not opens:
             continue
         if any(measure.home == table for measure in plain):
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue
-        sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table)]
+        sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+def _listed_tables(sketch: Sketch) -> None:
+    """"The ten dearest products and their categories": both tables show their labels."""
+    if sketch.targets:
+        return
+    for place in range(len(sketch.nodes)):
+        joint = sketch.after(place)
+        other = sketch.after(joint)
+        if sketch.table(place) is None or sketch.op(joint) is not Op.AND or sketch.table(other) is None:
+            continue
+        if not (sketch.asked[place] and sketch.is_free(place) and sketch.is_free(other)):
+            continue
+        for where in (place, other):
+            table = sketch.table(where)
+            if table is not None and where is not None:
+                sketch.targets += [(where, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+        return
 
 
 def _direct_rankings(sketch: Sketch) -> None:
     """"What is the highest price?" asks for the figure, unless other columns are asked for as well."""
     direct = [each for each in sketch.rankings if each.direct]
-    if not direct:
+    if not direct or (sketch.chinese and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
+                      and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)):
         return
     others = any(
         sketch.column(place) is not None and sketch.is_free(place) and sketch.asked[place]

@@ -29,6 +29,7 @@ from querybus_generator.translator.form import (
 )
 from querybus_generator.translator.index import CatalogIndex
 from querybus_generator.translator.joins import Edge
+from querybus_generator.translator.periods import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,7 @@ class _Writer:
         return exp.Literal.number(value)
 
 
+_PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d", Unit.QUARTER: "%Y-%m"}
 _ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _PATTERNS = {
     Operator.CONTAINS: "%{}%",
@@ -273,8 +275,11 @@ class _Names:
             made.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         return made
 
-    def column(self, column: ColumnRef) -> exp.Column:
-        return self.column_named(column.table, self._index.column(column.table, column.column).name)
+    def column(self, column: ColumnRef) -> exp.Expression:
+        named = self.column_named(column.table, self._index.column(column.table, column.column).name)
+        if column.part is None:
+            return named
+        return exp.TimeToStr(this=named, format=exp.Literal.string(_PARTS[column.part]))
 
     def column_named(self, table: int, name: str) -> exp.Column:
         alias = self._aliases.get(table)
