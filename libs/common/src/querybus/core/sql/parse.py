@@ -107,7 +107,7 @@ _PLAIN_JOINS: Final = frozenset({TokenType.CROSS, TokenType.NATURAL})
 _ENDS_JOINS: Final = frozenset(
     {TokenType.WHERE, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
 )
-_JOINS_PLAIN_MAX: Final = 120
+_MOST: Final = {TokenType.JOIN: 120, TokenType.FROM: 120}
 _BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
 
 _STARTS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "PIVOT", "UNPIVOT"})
@@ -207,8 +207,16 @@ def kind_of(sql: str, dialect: Dialect) -> str:
 def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
     if len(tokens) > TOKENS_MAX:
         return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {TOKENS_MAX} words and signs")
-    depth = connectives = run = work = 0
-    counts: Counter[Any] = Counter()
+    for token in tokens:
+        if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
+            return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
+        if token.token_type is TokenType.HINT:
+            return unsafe(Rule.HINT, "an optimizer hint", "hint")
+    return _nested(tokens) or _repeated(tokens)
+
+
+def _nested(tokens: Sequence[Any]) -> Failure | None:
+    depth = work = 0
     # What the parser reads twice doubles for all that stands in it: a bracket behind a type's name (as a type, as a
     # call), and everything behind a JOIN until its ON (as a nested join first).
     rereads = base = 1
@@ -218,52 +226,48 @@ def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
         kind = token.token_type
         work += rereads
         if work > WORK_MAX:
-            return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "types or calls nested too deep")
-        if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
-            return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
-        if kind is TokenType.HINT:
-            return unsafe(Rule.HINT, "an optimizer hint", "hint")
+            return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "types, calls or joins nested too deep")
         if kind in _OPENING:
             depth += 1
+            if depth > DEPTH_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
             brackets.append((rereads, base))
             if kind is TokenType.L_PAREN and before in _TYPES:
                 rereads *= 2
             base = rereads
-            if depth > DEPTH_MAX:
-                return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
         elif kind in _CLOSING:
             depth -= 1
             if brackets:
                 rereads, base = brackets.pop()
         elif kind is TokenType.JOIN:
-            if before not in _PLAIN_JOINS:
-                rereads *= 2
+            rereads *= 1 if before in _PLAIN_JOINS else 2
         elif kind in (TokenType.ON, TokenType.USING):
             rereads = max(base, rereads // 2)
         elif kind in _ENDS_JOINS:
             rereads = base
         before = kind
+    return None
+
+
+def _repeated(tokens: Sequence[Any]) -> Failure | None:
+    connectives = run = 0
+    counts: Counter[Any] = Counter()
+    for token in tokens:
+        kind = token.token_type
         if kind in _PLAIN:
-            if kind in _BREAKS_RUN:
-                run = 0
+            run = 0 if kind in _BREAKS_RUN else run
             continue
         run += 1
         if run > UNARY_RUN_MAX:
             return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {UNARY_RUN_MAX} operators in a row")
-        if kind in _NESTING:
-            counts[kind] += 1
-            most = _JOINS_PLAIN_MAX if kind in (TokenType.JOIN, TokenType.FROM) else NESTING_REPEATS_MAX
-            if counts[kind] > most:
-                return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {most} times {token.text[:20]}")
-            continue
-        text = token.text.upper()
-        if text in CONNECTIVE_TEXTS:
+        counts[kind] += 1
+        most = _MOST.get(kind, NESTING_REPEATS_MAX if kind in _NESTING else REPEATS_MAX)
+        if counts[kind] > most:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {most} times {token.text[:20]}")
+        if token.text.upper() in CONNECTIVE_TEXTS:
             connectives += 1
             if connectives > CONNECTIVES_MAX:
                 return refuse(FailureCode.TOO_COMPLEX, Rule.CONNECTIVES, f"more than {CONNECTIVES_MAX} conditions")
-        counts[kind] += 1
-        if counts[kind] > REPEATS_MAX:
-            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {REPEATS_MAX} times {text[:20]}")
     return None
 
 

@@ -1,0 +1,248 @@
+"""Claims on the check: what runs, what is refused and by which rule, what recovery is told, and how rows are bound."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.check import Checked, check, check_in_doubt, guard
+from querybus.core.sql.judge import catalog_of, judge
+from querybus.core.sql.parse import kind_of
+from querybus.core.sql.render import normalise
+from querybus.core.sql.resolve import BARE_COLUMN_WARNING
+from querybus.core.sql.rules import GUARD_RULES
+
+FIXTURES = Path(__file__).parent / "sql"
+TABLES = (
+    Table(
+        name="customer",
+        columns=tuple(Column(name=each, type="TEXT") for each in ("id", "name", "city", "email")),
+        primary_key=("id",),
+    ),
+    Table(
+        name="purchase",
+        columns=tuple(Column(name=each, type="TEXT") for each in ("id", "customer_id", "amount", "bought_at")),
+        primary_key=("id",),
+    ),
+)
+READ_ONLY = ConnectionPolicy()
+
+
+def catalog(dialect: Dialect = Dialect.SQLITE) -> Catalog:
+    return Catalog(connection="shop", dialect=dialect, tables=TABLES)
+
+
+def checked(sql: str, dialect: Dialect = Dialect.SQLITE, policy: ConnectionPolicy = READ_ONLY) -> Checked | Failure:
+    return check(sql, dialect=dialect, catalog=catalog(dialect), policy=policy, row_limit=100)
+
+
+def refusal(sql: str, dialect: Dialect = Dialect.SQLITE, policy: ConnectionPolicy = READ_ONLY) -> Failure:
+    decision = checked(sql, dialect, policy)
+    assert isinstance(decision, Failure), decision
+    return decision
+
+
+def allowed(sql: str, dialect: Dialect = Dialect.SQLITE, policy: ConnectionPolicy = READ_ONLY) -> Checked:
+    decision = checked(sql, dialect, policy)
+    assert isinstance(decision, Checked), decision
+    return decision
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    text = (FIXTURES / name).read_text()
+    parts = re.split(r"^--: (.+)\n", text, flags=re.MULTILINE)[1:]
+    return [(head, body.strip("\n")) for head, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+@pytest.mark.parametrize(("head", "body"), blocks("allowed.sql"))
+def test_an_allowed_statement_runs_as_we_write_it(head: str, body: str) -> None:
+    sql, _, rendered = body.partition("\n=> ")
+    assert allowed(sql, Dialect(head.split(",")[0])).sql == rendered
+
+
+@pytest.mark.parametrize(("head", "body"), blocks("refused.sql"))
+def test_a_refused_statement_names_its_code_and_rule(head: str, body: str) -> None:
+    dialect, code, rule = head.split()
+    decision = refusal(body, Dialect(dialect))
+    assert (decision.code.value, decision.facts.rule) == (code, rule)
+    assert decision.facts.rule in GUARD_RULES
+
+
+@pytest.mark.parametrize(("head", "body"), blocks("refused.sql"))
+def test_what_is_refused_for_safety_is_refused_by_the_guard_alone(head: str, body: str) -> None:
+    dialect, code, _ = head.split()
+    if code in ("safety", "cost", "permission", "table_not_found", "function_not_found"):
+        assert guard(body, Dialect(dialect), catalog(Dialect(dialect)), READ_ONLY) is not None
+
+
+@pytest.mark.parametrize(("head", "body"), blocks("allowed.sql"))
+def test_our_own_rendering_passes_and_stays_as_it_is(head: str, body: str) -> None:
+    dialect = Dialect(head.split(",")[0])
+    once = allowed(body.partition("\n=> ")[0], dialect)
+    assert guard(once.sql, dialect, catalog(dialect), READ_ONLY) is None
+    assert allowed(once.sql, dialect).sql == once.sql
+
+
+def test_an_unknown_table_comes_with_the_closest_names() -> None:
+    facts = refusal("SELECT name\nFROM costumers").facts
+    assert (facts.name, facts.candidates[0], facts.line) == ("costumers", "customer", 2)
+
+
+def test_an_unknown_column_comes_with_its_place_the_closest_names_and_the_tables_in_scope() -> None:
+    facts = refusal("SELECT c.nme FROM customer AS c").facts
+    assert (facts.name, facts.qualifier, facts.candidates[0], facts.tables) == ("nme", "c", "name", ("customer",))
+    assert (facts.line, facts.column) == (1, 12)
+
+
+def test_a_column_of_another_table_comes_with_its_owner() -> None:
+    facts = refusal("SELECT amount FROM customer").facts
+    assert (facts.name, facts.owners, facts.tables) == ("amount", ("purchase",), ("customer",))
+
+
+def test_an_ambiguous_column_comes_with_the_tables_that_have_it() -> None:
+    facts = refusal("SELECT id FROM customer c JOIN purchase p ON c.id = p.customer_id").facts
+    assert (facts.name, facts.tables) == ("id", ("customer", "purchase"))
+
+
+def test_a_table_used_by_its_name_after_it_got_an_alias_comes_with_the_aliases() -> None:
+    decision = refusal("SELECT customer.name FROM customer AS c JOIN purchase AS p ON c.id = p.customer_id")
+    assert decision.code is FailureCode.MISSING_ALIAS
+    assert (decision.facts.qualifier, decision.facts.candidates) == ("customer", ("c", "p"))
+
+
+def test_a_syntax_error_says_where_without_terminal_codes() -> None:
+    decision = refusal("SELECT name FROM customer WHERE AND")
+    assert decision.code is FailureCode.SYNTAX_ERROR
+    assert "\x1b" not in decision.detail
+    assert decision.facts.line == 1
+
+
+def test_a_refused_statement_kind_is_named_in_a_plain_word() -> None:
+    assert refusal("drop table customer").facts.name == "DROP"
+    assert refusal("SELECT 1; insert into customer values (1)").facts.name == "INSERT"
+    assert refusal("WITH x AS (DELETE FROM customer RETURNING id) SELECT 1", Dialect.POSTGRESQL).facts.name == "DELETE"
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("delete from customer", "DELETE"),
+        ("/* select */ drop table customer", "DROP"),
+        ("(((select 1)))", "SELECT"),
+        ("with x as (select 1) update customer set name = 1", "UPDATE"),
+        ("", "?"),
+        ("'", "?"),
+    ],
+)
+def test_the_kind_of_a_statement_is_its_first_word(sql: str, kind: str) -> None:
+    assert kind_of(sql, Dialect.SQLITE) == kind
+
+
+def test_a_doubt_about_a_column_can_be_left_to_the_engine_but_a_refusal_cannot() -> None:
+    arguments = {"dialect": Dialect.SQLITE, "catalog": catalog(), "policy": READ_ONLY, "row_limit": 10}
+    doubtful = check_in_doubt("SELECT nam FROM customer", **arguments)
+    assert isinstance(doubtful, Checked)
+    assert doubtful.doubt is not None
+    assert doubtful.sql == "SELECT nam FROM customer LIMIT 11"
+    assert isinstance(check_in_doubt("SELECT x.nam FROM customer", **arguments), Failure)
+    assert isinstance(check_in_doubt("SELECT nam FROM nowhere", **arguments), Failure)
+
+
+def test_a_table_outside_the_policy_is_denied_and_never_suggested() -> None:
+    policy = ConnectionPolicy(tables_allowed=("purchase",))
+    assert refusal("SELECT name FROM customer", policy=policy).code is FailureCode.PERMISSION
+    assert refusal("WITH customer AS (SELECT 1) SELECT 1 FROM customer", policy=policy).code is FailureCode.PERMISSION
+    assert "customer" not in refusal("SELECT name FROM customers", policy=policy).facts.candidates
+    assert refusal("SELECT name FROM purchase", policy=policy).facts.owners == ()
+    assert refusal("SHOW TABLES", Dialect.MYSQL, policy).code is FailureCode.PERMISSION
+    allowed("SELECT amount FROM purchase", policy=policy)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT email FROM customer",
+        "SELECT * FROM customer",
+        "SELECT c.* FROM customer AS c",
+        "SELECT name FROM customer WHERE email LIKE 'a%'",
+        "SELECT name FROM customer ORDER BY EMAIL",
+        "SELECT 1 FROM customer a JOIN customer b USING (email)",
+        "SELECT 1 FROM customer a NATURAL JOIN customer b",
+        "SELECT x FROM (SELECT * FROM customer) AS t(x, y, z, w)",
+        "WITH t AS (SELECT * FROM customer) SELECT name FROM t",
+        "SELECT customer FROM customer",
+        "SELECT c FROM customer AS c",
+        'SELECT "email" FROM customer',
+        "SELECT count(email) FROM customer",
+    ],
+)
+def test_no_statement_reads_a_denied_column(sql: str) -> None:
+    decision = refusal(sql, Dialect.POSTGRESQL, ConnectionPolicy(columns_denied={"customer": ("email",)}))
+    assert (decision.code, decision.facts.rule) == (FailureCode.PERMISSION, "column_denied")
+
+
+def test_a_denied_column_leaves_the_others_and_the_other_tables_readable() -> None:
+    policy = ConnectionPolicy(columns_denied={"customer": ("email",)})
+    allowed("SELECT name, count(*) FROM customer GROUP BY name", policy=policy)
+    allowed("SELECT * FROM purchase", policy=policy)
+
+
+def test_a_function_of_the_database_runs_only_if_the_policy_lists_it() -> None:
+    assert refusal("SELECT net_price(amount) FROM purchase").code is FailureCode.FUNCTION_NOT_FOUND
+    allowed("SELECT net_price(amount) FROM purchase", policy=ConnectionPolicy(functions_allowed=("net_price",)))
+
+
+def test_a_bare_column_beside_an_aggregate_is_a_warning_where_the_engine_is_silent() -> None:
+    assert allowed("SELECT name, max(city) FROM customer").warnings == (BARE_COLUMN_WARNING,)
+    assert refusal("SELECT name, max(city) FROM customer", Dialect.POSTGRESQL).code is FailureCode.GROUPING_ERROR
+
+
+def test_a_grouped_primary_key_frees_the_other_columns_of_its_table() -> None:
+    allowed("SELECT c.name, count(*) FROM customer c GROUP BY c.id", Dialect.POSTGRESQL)
+
+
+def test_equal_names_in_two_schemas_are_kept_apart() -> None:
+    tables = (
+        Table(name="item", schema_name="public", columns=(Column(name="a", type="INT"),)),
+        Table(name="item", schema_name="archive", columns=(Column(name="b", type="INT"),)),
+    )
+    two = Catalog(connection="shop", dialect=Dialect.POSTGRESQL, tables=tables, default_schema="public")
+
+    def verdict(sql: str) -> Checked | Failure:
+        return check(sql, dialect=Dialect.POSTGRESQL, catalog=two, policy=READ_ONLY, row_limit=5)
+
+    assert isinstance(verdict("SELECT a FROM item"), Checked)
+    assert isinstance(verdict("SELECT b FROM archive.item"), Checked)
+    assert isinstance(verdict("SELECT archive.item.b FROM archive.item"), Checked)
+    assert isinstance(verdict("SELECT b FROM item"), Failure)
+    assert isinstance(verdict("SELECT a FROM archive.item"), Failure)
+    assert isinstance(verdict("SELECT a FROM secret.item"), Failure)
+
+
+def test_a_quoted_name_is_exact_where_the_engine_is() -> None:
+    assert refusal('SELECT 1 FROM "Customer"', Dialect.POSTGRESQL).code is FailureCode.TABLE_NOT_FOUND
+    assert refusal('SELECT "NAME" FROM customer', Dialect.POSTGRESQL).code is FailureCode.COLUMN_NOT_FOUND
+    allowed('SELECT "NAME" FROM "CUSTOMER"')
+
+
+def test_equal_statements_have_one_normal_form() -> None:
+    assert normalise("select  Name from customer -- x", Dialect.SQLITE) == "SELECT Name FROM customer"
+    assert normalise("not a  statement ;", Dialect.SQLITE) == "not a statement"
+
+
+def test_a_judged_line_says_allow_or_refuse_with_the_code() -> None:
+    document = {"tables": {"orders": {"id": "INT"}}, "primary_keys": {"orders": ["id"]}}
+    read = catalog_of(document, Dialect.SQLITE)
+    assert judge("SELECT id FROM orders", Dialect.SQLITE, read)["verdict"] == "allow"
+    refused = judge("DROP TABLE orders", Dialect.SQLITE, read)
+    assert (refused["verdict"], refused["code"]) == ("refuse", "safety")
+
+
+def test_a_catalog_document_of_another_shape_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="tables"):
+        catalog_of({"things": {}}, Dialect.SQLITE)
