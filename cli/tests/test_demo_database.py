@@ -16,7 +16,7 @@ from querybus_cli.demo_database import FIXED_TODAY, ORDER_LINES, demo_connection
 from querybus_executor.connections import parse_connections
 from querybus_executor.introspect import open_sqlite_catalog
 
-CONTENTS_SHA256 = "8d0ba6783b650764623fcb7d6290bdec5b5972b881629851462b6797f622925a"
+CONTENTS_SHA256 = "fb54bc1d7a0be20f88861e6fb2824da14ed339b87808c09af0fab31fc04334a5"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_no_date_lies_after_the_fixed_day_but_orders_reach_it(shop: Path, databa
 def test_the_figures_of_an_order_agree(database: sqlite3.Connection) -> None:
     wrong = database.execute(
         "SELECT count(*) FROM orders o JOIN (SELECT order_id, sum(amount) AS s FROM order_lines GROUP BY order_id) l"
-        " ON l.order_id = o.order_id WHERE abs(o.total - l.s) > 0.005"
+        " ON l.order_id = o.order_id WHERE abs(o.total_amount - l.s) > 0.005"
     ).fetchone()
     assert wrong == (0,)
     early = "SELECT count(*) FROM orders o JOIN customers c USING (customer_id) WHERE o.ordered_on < c.registered_on"

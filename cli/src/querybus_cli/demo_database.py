@@ -65,7 +65,7 @@ CREATE TABLE orders (
     order_id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customers (customer_id),
     store_id INTEGER NOT NULL REFERENCES stores (store_id), employee_id INTEGER REFERENCES employees (employee_id),
     address_id INTEGER REFERENCES addresses (address_id), ordered_on DATE NOT NULL, channel TEXT NOT NULL,
-    status TEXT NOT NULL, total DECIMAL(12,2) NOT NULL);
+    status TEXT NOT NULL, total_amount DECIMAL(12,2) NOT NULL);
 CREATE TABLE order_lines (
     order_line_id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL REFERENCES orders (order_id),
     product_id INTEGER NOT NULL REFERENCES products (product_id), quantity INTEGER NOT NULL,
