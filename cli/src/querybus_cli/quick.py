@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.status import Status
 
 from querybus.bus.client import BusClient, NotAccepted
+from querybus_cli import demo_database
 from querybus_cli.app import UsageError
 from querybus_cli.ask import ask
 from querybus_cli.demo_database import FIXED_TODAY, demo_connection, write_demo
@@ -46,9 +48,13 @@ class Quick:
 
 
 def demo_file() -> Path:
-    """Return where the demo shop is kept between runs."""
+    """Return where the demo shop is kept between runs; another version of its making has another name."""
     cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "querybus" / "shop.sqlite"
+    made_by = hashlib.sha256()
+    for part in sorted(Path(demo_database.__file__).parent.glob("demo_data*/**/*")):
+        made_by.update(part.read_bytes() if part.is_file() else b"")
+    made_by.update(Path(demo_database.__file__).read_bytes())
+    return (Path(cache) if cache else Path.home() / ".cache") / "querybus" / f"shop-{made_by.hexdigest()[:12]}.sqlite"
 
 
 async def ask_once(quick: Quick, err: Console) -> Answer:
