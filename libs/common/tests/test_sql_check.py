@@ -62,7 +62,7 @@ def blocks(name: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("head", "body"), blocks("allowed.sql"))
 def test_an_allowed_statement_runs_as_we_write_it(head: str, body: str) -> None:
     sql, _, rendered = body.partition("\n=> ")
-    assert allowed(sql, Dialect(head.split(",")[0])).sql == rendered
+    assert allowed(sql, Dialect(head.split(",", maxsplit=1)[0])).sql == rendered
 
 
 @pytest.mark.parametrize(("head", "body"), blocks("refused.sql"))
@@ -82,7 +82,7 @@ def test_what_is_refused_for_safety_is_refused_by_the_guard_alone(head: str, bod
 
 @pytest.mark.parametrize(("head", "body"), blocks("allowed.sql"))
 def test_our_own_rendering_passes_and_stays_as_it_is(head: str, body: str) -> None:
-    dialect = Dialect(head.split(",")[0])
+    dialect = Dialect(head.split(",", maxsplit=1)[0])
     once = allowed(body.partition("\n=> ")[0], dialect)
     assert guard(once.sql, dialect, catalog(dialect), READ_ONLY) is None
     assert allowed(once.sql, dialect).sql == once.sql
@@ -144,13 +144,15 @@ def test_the_kind_of_a_statement_is_its_first_word(sql: str, kind: str) -> None:
 
 
 def test_a_doubt_about_a_column_can_be_left_to_the_engine_but_a_refusal_cannot() -> None:
-    arguments = {"dialect": Dialect.SQLITE, "catalog": catalog(), "policy": READ_ONLY, "row_limit": 10}
-    doubtful = check_in_doubt("SELECT nam FROM customer", **arguments)
+    def decision(sql: str) -> Checked | Failure:
+        return check_in_doubt(sql, dialect=Dialect.SQLITE, catalog=catalog(), policy=READ_ONLY, row_limit=10)
+
+    doubtful = decision("SELECT nam FROM customer")
     assert isinstance(doubtful, Checked)
     assert doubtful.doubt is not None
     assert doubtful.sql == "SELECT nam FROM customer LIMIT 11"
-    assert isinstance(check_in_doubt("SELECT x.nam FROM customer", **arguments), Failure)
-    assert isinstance(check_in_doubt("SELECT nam FROM nowhere", **arguments), Failure)
+    assert isinstance(decision("SELECT x.nam FROM customer"), Failure)
+    assert isinstance(decision("SELECT nam FROM nowhere"), Failure)
 
 
 def test_a_table_outside_the_policy_is_denied_and_never_suggested() -> None:

@@ -70,6 +70,7 @@ _PLAIN: Final = frozenset(
 _NESTING: Final = frozenset(
     {
         TokenType.DCOLON,
+        TokenType.DIV,
         TokenType.ARROW,
         TokenType.DARROW,
         TokenType.HASH_ARROW,
@@ -103,6 +104,7 @@ _NESTING: Final = frozenset(
     }
 )
 _TYPES: Final = frozenset(Parser.TYPE_TOKENS)
+_JOINS: Final = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN})
 _PLAIN_JOINS: Final = frozenset({TokenType.CROSS, TokenType.NATURAL})
 _ENDS_JOINS: Final = frozenset(
     {TokenType.WHERE, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
@@ -218,7 +220,7 @@ def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
 def _nested(tokens: Sequence[Any]) -> Failure | None:
     depth = work = 0
     # What the parser reads twice doubles for all that stands in it: a bracket behind a type's name (as a type, as a
-    # call), and everything behind a JOIN until its ON (as a nested join first).
+    # call), a square bracket (as an array, as a subscript), and everything behind a JOIN until its ON (as a nested join first).
     rereads = base = 1
     brackets: list[tuple[int, int]] = []
     before: Any = None
@@ -232,14 +234,14 @@ def _nested(tokens: Sequence[Any]) -> Failure | None:
             if depth > DEPTH_MAX:
                 return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
             brackets.append((rereads, base))
-            if kind is TokenType.L_PAREN and before in _TYPES:
+            if kind is TokenType.L_BRACKET or before in _TYPES:
                 rereads *= 2
             base = rereads
         elif kind in _CLOSING:
             depth -= 1
             if brackets:
                 rereads, base = brackets.pop()
-        elif kind is TokenType.JOIN:
+        elif kind in _JOINS:
             rereads *= 1 if before in _PLAIN_JOINS else 2
         elif kind in (TokenType.ON, TokenType.USING):
             rereads = max(base, rereads // 2)
@@ -250,10 +252,16 @@ def _nested(tokens: Sequence[Any]) -> Failure | None:
 
 
 def _repeated(tokens: Sequence[Any]) -> Failure | None:
-    connectives = run = 0
+    connectives = run = subscripts = 0
     counts: Counter[Any] = Counter()
+    before: Any = None
     for token in tokens:
         kind = token.token_type
+        if kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET:
+            subscripts += 1
+            if subscripts > NESTING_REPEATS_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "a subscript of a subscript of a subscript")
+        before = kind
         if kind in _PLAIN:
             run = 0 if kind in _BREAKS_RUN else run
             continue
