@@ -200,6 +200,9 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
         return by
     if any(word in lexicon().additive for name in names for word in name):
         return Measure(by.column, Aggregate.SUM)
+    if any(word in lexicon().related["rating"] for name in names for word in name):
+        sketch.notes.append("ranked by the average")
+        return Measure(by.column, Aggregate.AVERAGE)
     return by
 
 
@@ -291,6 +294,10 @@ def _alternatives(sketch: Sketch) -> list[Condition]:
 
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
+    both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
+    if both[0] is not None and both[1] is not None and both[0].end <= both[1].start:
+        # "In 2024 and 2025": no day lies in both, so either is meant.
+        return condition_tables(one.condition) == condition_tables(other.condition)
     return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(
         one.place, other.place, frozenset({Op.BOTH, Op.BUT})
     )

@@ -64,6 +64,7 @@ def judge(
         elif node.kind is NodeKind.OP and node.op not in _HARMLESS:
             ops += 1
             unread.append(node.text)
+    unsupported = sum(1 for node in sketch.nodes if node.op is Op.UNSUPPORTED)
     scores = [each.score for each in sketch.assignment.picks.values()]
     mean = sum(scores) / len(scores) if scores else 0.5
     least = min(scores, default=0.5)
@@ -72,6 +73,7 @@ def judge(
         * 0.85**words
         * 0.7**names
         * 0.5**vague
+        * 0.3**unsupported
         * 0.55**links
         * 0.45**literals
         * 0.5**ops
@@ -84,7 +86,7 @@ def judge(
     features = {
         "words": float(words),
         "names": float(names),
-        "vague": float(vague),
+        "vague": float(vague + unsupported),
         "links": float(links),
         "ops": float(ops),
         "literals": float(literals),

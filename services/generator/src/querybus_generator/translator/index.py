@@ -93,6 +93,11 @@ class CatalogIndex:
     def column(self, table: int, column: int) -> Column:
         return self.catalog.tables[table].columns[column]
 
+    def knows(self, term: str) -> bool:
+        """Return whether a term is already the whole name of a table or column."""
+        words = name_words(term)
+        return any(words in self.entries[each].names for each in self.own.get(words[0] if words else "", ()))
+
     def holds_figures(self, table: int, column: int) -> bool:
         """Return whether a column holds figures: by its type, or as texts that are all numbers."""
         known = self._figures.get((table, column))

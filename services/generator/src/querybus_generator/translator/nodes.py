@@ -28,7 +28,7 @@ ENTRIES_COMPARED_MAX: Final = 300
 RECALLED_MAX: Final = 20_000
 _SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
-_LIGHT_SCORE_MIN: Final = 0.95
+_LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
 
@@ -220,8 +220,15 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
     words = lexicon()
     first = tokens[start]
     if first.kind is TokenKind.HAN:
+        # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
+        counts = start > 0 and any(index.entries[each].column is None for each in index.own.get(tokens[start - 1].norm, ()))
         return [
-            _Span(start, start + 1, 0.97 + 0.05 * len(first.norm), Node(NodeKind.OP, first.text, phrase=phrase))
+            _Span(
+                start,
+                start + 1,
+                0.97 + 0.05 * len(first.norm) + (0.3 if counts and phrase.op is Op.COUNT else 0.0),
+                Node(NodeKind.OP, first.text, phrase=phrase),
+            )
             for phrase in words.chinese.get(first.norm, ())
         ]
     found: list[_Span] = []
@@ -270,9 +277,9 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
     )
 
 
-_FIGURE_OPS = frozenset({Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
-_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "的", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"})
-_BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "的", "to", "on", "by", "at"})
+_FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
+_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"})
+_BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"})
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
@@ -297,7 +304,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         else:
             words.append(token.base)
             if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
-                light = end - start == 1 and token.norm in stops
+                light = token.norm in stops or tokens[start].norm in stops
                 found_names = _schema(words, index, bounded=bounded)
                 if not found_names and len(words) > 1 and token.base in lexicon().fillers:
                     found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)

@@ -42,7 +42,11 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     if named is None:
         column_place = sketch.after(place)
         column = sketch.column(column_place)
-        if column is not None and sketch.is_free(column_place) and not sketch.asked[place] and column.table == anchor:
+        missing = not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
+        if column is not None and column.table == anchor and missing and column_place is not None:
+            if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
+                return
+            sketch.targets = [each for each in sketch.targets if each[0] != column_place]
             sketch.take(place, column_place)
             sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.IS_NULL)))
             return

@@ -49,6 +49,7 @@ _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 def read_conditions(sketch: Sketch) -> None:
     """Read every condition that its neighbours complete."""
     _ranges(sketch)
+    _patterns_behind(sketch)
     _patterns(sketch)
     for place in range(len(sketch.nodes)):
         if sketch.taken[place]:
@@ -108,7 +109,7 @@ def _comparison(sketch: Sketch, place: int) -> None:
         _figure(sketch, place, figure, left, right)
     elif node.kind is NodeKind.PERIOD and node.period is not None:
         _bounded_period(sketch, place, figure, left)
-    elif node.op in {Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST}:
+    elif node.op in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST}:
         _nested(sketch, place, figure, left)
     elif sketch.is_numeric(sketch.column(figure)) and sketch.is_numeric(sketch.column(left)) and sketch.is_free(left):
         if op in {Op.EQUAL, Op.UNEQUAL}:
@@ -133,13 +134,25 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         return
     operator = _OPERATORS[op]
     before = sketch.column(left) if sketch.is_free(left) else None
+    if before is not None and sketch.is_key(before) and not says_key(sketch, left):
+        before = None
+    if sketch.op(left) is Op.COUNT and sketch.is_free(left):
+        counted = sketch.table(sketch.before(left))
+        sketch.take(place, figure, left)
+        if counted is not None and sketch.chinese:
+            sketch.take(sketch.before(left))
+            _take_units(sketch, figure)
+            _counted_rows(sketch, place, counted, operator, number)
+            return
+        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+        return
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = _take_units(sketch, figure)
     counts = table is not None and right == figure + 1 and op not in _TEMPORAL_OPS
     if before is not None and not counts and (
         sketch.is_numeric(before)
-        or _is_temporal(sketch, before)
+        or (_is_temporal(sketch, before) and _looks_like_year(number))
         or (
             table is None
             and op not in _TEMPORAL_OPS
@@ -166,10 +179,6 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         measure = Measure(behind, Aggregate.COUNT, distinct=True)
         sketch.having.append((place, Comparison(measure, operator, Literal(number))))
         return
-    if sketch.op(left) is Op.COUNT and sketch.is_free(left):
-        sketch.take(place, figure, left)
-        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
-        return
     if sketch.op(right) is Op.TIMES:
         sketch.take(place, figure, right)
         sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
@@ -194,6 +203,15 @@ def _counted_rows(sketch: Sketch, place: int, table: int, operator: Operator, nu
         return
     measure = Measure(aggregate=Aggregate.COUNT, table=table)
     sketch.having.append((place, Comparison(measure, operator, Literal(number))))
+
+
+def says_key(sketch: Sketch, place: int | None) -> bool:
+    """Return whether a link's own words name a key: "order id", 订单编号 — not merely the rows."""
+    if place is None:
+        return False
+    words = lexicon()
+    text = sketch.nodes[place].text.lower()
+    return any(each in text for each in (*words.key_words, *words.related.get("number", ())))
 
 
 def _last_compared(sketch: Sketch, place: int) -> Measure | None:
@@ -380,8 +398,7 @@ def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
         return
     aggregate = {
         Op.AVERAGE: Aggregate.AVERAGE,
-        Op.AVERAGE_OF_ALL: Aggregate.AVERAGE,
-        Op.MAXIMUM: Aggregate.MAXIMUM,
+            Op.MAXIMUM: Aggregate.MAXIMUM,
         Op.HIGHEST: Aggregate.MAXIMUM,
         Op.MINIMUM: Aggregate.MINIMUM,
         Op.LOWEST: Aggregate.MINIMUM,
@@ -509,6 +526,22 @@ def _patterns(sketch: Sketch) -> None:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(node.text))))
 
 
+def _patterns_behind(sketch: Sketch) -> None:
+    """名称以"手机"开头: the word for the pattern stands behind the text."""
+    for place in sketch.free_places(Op.STARTS_AFTER, Op.ENDS_AFTER):
+        text = sketch.before(place)
+        if text is None or sketch.taken[text] or sketch.nodes[text].op is not None:
+            continue
+        left = sketch.before(text, over=(Op.STARTS, *_JOINING))
+        column = sketch.column(left) if sketch.is_free(left) else None
+        if column is None:
+            continue
+        for other in range(left or 0, place + 1):
+            sketch.take(other)
+        operator = Operator.STARTS if sketch.op(place) is Op.STARTS_AFTER else Operator.ENDS
+        sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(sketch.nodes[text].text))))
+
+
 def label_columns(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
     """Return the column(s) by which people call the rows of a table: its name or title, else its key."""
     from querybus_generator.translator.labels import labels
@@ -523,7 +556,7 @@ def _value(sketch: Sketch, place: int) -> None:
     column = ColumnRef(pick.table, pick.column)
     sketch.take(place)
     for beside in (sketch.before(place, over=_JOINING), sketch.after(place)):
-        if sketch.is_free(beside) and sketch.column(beside) == column:
+        if sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column)):
             sketch.take(beside)
             _take_joining(sketch, beside, place)
             break
@@ -542,6 +575,16 @@ def _value(sketch: Sketch, place: int) -> None:
     if pick.also is not None:
         second = ColumnRef(pick.table, pick.also[0])
         sketch.conditions.append(Placed(place, Comparison(Measure(second), operator, Literal(pick.also[1]))))
+
+
+def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
+    """手机类别: the word behind a value may mean another column, or a table, that holds such values."""
+    if beside != place + 1 or sketch.column(beside) is None:
+        return False
+    return any(
+        each.table == column.table and (each.column is None or each.column == column.column)
+        for each in sketch.nodes[beside].candidates
+    )
 
 
 def _take_joining(sketch: Sketch, one: int | None, other: int) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_generator.translator.form import Aggregate, Measure, Ordering
-from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.lexicon import Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.periods import unit_of
+from querybus_generator.translator.read_absences import is_many
 from querybus_generator.translator.sketch import TEMPORAL, Sketch
 from querybus_generator.translator.stems import base_form
 
@@ -168,9 +169,11 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
 
 def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
-    has_figure = any(sketch.op(place) in _MAKES_FIGURE for place in range(len(sketch.nodes)))
+    has_figure = any(
+        sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes))
+    )
     for place in sketch.free_places(Op.EACH):
-        if not has_figure:
+        if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
             continue
         named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
@@ -180,6 +183,7 @@ def read_groups(sketch: Sketch) -> None:
             continue
         _group(sketch, place, named)
     for place in sketch.free_places(Op.BY):
+        has_figure = has_figure or _adds_up(sketch, place)
         if has_figure and _by_time(sketch, place):
             continue
         named = sketch.after(place, over=(Op.DISTINCT,))
@@ -198,6 +202,28 @@ def read_groups(sketch: Sketch) -> None:
         sketch.take(place)
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
+
+
+def _adds_up(sketch: Sketch, place: int) -> bool:
+    """各门店的销售额: a figure of which each group has many is asked for, so its sum is."""
+    named = sketch.after(place)
+    by = sketch.column(named)
+    grouped = sketch.table(named) if by is None else by.table
+    by_time = grouped is None and place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+    if grouped is None and not by_time:
+        return False
+    for other in range(len(sketch.nodes)):
+        column = sketch.column(other)
+        if column is None or not sketch.is_free(other) or not sketch.is_numeric(column) or column == by:
+            continue
+        if grouped is not None and not (by is not None and column.table == grouped) and not is_many(sketch, grouped, column.table):
+            continue
+        names = sketch.index.entry_of_column(column.table, column.column).names
+        if any(word in lexicon().additive for name in names for word in name):
+            sketch.take(other)
+            sketch.targets.append((other, Measure(column, Aggregate.SUM)))
+            return True
+    return False
 
 
 def _by_time(sketch: Sketch, place: int) -> bool:

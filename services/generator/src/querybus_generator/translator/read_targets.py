@@ -6,6 +6,7 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
+from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.form import Aggregate, ColumnRef, Measure
 from querybus_generator.translator.labels import labels
 from querybus_generator.translator.lexicon import Op, lexicon
@@ -15,7 +16,6 @@ from querybus_generator.translator.sketch import Sketch
 _FIGURES = {
     Op.SUM: Aggregate.SUM,
     Op.AVERAGE: Aggregate.AVERAGE,
-    Op.AVERAGE_OF_ALL: Aggregate.AVERAGE,
     Op.MAXIMUM: Aggregate.MAXIMUM,
     Op.MINIMUM: Aggregate.MINIMUM,
     Op.HIGHEST: Aggregate.MAXIMUM,
@@ -49,6 +49,7 @@ def read_targets(sketch: Sketch) -> None:
             sketch.distinct = True
     if not sketch.targets and sketch.everything is None and not sketch.chinese:
         _head(sketch)
+    _listed_values(sketch)
     _joined_tables(sketch)
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
@@ -56,29 +57,37 @@ def read_targets(sketch: Sketch) -> None:
     sketch.targets = [(place, measure) for measure, place in seen.items()]
 
 
+def _listed_values(sketch: Sketch) -> None:
+    """订单状态有哪些: which values there are, each once."""
+    if len(sketch.targets) != 1 or not sketch.chinese:
+        return
+    column = sketch.targets[0][1].column
+    asks = any(node.op is Op.SHOW and node.text == "哪些" for node in sketch.nodes)
+    if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
+        return
+    if column not in labels(sketch.index, column.table, chinese=True):
+        sketch.distinct = True
+
+
 def _swallowed_totals(sketch: Sketch) -> None:
     """"Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
     if len(sketch.targets) != 1:
         return
     place, measure = sketch.targets[0]
-    words = sketch.nodes[place].text.lower().split()
-    says_sum = words[0] in _SUM_WORDS or sketch.nodes[place].text.startswith("总")
-    if measure.aggregate is None and sketch.is_numeric(measure.column) and says_sum and not sketch.rankings:
+    if measure.aggregate is None and sketch.is_numeric(measure.column) and sketch.says_sum(place) and not sketch.rankings:
         sketch.targets[0] = (place, Measure(measure.column, Aggregate.SUM))
-
-
-_SUM_WORDS = frozenset({"total", "sum", "overall"})
 
 
 def _head(sketch: Sketch) -> None:
     """"Which code contains 'en'": the column of the condition is what is asked for."""
     for place in range(len(sketch.nodes)):
-        if sketch.op(place) is not Op.SHOW:
+        if sketch.op(place) is not Op.SHOW or not sketch.asked[place]:
             continue
         following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
         column = sketch.column(following)
         ranked = any(each.grouped == column or (each.by and each.by.column == column) for each in sketch.rankings)
-        if column is not None and not ranked:
+        pick = sketch.pick(following)
+        if column is not None and not ranked and pick is not None and not pick.with_table:
             sketch.targets.append((place, Measure(column)))
             return
 
@@ -204,7 +213,7 @@ def _count(sketch: Sketch, place: int) -> None:
 
 def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
     """"The average number of hours" is read with the average; "enrollment number" is no count."""
-    if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.AVERAGE_OF_ALL, Op.MAXIMUM, Op.MINIMUM}:
+    if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM}:
         return True
     if place and sketch.column(place - 1) is not None and sketch.nodes[place].text.lower().startswith("number"):
         sketch.take(place)
@@ -249,6 +258,10 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         return Measure(column) if not _wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+    pick = sketch.pick(place)
+    if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
+        # "How many customers joined": the customers are counted, the column says when.
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
 
 

@@ -20,7 +20,7 @@ from querybus_generator.translator.form import (
     Ordering,
 )
 from querybus_generator.translator.index import CatalogIndex
-from querybus_generator.translator.lexicon import Concept, Op
+from querybus_generator.translator.lexicon import Concept, Op, lexicon
 from querybus_generator.translator.nodes import Candidate, Node, NodeKind
 from querybus_generator.translator.periods import year_word
 from querybus_generator.translator.resolve import Assignment
@@ -184,6 +184,15 @@ class Sketch:
                 return self.table(other)
         mentioned = self.mentioned_tables()
         return mentioned[0] if mentioned else None
+
+    def says_sum(self, place: int) -> bool:
+        """Return whether a link to a figure begins with a word for the sum: "total order amount", 总金额."""
+        if not self.is_numeric(self.column(place)):
+            return False
+        text = self.nodes[place].text.lower()
+        words = lexicon()
+        phrases = (*words.english.get((text.split()[0],), ()), *words.chinese.get(text[:1], ()))
+        return any(phrase.op is Op.SUM for phrase in phrases)
 
     def count_column(self, table: int) -> ColumnRef | None:
         """Return the column of another mentioned table that already counts rows of `table`: its `number of orders`."""

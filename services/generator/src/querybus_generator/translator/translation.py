@@ -28,6 +28,7 @@ from querybus_generator.translator.write import Written, write
 
 CONFIDENCE_MIN: Final = 0.6
 QUESTION_LENGTH_MAX: Final = 2_000
+DEFINITION_LENGTH_MAX: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def translate(question: str, catalog: Catalog, *, language: Language | None = No
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not catalog.tables:
         return NotRead(Trigger.AMBIGUOUS_QUESTION, question.strip()[:80], ())
     index = index_of(catalog)
-    nodes = read_nodes(question, index, today)
+    defined, notes = _with_definitions(question, index)
+    nodes = read_nodes(defined, index, today)
     command = _command(nodes)
     if command is not None:
         return NotRead(Trigger.AMBIGUOUS_QUESTION, command, suggest(index, (), spoken))
@@ -80,8 +82,20 @@ def translate(question: str, catalog: Catalog, *, language: Language | None = No
         reading=describe(best.form, catalog),
         confidence=best.judgement.confidence,
         links=_links(nodes, best.sketch.assignment, catalog),
-        notes=tuple(best.sketch.notes),
+        notes=(*notes, *best.sketch.notes),
     )
+
+
+def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[str, ...]]:
+    """Return the question with the glossary's terms replaced by what they mean, and what was replaced."""
+    notes: list[str] = []
+    for term, meaning in sorted(index.catalog.glossary.items(), key=lambda each: -len(each[0])):
+        place = question.lower().find(term.lower())
+        if place < 0 or len(meaning) > DEFINITION_LENGTH_MAX or index.knows(term):
+            continue
+        question = question[:place] + meaning + question[place + len(term) :]
+        notes.append(f"{term}: {meaning}")
+    return question, tuple(notes)
 
 
 def _readings(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> list[_Reading]:
