@@ -18,7 +18,6 @@ from typing import Any, Final
 from sqlglot import Dialect as Grammar
 from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
-from sqlglot.parser import Parser
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
@@ -103,7 +102,7 @@ _NESTING: Final = frozenset(
         TokenType.NOTNULL,
     }
 )
-_TYPES: Final = frozenset(Parser.TYPE_TOKENS)
+_TYPES: Final = frozenset[Any]().union(*(each.parser_class.TYPE_TOKENS for each in GRAMMARS.values()))
 _JOINS: Final = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN})
 _PLAIN_JOINS: Final = frozenset({TokenType.CROSS, TokenType.NATURAL})
 _ENDS_JOINS: Final = frozenset(

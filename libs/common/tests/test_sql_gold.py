@@ -1,0 +1,88 @@
+"""Claims on the shared data: no attack passes, nothing honest is refused, and our text returns the reference's rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.failure import Failure
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.check import Checked, check
+from querybus.core.sql.judge import catalog_of
+
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
+POLICY = ConnectionPolicy()
+ROWS_MAX = 10_000
+EVERY = 12
+"""Of the reference statements, each twelfth is also run."""
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(not (DATA / "guard").is_dir(), reason=f"no shared data in {DATA}; set QUERYBUS_DATA"),
+]
+
+
+def test_the_guards_corpus_is_judged_as_expected() -> None:
+    document = json.loads((DATA / "guard" / "catalog.json").read_text())
+    wrong: list[str] = []
+    for line in (DATA / "guard" / "statements.jsonl").read_text().splitlines():
+        each = json.loads(line)
+        dialect = Dialect(each["dialect"])
+        decision = check(
+            each["sql"], dialect=dialect, catalog=catalog_of(document, dialect), policy=POLICY, row_limit=ROWS_MAX
+        )
+        if isinstance(decision, Checked) != (each["expect"] == "allow"):
+            wrong.append(f"{each['id']} {decision}")
+    assert wrong == []
+
+
+@cache
+def connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    connection.text_factory = lambda data: data.decode(errors="replace")
+    return connection
+
+
+@cache
+def catalog(path: Path) -> Catalog:
+    names = connect(path).execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").fetchall()
+    return Catalog(
+        connection=path.stem,
+        dialect=Dialect.SQLITE,
+        tables=tuple(
+            Table(
+                name=name,
+                columns=tuple(
+                    Column(name=row[1], type=row[2]) for row in connect(path).execute(f'PRAGMA table_info("{name}")')
+                ),
+            )
+            for (name,) in names
+        ),
+    )
+
+
+def rows(path: Path, sql: str) -> list[Any]:
+    with closing(connect(path).execute(sql)) as cursor:
+        return cursor.fetchmany(ROWS_MAX + 1)
+
+
+@pytest.mark.parametrize(("questions", "folder"), [("dev", "databases"), ("train", "train_databases")])
+def test_every_reference_statement_is_allowed_and_returns_the_same_rows(questions: str, folder: str) -> None:
+    refused: list[str] = []
+    different: list[str] = []
+    for number, each in enumerate(json.loads((DATA / "spider" / f"questions_{questions}.json").read_text())):
+        path = DATA / "spider" / folder / f"{each['db_id']}.sqlite"
+        decision = check(each["gold"], dialect=Dialect.SQLITE, catalog=catalog(path), policy=POLICY, row_limit=ROWS_MAX)
+        if isinstance(decision, Failure):
+            refused.append(f"{each['gold']}: {decision.detail}")
+        elif number % EVERY == 0 and rows(path, each["gold"]) != rows(path, decision.sql):
+            different.append(f"{each['gold']} -> {decision.sql}")
+    assert (refused, different) == ([], [])
