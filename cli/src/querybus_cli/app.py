@@ -152,6 +152,22 @@ def migrate(
     typer.echo(f"{len(changed)} changes" if changed else "nothing to change")
 
 
+@app.command(name="bus-config")
+def bus_config(
+    outsider: Annotated[
+        list[str] | None,
+        typer.Option(help="TENANT.CREDENTIAL=USER of a caller over the bus, e.g. acme.app=alice; repeat for each"),
+    ] = None,
+) -> None:
+    """Print the accounts and permissions of nats-server; passwords are variables of the server's environment.
+
+    Example: querybus bus-config --outsider acme.app=alice > permissions.conf
+    """
+    from querybus_cli.operate import bus_configuration
+
+    typer.echo(usage(bus_configuration, outsider or []), nl=False)
+
+
 @app.command(name="check-sql")
 def check_sql(
     catalog: Annotated[Path, typer.Option(help="catalog file: {tables: {table: {column: type}}, ...}")],

@@ -1,4 +1,4 @@
-"""What operators and pipelines call: migrate, check-sql, doctor."""
+"""What operators and pipelines call: migrate, bus-config, check-sql, doctor."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Final
 from querybus.bus.connection import connect
 from querybus.bus.embedded import EmbeddedNatsError, server_binary
 from querybus.bus.migrate import migrate
+from querybus.bus.permissions import Outsider, permission_file, service_users, variables
 from querybus.core.topology import Sizes, topology
 
 LINE_LENGTH_MAX: Final = 1_000_000
@@ -26,6 +27,28 @@ async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], replica
         return await migrate(connection, topology(Sizes(replicas=replicas), tenants))
     finally:
         await connection.close()
+
+
+def bus_configuration(outsiders: Iterable[str]) -> str:
+    """Return the permission file for operators: every password is a variable of nats-server's environment.
+
+    `outsiders` are `tenant.credential=user`; ValueError says what to type for anything else, and names two users whose
+    passwords would stand in the same variable.
+
+    >>> "$QUERYBUS_PASSWORD_ACME__APP" in bus_configuration(["acme.app=alice"])
+    True
+    """
+    known: list[Outsider] = []
+    for text in outsiders:
+        name, _, user = text.partition("=")
+        tenant, _, credential = name.partition(".")
+        if not (tenant and credential and user):
+            raise ValueError(f"{text!r}: say TENANT.CREDENTIAL=USER, for instance acme.app=alice")
+        known.append(Outsider(tenant, credential, user))
+    passwords = variables(known)
+    if len(set(passwords.values())) < len(service_users()) + len(known):
+        raise ValueError("two users have the same password variable: name each outsider once")
+    return permission_file(passwords, known)
 
 
 def findings() -> Iterator[tuple[str, bool, str]]:

@@ -22,6 +22,7 @@ from faststream.asgi.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
 from querybus.bus.broker import BusBroker
+from querybus.bus.gauges import BusGauges
 from querybus.bus.migrate import assert_topology
 from querybus.core.subjects import StageName
 from querybus.ops.log import get_log
@@ -72,7 +73,7 @@ class Service:
         """`tenants` are those whose submit consumers must exist (gateway); `web` serves every other HTTP path."""
         self.name = name
         self.broker = broker
-        self.parts = tuple(parts)
+        self.parts = (*parts, BusGauges(broker, name, metrics=metrics))
         self.metrics = metrics
         self.settings = settings
         self.watchdog = Watchdog()

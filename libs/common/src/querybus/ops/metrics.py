@@ -70,6 +70,27 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow("querybus_database_pool_connections", "gauge", ("connection", "state"), "open, idle and waiting"),
     MetricRow("querybus_redeliveries_total", "counter", ("stage",), "messages that came a second time or later"),
     MetricRow("querybus_dead_letters_total", "counter", ("stage",), "messages put into the dead-letter stream"),
+    MetricRow(
+        "querybus_consumer_pending",
+        "gauge",
+        ("consumer",),
+        "messages of a durable that nobody holds yet; every replica of the stage reports it, take the max",
+    ),
+    MetricRow("querybus_consumer_ack_pending", "gauge", ("consumer",), "messages of a durable that a worker holds"),
+    MetricRow(
+        "querybus_consumer_oldest_seconds", "gauge", ("consumer",), "age of the oldest message that is not settled"
+    ),
+    MetricRow(
+        "querybus_consumer_waiting",
+        "gauge",
+        ("consumer",),
+        "requests of workers that wait for a message; 0: nobody asks",
+    ),
+    MetricRow("querybus_stream_bytes", "gauge", ("stream",), "bytes in a stream, told by the gateway"),
+    MetricRow("querybus_stream_bytes_limit", "gauge", ("stream",), "bytes that a stream may hold"),
+    MetricRow(
+        "querybus_bus_leader", "gauge", ("kind", "name"), "1 while the leader of a stream or consumer answers, else 0"
+    ),
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
     MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
@@ -165,6 +186,30 @@ class Metrics:
         """Count a message that was buried."""
         self._metrics["querybus_dead_letters_total"].labels(stage).inc()
 
+    def consumer(self, name: str, *, pending: int, ack_pending: int, oldest_seconds: float, waiting: int) -> None:
+        """Set what the leader of a durable says of it."""
+        self._metrics["querybus_consumer_pending"].labels(name).set(pending)
+        self._metrics["querybus_consumer_ack_pending"].labels(name).set(ack_pending)
+        self._metrics["querybus_consumer_oldest_seconds"].labels(name).set(oldest_seconds)
+        self._metrics["querybus_consumer_waiting"].labels(name).set(waiting)
+        self._metrics["querybus_bus_leader"].labels("consumer", name).set(1)
+
+    def consumer_unknown(self, name: str) -> None:
+        """Forget what a durable's leader said before it fell silent: unknown is not the last value."""
+        for each in ("pending", "ack_pending", "oldest_seconds", "waiting"):
+            self._metrics[f"querybus_consumer_{each}"].remove_by_labels({"consumer": name})
+        self._metrics["querybus_bus_leader"].labels("consumer", name).set(0)
+
+    def stream(self, name: str, *, bytes_held: int, bytes_max: int) -> None:
+        """Set what the leader of a stream says of it."""
+        self._metrics["querybus_stream_bytes"].labels(name).set(bytes_held)
+        self._metrics["querybus_stream_bytes_limit"].labels(name).set(bytes_max)
+        self._metrics["querybus_bus_leader"].labels("stream", name).set(1)
+
+    def stream_unknown(self, name: str) -> None:
+        """Say that a stream's leader is silent; its size is kept, it changes slowly."""
+        self._metrics["querybus_bus_leader"].labels("stream", name).set(0)
+
     def fence_lost(self, stage: StageName) -> None:
         """Count work that was dropped because the log had moved on."""
         self._metrics["querybus_fence_lost_total"].labels(stage).inc()
@@ -224,7 +269,7 @@ class Metrics:
         """Count one thing that the bus refused."""
         self._metrics["querybus_permission_violations_total"].inc()
 
-    def value(self, name: str, **labels: str) -> float:
+    def value(self, name: str, /, **labels: str) -> float:
         """Return a sample's value, 0 if it does not exist; for tests and `querybus` itself."""
         return self.registry.get_sample_value(name, labels) or 0.0
 

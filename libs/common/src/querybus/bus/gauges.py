@@ -1,0 +1,126 @@
+"""How the bus stands, as its leaders tell it: lag, age and workers of the stage's own durable, and stream sizes.
+
+Each replica asks about its own stage's durable only, the gateway about the streams as well; the rights for both exist
+anyway. A leader alone answers such a request, so a follower's stale view is never shown. The age is too high after a
+message was given up by count, until the durable has been idle once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final
+
+import nats.errors
+
+from querybus.bus.connection import Connected
+from querybus.core.subjects import READS, StageName, event_filter
+from querybus.core.topology import ASSERTED_STREAMS, EVENTS
+from querybus.ops.clock import Clock, system_clock
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
+
+PERIOD_SECONDS: Final = 5.0
+REQUEST_SECONDS_MAX: Final = 2.0
+
+_API: Final = "$JS.API"
+_FRACTION_DIGITS: Final = 6
+
+_log = get_log(__name__)
+
+
+class BusGauges:
+    """Looks every PERIOD_SECONDS and sets the gauges. A part that is always well: it only watches."""
+
+    def __init__(
+        self,
+        holder: Connected,
+        stage: StageName,
+        *,
+        metrics: Metrics,
+        clock: Clock = system_clock,
+        period_seconds: float = PERIOD_SECONDS,
+    ) -> None:
+        self.name = "bus-gauges"
+        self._holder = holder
+        self._stage = stage
+        self._metrics = metrics
+        self._clock = clock
+        self._period_seconds = period_seconds
+        self._streams = ASSERTED_STREAMS[stage] if stage is StageName.GATEWAY else ()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to look; the first look does not hold the start up."""
+        self._task = asyncio.get_running_loop().create_task(self._watch(), name=self.name)
+
+    async def drain(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def ping(self) -> str | None:
+        return None
+
+    async def look(self) -> None:
+        """Set every gauge once; what gives no answer is shown as having no leader."""
+        await self._look_at_consumer()
+        for stream in self._streams:
+            info = await self._ask(f"{_API}.STREAM.INFO.{stream}")
+            if info is None:
+                self._metrics.stream_unknown(stream)
+            else:
+                self._metrics.stream(
+                    stream, bytes_held=int(info["state"]["bytes"]), bytes_max=max(0, int(info["config"]["max_bytes"]))
+                )
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except Exception as error:  # noqa: BLE001 - a look that fails must not end the looking
+                _log.warning("bus.not_looked_at", stage=self._stage, error=type(error).__name__)
+            await asyncio.sleep(self._period_seconds)
+
+    async def _look_at_consumer(self) -> None:
+        info = await self._ask(f"{_API}.CONSUMER.INFO.{EVENTS}.{self._stage}")
+        if info is None:
+            self._metrics.consumer_unknown(self._stage)
+            return
+        pending, held = int(info["num_pending"]), int(info["num_ack_pending"])
+        oldest = await self._oldest_ms(int(info["ack_floor"]["stream_seq"])) if pending or held else None
+        self._metrics.consumer(
+            self._stage,
+            pending=pending,
+            ack_pending=held,
+            oldest_seconds=0.0 if oldest is None else max(0, self._clock() - oldest) / 1_000,
+            waiting=int(info["num_waiting"]),
+        )
+
+    async def _oldest_ms(self, floor: int) -> int | None:
+        """Return when the first message above the durable's acknowledged floor was stored."""
+        times: list[int] = []
+        for event in READS[self._stage]:
+            wanted = {"seq": floor + 1, "next_by_subj": event_filter(event)}
+            found = await self._ask(f"{_API}.STREAM.MSG.GET.{EVENTS}", json.dumps(wanted).encode())
+            if found is not None:
+                times.append(_milliseconds(found["message"]["time"]))
+        return min(times, default=None)
+
+    async def _ask(self, subject: str, body: bytes = b"") -> dict[str, Any] | None:
+        try:
+            answer = await self._holder.connection.request(subject, body, timeout=REQUEST_SECONDS_MAX)
+        except (nats.errors.Error, TimeoutError):
+            return None
+        told: dict[str, Any] = json.loads(answer.data)
+        return None if "error" in told else told
+
+
+def _milliseconds(text: str) -> int:
+    # The server writes up to nine digits of a second; Python reads six.
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    moment = datetime.fromisoformat(f"{seconds}.{fraction[:_FRACTION_DIGITS] or '0':0<6}+00:00")
+    return int(moment.timestamp() * 1_000)
