@@ -1,15 +1,22 @@
 """How sure a reading is: every content word must be accounted for, and every assumption costs.
 
-Limits: a product of penalties, each for one kind of doubt; the threshold stands in `translation`.
+Two steps: facts about the reading are counted, and a rule multiplies one penalty for each; then a small weighing, fitted
+on questions with known answers (`benchmarks/bench_translator.py --fit`), sets the rule's figure and the facts against
+each other. No fact names a table or a word. Without the fitted weights the rule's figure stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
 
 from querybus_generator.translator.form import Form, columns_of
 from querybus_generator.translator.lexicon import Op, lexicon
+from querybus_generator.translator.names import is_han
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Sketch
 from querybus_generator.translator.write import Written
@@ -18,84 +25,130 @@ _HARMLESS = frozenset({
     Op.SHOW, Op.AND, Op.RELATIVE, Op.NAMED, Op.EQUAL, Op.BY, Op.UNIT, Op.TO, Op.BOTH, Op.GROUPED, Op.TIMES,
     Op.FREQUENCY, Op.BUT, Op.OLD, Op.SINCE, Op.IN_ALL, Op.CONTAINS,
 })  # fmt: skip
-
-
 _FAINT_LINK_MAX = 0.8
+_CLOSE_SECOND = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Confidence in 0..1, and the words that were not accounted for."""
+    """What the rule makes of a reading (0..1), the words not accounted for, and the facts it rests on.
 
-    confidence: float
+    `undefined` counts words without an exact meaning and things that cannot be worked out; no weighing outweighs them.
+    """
+
+    rule: float
     unread: tuple[str, ...]
-    features: dict[str, float]
+    undefined: int
+    facts: Mapping[str, float]
 
 
-def judge(
-    sketch: Sketch, form: Form, written: Written, best_score: float, others: Sequence[float]
-) -> Judgement:
-    """Return the confidence of one reading of the question."""
-    unread: list[str] = []
-    used = columns_of(form)
-    vague = 0
-    words = names = links = ops = literals = 0
-    for place, node in enumerate(sketch.nodes):
-        if sketch.taken[place]:
-            continue
-        if node.kind is NodeKind.WORD:
-            words += 1
-            vague += node.text.lower() in lexicon().vague
-            names += node.capital
-            unread.append(node.text)
-        elif node.kind is NodeKind.LINK:
-            column = sketch.column(place)
-            if column is not None and column in used:
-                continue
-            pick = sketch.pick(place)
-            if pick is not None and pick.score < _FAINT_LINK_MAX:
-                words += 1
-            else:
-                links += 1
-            unread.append(node.text)
-        elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
-            literals += 1
-            unread.append(node.text)
-        elif node.kind is NodeKind.OP and node.op not in _HARMLESS:
-            ops += 1
-            unread.append(node.text)
-    unsupported = sum(1 for node in sketch.nodes if node.op is Op.UNSUPPORTED)
-    scores = [each.score for each in sketch.assignment.picks.values()]
-    mean = sum(scores) / len(scores) if scores else 0.5
-    least = min(scores, default=0.5)
-    confidence = (
+@dataclass(slots=True)
+class _Unread:
+    """What nobody took, by kind."""
+
+    texts: list[str]
+    words: int = 0
+    names: int = 0
+    links: int = 0
+    literals: int = 0
+    ops: int = 0
+    undefined: int = 0
+
+
+def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Judgement:
+    """Return the judgement of one reading; `best_score` is that of the best assignment of links."""
+    unread = _unread(sketch, form)
+    picks = sketch.assignment.picks
+    scores = [each.score for each in picks.values()] or [0.5]
+    mean, least = sum(scores) / len(scores), min(scores)
+    rule = (
         0.98
-        * 0.85**words
-        * 0.7**names
-        * 0.5**vague
-        * 0.3**unsupported
-        * 0.55**links
-        * 0.45**literals
-        * 0.5**ops
+        * 0.85**unread.words
+        * 0.7**unread.names
+        * 0.55**unread.links
+        * 0.45**unread.literals
+        * 0.5**unread.ops
         * (0.55 + 0.45 * mean)
         * (0.75 + 0.25 * least)
         * (1 - min(0.6, sketch.doubts))
         * 0.97 ** max(0.0, written.cost - 1)
         * 0.85**written.ambiguous
     )
-    features = {
-        "words": float(words),
-        "names": float(names),
-        "vague": float(vague + unsupported),
-        "links": float(links),
-        "ops": float(ops),
-        "literals": float(literals),
-        "mean": mean,
-        "least": least,
-        "doubts": sketch.doubts,
-        "cost": written.cost,
-        "ambiguous": float(written.ambiguous),
-        "margin": sketch.assignment.score - best_score,
+    facts = {
+        "unread_words": float(unread.words),
+        "unread_names": float(unread.names),
+        "unread_links": float(unread.links),
+        "unread_phrases": float(unread.ops),
+        "unread_literals": float(unread.literals),
+        "links_apart": 1 - mean,
+        "link_weakest": 1 - least,
+        "links_faint": float(sum(1 for each in scores if each < _FAINT_LINK_MAX)),
+        "doubts": min(1.0, sketch.doubts),
+        "joins": float(written.joins),
+        "keys_ambiguous": float(written.ambiguous),
+        "behind_best": best_score - sketch.assignment.score,
+        "targets": float(len(form.targets)),
+        "targets_implied": float(not sketch.targets),
+        "conditions": float(len(form.where)),
+        "is_grouped": float(bool(form.group)),
+        "is_counted": float(bool(form.having)),
+        "is_ranked": float(form.limit is not None),
+        "is_ordered": float(bool(form.order) and form.limit is None),
+        "is_combined": float(form.combined is not None),
+        "is_absent": float(bool(sketch.absences)),
+        "rule_log": math.log(max(1e-3, rule)),
     }
-    del others
-    return Judgement(round(confidence, 4), tuple(unread), features)
+    return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)
+
+
+def rivalry(score: float, rival: float | None) -> dict[str, float]:
+    """Return the facts about the next best reading with another SQL; `rival` is its score, None if there is none."""
+    if rival is None:
+        return {"rival_close": 0.0, "is_alone": 1.0}
+    return {"rival_close": max(0.0, 1 - (score - rival) * _CLOSE_SECOND), "is_alone": 0.0}
+
+
+def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
+    """Return the confidence in 0..1 from a judgement and all facts of its reading."""
+    weights = _weights()
+    confidence = judgement.rule
+    if weights:
+        total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in facts.items())
+        confidence = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+    return round(confidence * 0.4**judgement.undefined, 4)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Mapping[str, float]:
+    file = resources.files(__package__ or __name__).joinpath("words", "confidence.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8")).get("weights", {}) if file.is_file() else {}
+
+
+def _unread(sketch: Sketch, form: Form) -> _Unread:
+    found = _Unread([])
+    used = columns_of(form)
+    for place, node in enumerate(sketch.nodes):
+        if node.op is Op.UNSUPPORTED:
+            found.undefined += 1
+            found.texts.append(node.text)
+        if sketch.taken[place] or node.op in _HARMLESS or node.op is Op.UNSUPPORTED:
+            continue
+        if node.kind is NodeKind.LINK:
+            if sketch.column(place) in used:
+                continue
+            pick = sketch.pick(place)
+            faint = pick is not None and pick.score < _FAINT_LINK_MAX
+            found.words += faint
+            found.links += not faint
+        elif node.kind is NodeKind.WORD:
+            found.words += 1 + is_han(node.text)
+            found.names += node.capital
+            found.undefined += node.text.lower() in lexicon().vague
+        elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
+            found.literals += 1
+        elif node.kind is NodeKind.OP:
+            found.ops += 1
+        else:
+            continue
+        found.texts.append(node.text)
+    return found

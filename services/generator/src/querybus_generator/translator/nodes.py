@@ -16,7 +16,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.index import CatalogIndex, Entry
 from querybus_generator.translator.lexicon import Op, Phrase, lexicon
 from querybus_generator.translator.names import is_han
-from querybus_generator.translator.periods import Period, chinese_number, is_month, read_period, time_words
+from querybus_generator.translator.periods import Period, chinese_number, is_month, read_period, time_words, unit_of
 from querybus_generator.translator.segment import segment
 from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.tokens import Token, TokenKind, tokenize
@@ -278,6 +278,7 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
 
 
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
+_TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"})
 _BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"})
 
@@ -309,6 +310,9 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
                 if not found_names and len(words) > 1 and token.base in lexicon().fillers:
                     found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
                 candidates += [each for each in found_names if not light or each.score >= _LIGHT_SCORE_MIN]
+        if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
+            # "By month" cuts time, unless a column is called exactly so.
+            candidates = [each for each in candidates if each.score >= _LIGHT_SCORE_MIN]
         if not candidates:
             continue
         candidates.sort(key=lambda each: -each.score)

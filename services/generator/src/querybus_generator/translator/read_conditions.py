@@ -313,9 +313,7 @@ def _literal(sketch: Sketch, column: ColumnRef, number: int | float) -> Literal:
 
 def _time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     """Return the column that a bare period is about: the nearest table's, if it has exactly one kind of time."""
-    for table in dict.fromkeys((sketch.nearest_table(place), *sketch.mentioned_tables())):
-        if table is None:
-            continue
+    for table in sketch.tables_with_time(place):
         found = sketch.time_columns(table)
         if found:
             sketch.doubts += 0.05 * (len(found) - 1)

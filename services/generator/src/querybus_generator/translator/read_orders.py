@@ -239,8 +239,7 @@ def _by_time(sketch: Sketch, place: int) -> bool:
     column = sketch.column(other - 1)
     if column is not None and sketch.kind(column) not in TEMPORAL:
         return False
-    tables = (sketch.anchor, *sketch.mentioned_tables())
-    columns = [each for table in tables if table is not None for each in sketch.time_columns(table)]
+    columns = [each for table in sketch.tables_with_time(place) for each in sketch.time_columns(table)]
     columns = [each for each in columns if sketch.kind(each) in TEMPORAL]
     if column is None and not columns:
         return False

@@ -243,6 +243,16 @@ class Sketch:
                             best = (score, ref, reversed_order)
         return None if best is None else (best[1], best[2])
 
+    def tables_with_time(self, place: int) -> list[int]:
+        """Return the tables whose time a bare period may mean: the nearest, the mentioned, then what these refer to."""
+        mentioned = self.mentioned_tables()
+        nearest = self.nearest_table(place)
+        first = [table for table in (nearest, *mentioned) if table is not None]
+        referred = [
+            edge.target for table in first for edge in self.index.graph.edges_of(table) if edge.source == table and edge.to_one
+        ]
+        return list(dict.fromkeys((*first, *referred)))
+
     def time_columns(self, table: int) -> list[ColumnRef]:
         """Return the columns of a table that hold a day or a year, days first."""
         days: list[ColumnRef] = []

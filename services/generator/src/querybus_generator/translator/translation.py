@@ -7,6 +7,7 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -15,7 +16,7 @@ from querybus.core.catalog import Catalog, Language
 from querybus.core.language import detect_language
 from querybus.core.messages import Link, Trigger
 from querybus_generator.translator.assemble import assemble
-from querybus_generator.translator.confidence import Judgement, judge
+from querybus_generator.translator.confidence import Judgement, judge, rivalry, weigh
 from querybus_generator.translator.form import Form, describe
 from querybus_generator.translator.index import CatalogIndex, index_of
 from querybus_generator.translator.lexicon import Op
@@ -26,9 +27,10 @@ from querybus_generator.translator.sketch import Sketch
 from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.write import Written, write
 
-CONFIDENCE_MIN: Final = 0.6
+CONFIDENCE_MIN: Final = 0.7
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
+_LINKS_WEIGHT: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,16 @@ class NotRead:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
+    """One way to read a question: its form and SQL, the meaning of each link, and how sure it is (0..1)."""
+
     form: Form
     written: Written
     sketch: Sketch
     judgement: Judgement
     score: float
+    facts: Mapping[str, float]
+    confidence: float
 
 
 def translate(question: str, catalog: Catalog, *, language: Language | None = None, today: date) -> Translated | NotRead:
@@ -71,16 +77,14 @@ def translate(question: str, catalog: Catalog, *, language: Language | None = No
     command = _command(nodes)
     if command is not None:
         return NotRead(Trigger.AMBIGUOUS_QUESTION, command, suggest(index, (), spoken))
-    readings = _readings(nodes, index, today)
-    if not readings:
-        return _not_read(nodes, index, spoken, None)
+    readings = read(nodes, index, today)
+    if not readings or readings[0].confidence < CONFIDENCE_MIN:
+        return _not_read(nodes, index, spoken, readings[0] if readings else None)
     best = readings[0]
-    if best.judgement.confidence < CONFIDENCE_MIN:
-        return _not_read(nodes, index, spoken, best)
     return Translated(
         sql=best.written.sql,
         reading=describe(best.form, catalog),
-        confidence=best.judgement.confidence,
+        confidence=best.confidence,
         links=_links(nodes, best.sketch.assignment, catalog),
         notes=(*notes, *best.sketch.notes),
     )
@@ -98,22 +102,30 @@ def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[st
     return question, tuple(notes)
 
 
-def _readings(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> list[_Reading]:
+def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Reading, ...]:
+    """Return the readings of a question's nodes, best first, each with its confidence beside its rivals."""
     chinese = any(detect_language(node.text) == "zh" for node in nodes)
     assignments = resolve(nodes, index)
     hints = frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
-    found: list[_Reading] = []
+    found: list[tuple[float, Form, Written, Sketch, Judgement]] = []
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
         written = write(form, index, hints) if form is not None else None
         if form is None or written is None:
             continue
-        others = [each.sketch.assignment.score for each in found]
-        judgement = judge(sketch, form, written, assignments[0].score, others)
-        found.append(_Reading(form, written, sketch, judgement, judgement.confidence + 0.5 * (assignment.score - assignments[0].score)))
-    found.sort(key=lambda each: -each.score)
-    return found
+        judgement = judge(sketch, form, written, assignments[0].score)
+        score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
+        found.append((score, form, written, sketch, judgement))
+    found.sort(key=lambda each: -each[0])
+    return tuple(_beside_rivals(place, found) for place in range(len(found)))
+
+
+def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
+    score, form, written, sketch, judgement = found[place]
+    rivals = [each[0] for each in found if each[2].sql != written.sql]
+    facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
+    return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))
 
 
 def _command(nodes: tuple[Node, ...]) -> str | None:
@@ -126,7 +138,7 @@ def _command(nodes: tuple[Node, ...]) -> str | None:
     return None
 
 
-def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: _Reading | None) -> NotRead:
+def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
     unread = best.judgement.unread if best is not None else tuple(
         node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT}
     )
