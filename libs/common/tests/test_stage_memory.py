@@ -504,6 +504,15 @@ async def test_the_presenter_falls_back_to_the_plain_template_and_keeps_the_outc
     assert letter.end == ("ack", None)
 
 
+@pytest.mark.parametrize(("left_ms", "end"), [(60_000, ("nak", 1.25)), (500, ("ack", None)), (-5_000, ("ack", None))])
+async def test_an_exception_of_the_presenter_is_tried_again_only_while_there_is_time(left_ms, end):
+    envelope = a_conclusion(asked(deadline_at=NOW + left_ms), Outcome.REFUSED)
+    bus, letter = MemoryBus(), Letter(envelope)
+    await presenter(bus, Verb(RuntimeError("broken")), grace_seconds=0.05).handle(letter)
+    assert letter.end == end
+    assert [event.body.answer.message for event in bus.published] == ["plain"] * (end[0] == "ack")
+
+
 async def test_a_finished_query_is_not_counted_when_somebody_else_stored_it():
     envelope = a_conclusion(asked())
     bus, metrics, stored = MemoryBus(), Metrics("presenter"), []

@@ -13,7 +13,6 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.plain import plain_finished
 from querybus.core.subjects import StageName
-from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
@@ -34,9 +33,6 @@ def build(settings: Settings) -> Service:
     def plainly(envelope: Envelope[Any], _: Failure) -> Envelope[Any]:
         return plain_finished(envelope)
 
-    def count(finished: Envelope[Any]) -> None:
-        metrics.query_finished(finished, system_clock())
-
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
@@ -45,7 +41,6 @@ def build(settings: Settings) -> Service:
         metrics=metrics,
         on_failure=plainly,
         after_deadline="proceed",
-        on_stored=count,
         tracing=Tracing(StageName.PRESENTER, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
         drain_seconds=settings.drain_seconds,
     )
