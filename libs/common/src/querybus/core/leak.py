@@ -1,9 +1,9 @@
 """What a business reader must never see in words: a catalog's technical names, SQL, drivers, paths and hosts.
 
 Names that are plain words of the language ("city", "orders") are no leak in a sentence; they are one where they are
-written as a name: dotted, quoted as code, or after "column", "table", "字段", "表". What the reader said first is no
-leak either. Limits: a name is judged by its form and a short list of abbreviations, not by a dictionary, so a
-coined single word that can be spoken ("zorblat") passes as a word.
+written as a name: dotted, quoted as code, or beside "column", "table", "字段", "表". What the reader said first is no
+leak either. Limits: a word is what the vocabulary knows, so a rare English word that is also a name counts as a leak;
+a Chinese name counts as a word unless it is written as no word is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
+from querybus.core.vocabulary import is_word
 
 TEXT_LENGTH_MAX: Final = 20_000
 FOUND_MAX: Final = 20
@@ -23,46 +24,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ABBREVIATIONS: Final = _words("""
-    acct addr amt attr avg bdate bday bldg calc ccy cd chk cid cnt coef col conf config cur curr cust dept desc
-    dest dist div dob dpi dt dtm emp enr enum env err est exp ext fk fld flg fname fnum freq gen geo grp guid
-    hdr hist hq hs idx img inst inv itm json lang lat len lname lng loc lon mgr mkt mname mob mpg msg mth nbr
-    num obj oid org orig params pct perf pid pk pkg pos prc prd proc prod pwd qry qtr qty rec ref reg rel req
-    res rev rgn rid sal sched sec sect seq sid spec sqft src ssn std stmt str subj svc sys tbl tel temp tmp tot
-    tran trans trx ts txn txt uid uom upd usr util uuid val var vend vol wgt whs wt xref yr
-""")
-# Pieces of names that are written together without a sign between them: two or more in a row are no word.
-_PIECES: Final = _words("""
-    account address age amount area birth category city class close code company count country course created
-    currency customer date day department description detail due email employee end event family first flag
-    grade group head hire home hour id index item key last launch level line link list location member middle
-    month name no number office open order owner page paid parent parts password payment percent person phone
-    place plan point price product province quantity rank rate region release result role room sale sales school
-    score season ship size source staff start state status stock store street student subject supplier team text
-    time title total town type unit update updated user value week weight year zip zone
-""")
-_PLAIN_THOUGH_JOINED: Final = _words("""
-    address birthdate birthday birthplace classmate classroom codename daily dated dateline dayroom deadline
-    discount ended endless eventful eventually firsthand flagship graded grouped headline headquarters homepage
-    hometown hourly household idea ideal ideas identity idol itemize keyboard keys keyword landline landmark
-    lastly linear lineup lining listing membership middleman nickname nobody noname notime nowhere opening
-    openings openness ordered orderly ordinal owners ownership pageant password percentage persona personal
-    personality personnel phones placement planet planetary pointer points priced pricey production productive
-    products provinces ranking ratecard rates rating ratings resulted roommate salesperson scored seasonal
-    shipment sizeable smalltalk sources staffed startup statehood stateroom stocking storage storefront
-    storeroom streetcar subjects surname teammate textbook textile timeless timeline timetable timezone titled
-    totally towns typed typeface united units unity update upload uploads username usernames valued values
-    warehouse webpage weekday weekend weekly workplace yearly zoned
-""")
-_LETTERED = re.compile(
-    r"[a-z](?:name|number|location|code|date|type|address|description|status|count|no|ssn|phone|email|salary|city)"
-)
-_UNSPEAKABLE = re.compile(
-    r"^(?:[bcdfghjklmnpqrstvwxz]{4,}|[bcdfgjkmpqrtvwxz]{3}(?<!chr)(?<!phr)(?<!thr)(?<!pht)|"
-    r"fn|ln|mn(?!e)|pk|rg|tx|dt|cd|lk|nm|nb|vn|qt|gp|bd|hd|lp|rp|rt|nt|mt|mk|jp|cn|cs(?!a)|dn|fk|pd|tb|tn|kp|vl(?!a)|xr)"
-    r"|[bcdfghjklmnpqrstvwxz]{6,}"
-)
-_VOWEL = re.compile(r"[aeiouy]")
+_SHORT_WORDS: Final = frozenset({"id", "no"})
 _QUARTER = re.compile(r"[qh][1-4]|[1-4][qh]", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
@@ -71,10 +33,15 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_$#]*"
 
 _DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])")
 _SAID_OF_TABLES: Final = _words("name names number numbers title titles type types size")
+_TABLES_OF_PEOPLE: Final = _words("time league price first last next same other result results top")
 _IN_CODE = re.compile(r"`([^`\n]{1,128})`")
 _TOLD_AS_NAME = re.compile(
     r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias)\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|列|表)\s*)"
     r"(?:(?P<quote>[\"'“‘「《])(?P<quoted>[^\"'”’」》\n]{1,128})[\"'”’」》]|(?P<bare>[A-Za-z_][A-Za-z0-9_$#]*))",
+    re.IGNORECASE,
+)
+_NAMED_BEFORE = re.compile(
+    rf"(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?)\b|\s*(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
     re.IGNORECASE,
 )
 
@@ -97,6 +64,12 @@ _SQL: Final = (
     re.compile(r"\b(?:IS\s+(?:NOT\s+)?NULL|NOT\s+NULL|NOT\s+EXISTS|CASE\s+WHEN)\b"),
     re.compile(r"\b[A-Za-z_]\w*\s*(?:<>|!=)\s*['\"\w]"),
     re.compile(r"(?<![\w@])[\w.]+\s*=\s*'[^'\n]*'"),
+    re.compile(r"\border\s+by\s+[\w.\"`]+(?:\s*\([^)]*\))?\s+(?:asc|desc)\b", re.IGNORECASE),
+    re.compile(r"\bhaving\s+(?:count|sum|avg|min|max)\b", re.IGNORECASE),
+    re.compile(r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on\s+[\w.\"`]+\s*=|using\s*\()", re.IGNORECASE),
+    re.compile(r"\bis\s+(?:not\s+)?null\b|\bNULL\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE),
+    re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)"),
+    re.compile(r"\bSELECT\b"),
 )
 # "Select the customers from Bern" is English: only what goes on as a statement, or reads from a known name, is SQL.
 _SELECTED = re.compile(
@@ -109,11 +82,16 @@ _TECHNICAL: Final = (
     re.compile(
         r"(?<![A-Za-z0-9_])(?:psycopg\d?|asyncpg|asyncmy|aiomysql|postgres|mariadb|duckdb|clickhouse|oracledb|cx_oracle"
         r"|bigquery|odbc|jdbc|faststream|jetstream|langchain|openai|pydantic|stack\s?trace|traceback|errno"
-        r"|foreign\s+key|primary\s+key|database|databases)(?![A-Za-z0-9_])",
+        r"|foreign\s+key|primary\s+key|database|databases|schemas?|varchar|nvarchar|bigint|smallint|timestamptz|subquery"
+        r"|subqueries|db2|redshift|sqlalchemy|uvloop)(?![A-Za-z0-9_])",
         re.IGNORECASE,
     ),
     re.compile(r"(?<![A-Za-z0-9_])(?:[A-Z][A-Za-z0-9]*)(?:Error|Exception|Warning)(?![A-Za-z0-9_])"),
     re.compile(r"(?<![A-Za-z0-9_])(?:ORA|DPY|SQLSTATE|PLS)-?\s?\d{3,5}"),
+    re.compile(
+        r"\b(?:no\s+such\s+(?:column|table|function)|unknown\s+(?:column|table)|(?:relation|column|table)\s+[\"'`]?[\w.]+[\"'`]?\s+does\s+not\s+exist)\b|\bDB::",
+        re.IGNORECASE,
+    ),
     re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈"),
 )
 _PLACES: Final = (
@@ -128,6 +106,8 @@ _PLACES: Final = (
         re.IGNORECASE,
     ),
     re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)+:\d{2,5}(?!\d)"),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*:\d{4,5}(?![\d,])"),
+    re.compile(r"(?<![\w:])\[?(?:[0-9a-f]{1,4}:){4,7}[0-9a-f:]{1,4}\]?(?![\w:])", re.IGNORECASE),
     re.compile(r"(?<![\w.@-])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]+){2,}(?![\w-])"),
     re.compile(r"(?<![\w.])[\w-]+\.(?:sqlite3?|db|duckdb|py|ya?ml|sock|pem|parquet)(?![\w])", re.IGNORECASE),
 )
@@ -183,6 +163,10 @@ def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
         name = match["quoted"] or match["bare"]
         if name.strip().lower() in known and name.lower() not in _SAID_OF_TABLES:
             yield match[0]
+    for match in _NAMED_BEFORE.finditer(text):
+        name = match["name"].lower()
+        if name in known and name not in _TABLES_OF_PEOPLE:
+            yield match[0]
 
 
 class _Names:
@@ -217,27 +201,4 @@ def is_plain_word(name: str) -> bool:
     if not name.isalpha() or _CAMEL.search(name):
         return False
     word = name.lower()
-    if word in _PLAIN_THOUGH_JOINED or word in ("id", "no"):
-        return True
-    return not (
-        word in _ABBREVIATIONS
-        or not _VOWEL.search(word)
-        or _UNSPEAKABLE.search(word)
-        or _LETTERED.fullmatch(word)
-        or _is_joined(word)
-    )
-
-
-def _is_joined(word: str) -> bool:
-    """Return whether a word is two or more pieces of names written together, its plural included."""
-    if len(word) > 40:
-        return True
-    ends: list[int] = [0] + [-1] * len(word)  # how many pieces reach here, -1 for none
-    for start in range(len(word)):
-        if ends[start] < 0:
-            continue
-        for end in range(start + 2, len(word) + 1):
-            piece = word[start:end]
-            if (piece in _PIECES or piece in _ABBREVIATIONS) and (len(piece) > 2 or start):
-                ends[end] = max(ends[end], ends[start] + 1)
-    return ends[-1] > 1 or (word.endswith("s") and ends[-2] > 1)
+    return word in _SHORT_WORDS or is_word(word)
