@@ -59,7 +59,7 @@ JSONFormat JSONKeys JSONObject JSONObjectAgg JSONRemove JSONSet JSONStripNulls S
 JSONValueArray ObjectInsert ParseJSON Cast TryCast JSONCast CastToStrType Convert If Case Coalesce DecodeCase EqualNull
 Greatest Least Nullif Nvl2 Try Collate ConnectByRoot Exists Float64 Int64 IsArray IsNullValue LaxBool LaxFloat64 LaxInt64
 LaxString ToBoolean ToVariant Host RegDomain NetFunc SafeFunc Rand Uuid RangeBucket WeekStart WidthBucket Typeof Uniform
-GetIgnoreCase MatchRecognizeMeasure
+GetIgnoreCase Columns
 """
 
 KNOWN: Final[frozenset[type[exp.Expr]]] = frozenset(
@@ -182,7 +182,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         subdate substring_index subtime sysdate time time_format time_to_sec timediff timestamp timestampadd timestampdiff
         to_base64 to_char to_days to_seconds truncate ucase unhex unix_timestamp utc_date utc_time utc_timestamp uuid
         week weekday weekofyear weight_string year yearweek natural_sort_key
-        bit_length match"""
+        bit_length match row"""
     ),
     Dialect.CLICKHOUSE: words(
         """accuratecast accuratecastornull adddays addhours addminutes addmonths addquarters addseconds addweeks addyears
@@ -222,7 +222,7 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         subtractminutes subtractmonths subtractquarters subtractseconds subtractweeks subtractyears substringindex
         substringutf8 sum summap sumkahan sumwithoverflow timeslot timeslots toBool todate todate32 todatetime todatetime64
         todateornull todateorzero todatetimeornull todatetimeorzero todayofmonth todayofweek todayofyear today todecimal128
-        todecimal256 todecimal32 todecimal64 tofixedstring tofloat32 tofloat32ornull tofloat32orzero tofloat64
+        todecimal256 materialize identity ignore runningdifference neighbor todecimal32 todecimal64 tofixedstring tofloat32 tofloat32ornull tofloat32orzero tofloat64
         tofloat64ornull tofloat64orzero tohour toint128 toint16 toint256 toint32 toint32ornull toint32orzero toint64
         toint64ornull toint64orzero toint8 tointervalday tointervalhour tointervalminute tointervalmonth tointervalquarter
         tointervalsecond tointervalweek tointervalyear toisoweek toisoyear tojsonstring tolastdayofmonth tolastdayofweek

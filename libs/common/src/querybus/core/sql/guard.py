@@ -36,7 +36,7 @@ from querybus.core.sql.rules import Rule, refuse, unsafe
 from querybus.core.sql.size import over_size
 
 _WORD: Final = re.compile(r"[^\W\d][\w$]*")
-_NAME: Final = re.compile(r"[\w$]+")
+_NAME: Final = re.compile(r"\w[\w$]*")
 _PATH: Final = re.compile(
     r"[/\\:*?@]|\.(csv|tsv|json|jsonl|ndjson|parquet|txt|db|sqlite|xlsx|arrow|gz|zst)$", re.IGNORECASE
 )
@@ -467,7 +467,9 @@ def _denied_by_name(facts: StatementFacts, known: dict[int, KnownTable], stateme
     for node in facts.nodes:
         if isinstance(node, exp.Identifier) and node.name.lower() in denied:
             return _column_denied(node.name)
-        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not _covers(node, denied):
+        if isinstance(node, exp.Columns) or (
+            isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not _covers(node, denied)
+        ):
             return _column_denied("*")
         if isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() in tables | aliases:
             return _column_denied(node.name)

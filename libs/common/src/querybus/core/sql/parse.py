@@ -234,7 +234,8 @@ def _nested(tokens: Sequence[Any]) -> Failure | None:
                 return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
             brackets.append((rereads, base))
             if kind is TokenType.L_BRACKET or before in _TYPES:
-                rereads *= 2
+                # MySQL's BINARY is an operator as well.
+                rereads *= 3 if before is TokenType.BINARY else 2
             base = rereads
         elif kind in _CLOSING:
             depth -= 1

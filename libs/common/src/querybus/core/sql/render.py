@@ -5,7 +5,7 @@ A rendering that does not read back as an equal tree, or that grew beyond the ca
 
 from __future__ import annotations
 
-from sqlglot import ErrorLevel
+from sqlglot import ErrorLevel, exp
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Dialect
@@ -20,6 +20,8 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
     """Return the statement's text in its dialect; the tree is used up."""
     if statement.tree is None:
         return statement.prefix
+    if dialect is Dialect.MYSQL:
+        _drop_dual(statement.tree)
     try:
         text = GRAMMARS[dialect].generate(
             statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
@@ -27,6 +29,16 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
     except _RENDERER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     return statement.prefix + text
+
+
+def _drop_dual(tree: exp.Expr) -> None:
+    """Leave out `FROM dual`, which the renderer would quote into the name of a table that is not there."""
+    for select in tree.find_all(exp.Select):
+        source = select.args.get("from_")
+        if isinstance(source, exp.From) and isinstance(source.this, exp.Table) and not select.args.get("joins"):
+            table = source.this
+            if table.name.lower() == "dual" and not table.args.get("db") and not table.this.args.get("quoted"):
+                select.set("from_", None)
 
 
 def normalise(sql: str, dialect: Dialect) -> str:

@@ -215,7 +215,11 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     column = _written(name, guarded.facts, dialect)
     if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    return Resolved(doubt=_unknown_column(column, name, guarded, dialect))
+    failure = _unknown_column(column, name, guarded, dialect)
+    if dialect is Dialect.ORACLE or not failure.facts.tables:
+        # Without a table of the catalog in scope, and on Oracle always, the engine may read the name as a call.
+        return failure
+    return Resolved(doubt=failure)
 
 
 def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column | None:

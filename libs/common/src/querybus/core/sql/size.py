@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from sqlglot import exp
@@ -25,6 +25,8 @@ TIMES_MAX: Final = 10_000
 """Repetitions, paddings and widths in one call."""
 SERIES_MAX: Final = 1_000_000
 """Rows or elements that all series of one statement may make, multiplied."""
+SERIES_LENGTH_MAX: Final = 10_000_000
+"""Characters that a series of built texts may hold together."""
 SERIES_BESIDE_PRODUCT_MAX: Final = 1_000
 RECURSION_BOUND_MAX: Final = 100_000
 EXPONENT_MAX: Final = 1_000
@@ -68,18 +70,22 @@ _FORMATS: Final = frozenset({"printf", "format", "sprintf"})
 
 def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
     """Return why the statement's text asks for too much, or None."""
-    series, unrelated = 1.0, 0
+    series, largest, unrelated = 1.0, 0.0, 0
     for node in facts.nodes:
         if type(node) not in _LOOKED_AT:
             continue
         refusal = _node(node)
         if refusal is not None:
             return refusal
+        if isinstance(node, exp.Repeat | exp.Pad) or _size_argument(node) is not None:
+            largest = max(largest, length(node))
         rows = _series_rows(node)
         if rows > 1:
             series *= rows
             if not series <= SERIES_MAX:
                 return _cost(Rule.SERIES, f"a series of more than {SERIES_MAX:,} values", _name(node))
+    if series > 1 and series * largest > SERIES_LENGTH_MAX:
+        return _cost(Rule.SIZE, f"a series of texts of more than {SERIES_LENGTH_MAX:,} characters together")
     for cte in facts.ctes:
         refusal = _recursion(cte, dialect)
         if refusal is not None:
@@ -160,8 +166,10 @@ def _node(node: exp.Expr) -> Failure | None:
             return _cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
     if isinstance(node, exp.Pow) and not extent(node.expression) <= EXPONENT_MAX:
         return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
-    if isinstance(node, exp.Like | exp.ILike | exp.Glob | exp.SimilarTo):
+    if isinstance(node, exp.Like | exp.ILike | exp.Glob):
         return _wildcards(node)
+    if isinstance(node, exp.SimilarTo):
+        return _wildcards(node) or _regular_expression(node.args.get("expression"))
     if isinstance(
         node,
         exp.RegexpLike
@@ -423,12 +431,75 @@ def _recursion(cte: exp.CTE, dialect: Dialect) -> Failure | None:
             continue
         if len(uses) > 1:
             return _cost(Rule.RECURSION, "a recursion that refers to itself more than once", cte.alias)
-        bounds = [each for each in arm.find_all(exp.Where, exp.Join) if _is_bounding(each)]
-        if body.args.get("limit") is None and not (bounds and (len(tables) > 1 or _moves_to_bound(arm, bounds))):
-            return _cost(Rule.RECURSION, "a recursion without an end", cte.alias)
-        if any(extent(each) > RECURSION_BOUND_MAX for bound in bounds for each in _bounding_numbers(bound)):
-            return _cost(Rule.RECURSION, f"a recursion of more than {RECURSION_BOUND_MAX:,} steps", cte.alias)
+        refusal = _endless(arm, body, alone=len(tables) == 1)
+        if refusal is not None:
+            return refuse(FailureCode.COST, Rule.RECURSION, refusal, cte.alias)
     return None
+
+
+def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | None:
+    """Return what is wrong with the recursive part of a WITH; `alone`: it reads nothing but itself."""
+    limit = body.args.get("limit")
+    if limit is not None:
+        return None if extent(limit.args.get("expression")) <= RECURSION_BOUND_MAX else "a recursion of too many rows"
+    conditions = _conditions(arm)
+    for number in (each for condition in conditions for each in _bounding_numbers(condition)):
+        if extent(number) > RECURSION_BOUND_MAX:
+            return f"a recursion of more than {RECURSION_BOUND_MAX:,} steps"
+    if alone and not _changes(arm) and body.args.get("distinct") is False:
+        return "a recursion that repeats itself"
+    is_bound = _is_upper_bound if alone and _only_grows(arm) else _is_comparison
+    return None if any(_holds(each, is_bound) for each in conditions) else "a recursion without an end"
+
+
+def _conditions(arm: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions under which the recursion goes on; a join by USING or NATURAL counts as one."""
+    found: list[exp.Expr] = [each.this for each in arm.find_all(exp.Where)]
+    for join in arm.find_all(exp.Join):
+        if isinstance(join.args.get("on"), exp.Expr):
+            found.append(join.args["on"])
+        elif join.args.get("using") or join.args.get("method") == "NATURAL":
+            found.append(exp.EQ(this=exp.column("a"), expression=exp.column("b")))
+    return found
+
+
+def _holds(condition: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
+    """Return whether one conjunct, and every way through an OR, passes the test."""
+    if isinstance(condition, exp.Paren):
+        return _holds(condition.this, test)
+    if isinstance(condition, exp.And):
+        return _holds(condition.this, test) or _holds(condition.expression, test)
+    if isinstance(condition, exp.Or):
+        return _holds(condition.this, test) and _holds(condition.expression, test)
+    return test(condition)
+
+
+def _is_comparison(node: exp.Expr) -> bool:
+    inner = node.this if isinstance(node, exp.Not) else node
+    return (
+        isinstance(inner, exp.Predicate | exp.RegexpLike | exp.Between | exp.In)
+        and not isinstance(inner, exp.Is | exp.NEQ)
+        and inner.find(exp.Column) is not None
+    )
+
+
+def _is_upper_bound(node: exp.Expr) -> bool:
+    if isinstance(node, exp.LT | exp.LTE):
+        return node.this.find(exp.Column) is not None
+    if isinstance(node, exp.GT | exp.GTE):
+        return node.expression.find(exp.Column) is not None
+    return isinstance(node, exp.Between | exp.In | exp.EQ | exp.Exists) and node.find(exp.Column) is not None
+
+
+def _changes(arm: exp.Expr) -> bool:
+    return any(not isinstance(each.unalias(), exp.Column | exp.Literal | exp.Star) for each in arm.expressions)
+
+
+def _only_grows(arm: exp.Expr) -> bool:
+    nodes = [node for each in arm.expressions for node in each.walk()]
+    return any(isinstance(each, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for each in nodes) and not any(
+        isinstance(each, exp.Sub) for each in nodes
+    )
 
 
 def _arms(body: exp.Expr) -> list[exp.Expr]:
@@ -441,36 +512,6 @@ def _arms(body: exp.Expr) -> list[exp.Expr]:
         else:
             arms.append(each)
     return arms
-
-
-def _is_bounding(node: exp.Expr) -> bool:
-    """Return whether a WHERE or a join condition compares a column, so that a recursion may come to its end."""
-    if isinstance(node, exp.Join) and node.args.get("using"):
-        return True
-    condition = node.args.get("on") if isinstance(node, exp.Join) else node.this
-    return isinstance(condition, exp.Expr) and any(
-        isinstance(each, exp.Predicate | exp.RegexpLike)
-        and not isinstance(each, exp.Is | exp.NEQ)
-        and each.find(exp.Column)
-        for each in condition.walk()
-    )
-
-
-def _moves_to_bound(arm: exp.Expr, bounds: Sequence[exp.Expr]) -> bool:
-    """Return whether a counter that only grows is compared with an upper bound."""
-    grows = any(
-        isinstance(each, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for each in arm.expressions for each in each.walk()
-    )
-    shrinks = any(isinstance(each, exp.Sub) for each in arm.expressions for each in each.walk())
-    if not grows or shrinks:
-        return True
-    return any(
-        isinstance(each, exp.Between | exp.In | exp.EQ | exp.Exists)
-        or (isinstance(each, exp.LT | exp.LTE) and each.this.find(exp.Column) is not None)
-        or (isinstance(each, exp.GT | exp.GTE) and each.expression.find(exp.Column) is not None)
-        for bound in bounds
-        for each in bound.walk()
-    )
 
 
 def _bounding_numbers(node: exp.Expr) -> list[exp.Expr]:
