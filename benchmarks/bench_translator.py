@@ -26,22 +26,29 @@ from statistics import median
 from typing import Any
 
 import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus_executor.introspect import open_sqlite_catalog
 from querybus_generator import translator
 from querybus_generator.translator import Translated, translate
 from querybus_generator.translator.index import index_of
 from querybus_generator.translator.nodes import read_nodes
 from querybus_generator.translator.translation import read
-from sqlglot import exp
-
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 
 ROOT = Path(__file__).resolve().parents[1]
 TODAY = date(2026, 1, 1)
 STEPS_PER_STATEMENT_MAX = 40_000_000
 PERMUTED_COLUMNS_MAX = 6
 PENALTY = 3.0
-REQUIRED = {"right_share_of_answered": 0.60, "answered_share": 0.25, "p50_ms": 20.0, "p99_ms": 150.0, "tables_1000_ms": 100.0}
+REQUIRED = {
+    "right_share_of_answered": 0.60,
+    "answered_share": 0.25,
+    "p50_ms": 20.0,
+    "p99_ms": 150.0,
+    "tables_1000_ms": 100.0,
+}
 AIMED = {"held_right_share_of_all": 0.50, "held_right_share_of_answered": 0.85}
 
 
@@ -152,10 +159,10 @@ def is_ordered(sql: str) -> bool:
     return tree is not None and tree.args.get("order") is not None
 
 
-def _tree(sql: str) -> exp.Expression | None:
+def _tree(sql: str) -> exp.Expr | None:
     try:
         return sqlglot.parse_one(sql, dialect="sqlite")
-    except sqlglot.errors.SqlglotError:
+    except SqlglotError:
         return None
 
 
@@ -187,24 +194,30 @@ def cause_of(gold: str, got: str) -> str:
     return "other"
 
 
-def _names(tree: exp.Expression, kind: type[exp.Expression]) -> set[str]:
+def _names(tree: exp.Expr, kind: type[exp.Expr]) -> set[str]:
     return {each.name.lower() for each in tree.find_all(kind)}
 
 
-def _selected(tree: exp.Expression) -> list[str]:
+def _selected(tree: exp.Expr) -> list[str]:
     select = tree.find(exp.Select)
     if select is None:
         return []
-    return sorted(",".join(sorted(each.name.lower() for each in item.find_all(exp.Column))) for item in select.expressions)
+    return sorted(
+        ",".join(sorted(each.name.lower() for each in item.find_all(exp.Column))) for item in select.expressions
+    )
 
 
-def _aggregated(tree: exp.Expression) -> list[str]:
+def _aggregated(tree: exp.Expr) -> list[str]:
     select = tree.find(exp.Select)
-    return [] if select is None else sorted(type(each).__name__ for item in select.expressions for each in item.find_all(exp.AggFunc))
+    return (
+        []
+        if select is None
+        else sorted(type(each).__name__ for item in select.expressions for each in item.find_all(exp.AggFunc))
+    )
 
 
-def _clause(name: str, *kinds: type[exp.Expression]) -> Any:
-    def facts(tree: exp.Expression) -> list[str]:
+def _clause(name: str, *kinds: type[exp.Expr]) -> Any:
+    def facts(tree: exp.Expr) -> list[str]:
         found: list[str] = []
         for select in tree.find_all(exp.Select):
             clause = select.args.get(name)
@@ -216,7 +229,10 @@ def _clause(name: str, *kinds: type[exp.Expression]) -> Any:
 
 
 _FACTS: tuple[tuple[str, Any], ...] = (
-    ("set operation", lambda tree: (len(list(tree.find_all(exp.SetOperation))), len(list(tree.find_all(exp.In)))),),
+    (
+        "set operation",
+        lambda tree: (len(list(tree.find_all(exp.SetOperation))), len(list(tree.find_all(exp.In)))),
+    ),
     ("tables", lambda tree: _names(tree, exp.Table)),
     ("aggregate", _aggregated),
     ("columns asked for", _selected),
@@ -238,7 +254,9 @@ def wide_catalog(tables: int) -> Catalog:
             columns=(
                 Column(name=f"thing_{number}_id", type="INTEGER", kind=ColumnKind.INTEGER),
                 *(
-                    Column(name=f"{word}_{number % 37}", type="TEXT", kind=ColumnKind.TEXT, values=(f"{word} {number}",))
+                    Column(
+                        name=f"{word}_{number % 37}", type="TEXT", kind=ColumnKind.TEXT, values=(f"{word} {number}",)
+                    )
                     for word in ("alpha", "beta", "gamma", "delta", "label", "note", "mark", "tone")
                 ),
                 Column(name="label", type="TEXT", kind=ColumnKind.TEXT),
@@ -302,7 +320,11 @@ def measure(data: Path, questions: Iterable[dict[str, str]], folder: str, parts:
         kind[1] += 1
         expected, got = run(path, gold), run(path, answer.sql)
         ordered = is_ordered(gold)
-        if isinstance(expected, list) and isinstance(got, list) and matches(expected, got, ordered=ordered, permuted=True):
+        if (
+            isinstance(expected, list)
+            and isinstance(got, list)
+            and matches(expected, got, ordered=ordered, permuted=True)
+        ):
             part.right += 1
             kind[2] += 1
             part.strict += matches(expected, got, ordered=ordered, permuted=False)
@@ -338,7 +360,9 @@ def fit(found: Sequence[tuple[dict[str, float], bool]], *, rounds: int = 20) -> 
     weights = [0.0] * size
     for _ in range(rounds):
         slope = [0.0 if place == 0 else -PENALTY * weight for place, weight in enumerate(weights)]
-        bend = [[(PENALTY if place else 1e-6) if place == other else 0.0 for other in range(size)] for place in range(size)]
+        bend = [
+            [(PENALTY if place else 1e-6) if place == other else 0.0 for other in range(size)] for place in range(size)
+        ]
         for values, right in rows:
             total = sum(weight * value for weight, value in zip(weights, values, strict=True))
             chance = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
@@ -392,8 +416,13 @@ def show(name: str, figures: dict[str, Any]) -> None:
         f"{'':10} right of answered {figures['right_share_of_answered']:.1%}   answered {figures['answered_share']:.1%}"
         f"   right of all {figures['right_share_of_all']:.1%}   p50 {figures['p50_ms']} ms   p99 {figures['p99_ms']} ms"
     )
-    print(f"{'':10} wrong by cause: " + ", ".join(f"{cause} {count}" for cause, count in figures["wrong_by_cause"].items()))
-    kinds = (f"{kind} {each['right']}/{each['answered']}/{each['questions']}" for kind, each in figures["by_kind"].items())
+    print(
+        f"{'':10} wrong by cause: "
+        + ", ".join(f"{cause} {count}" for cause, count in figures["wrong_by_cause"].items())
+    )
+    kinds = (
+        f"{kind} {each['right']}/{each['answered']}/{each['questions']}" for kind, each in figures["by_kind"].items()
+    )
     print(f"{'':10} by kind (right/answered/questions): " + ", ".join(kinds))
 
 
@@ -405,7 +434,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dev", action="store_true", help="only the dev questions")
     parser.add_argument("--part", choices=("developed", "held"), help="only this part of the training questions")
     parser.add_argument("--failures", type=Path, help="write what was not right to this file, one JSON object a line")
-    parser.add_argument("--fit", action="store_true", help="fit the confidence on the developed part and write its weights")
+    parser.add_argument(
+        "--fit", action="store_true", help="fit the confidence on the developed part and write its weights"
+    )
     given = parser.parse_args(arguments)
     if not given.data.is_dir():
         print(f"no data at {given.data}: nothing measured; name a folder with --data")

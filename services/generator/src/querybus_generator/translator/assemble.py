@@ -114,7 +114,9 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
                 shown += names
     if len(sketch.rankings) > 1:
         sketch.doubts += 0.3
-    targets = _without_echoes(sketch, [_named(sketch, place, each) for place, each in zip(places, targets, strict=True)])
+    targets = _without_echoes(
+        sketch, [_named(sketch, place, each) for place, each in zip(places, targets, strict=True)]
+    )
     plain = [each for each in targets if each.aggregate is None]
     counts_rows = having or any(each.by.aggregate is not None for each in order)
     if not targets and sketch.everything is None and not shown:
@@ -171,7 +173,11 @@ def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
     """Both ends of a key are the same value: one of them is enough."""
     found: list[Measure] = []
     for each in targets:
-        if each.column is not None and each.aggregate is None and any(_same_key(sketch, each.column, one) for one in found):
+        if (
+            each.column is not None
+            and each.aggregate is None
+            and any(_same_key(sketch, each.column, one) for one in found)
+        ):
             continue
         found.append(each)
     return found
@@ -200,7 +206,7 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
         return by
     if any(word in lexicon().additive for name in names for word in name):
         return Measure(by.column, Aggregate.SUM)
-    if any(word in lexicon().related["rating"] for name in names for word in name):
+    if any(word in lexicon().averaged for name in names for word in name):
         sketch.notes.append("ranked by the average")
         return Measure(by.column, Aggregate.AVERAGE)
     return by
@@ -247,11 +253,14 @@ def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
 
 
 def _is_own(sketch: Sketch, table: int) -> bool:
-    """"The average price of every product": each row is its own group, so there is none."""
+    """ "The average price of every product": each row is its own group, so there is none."""
     figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
-    return bool(figures) and all(
-        measure.aggregate is not Aggregate.COUNT and measure.home == table for measure in figures
-    ) and not sketch.rankings and not sketch.orderings
+    return (
+        bool(figures)
+        and all(measure.aggregate is not Aggregate.COUNT and measure.home == table for measure in figures)
+        and not sketch.rankings
+        and not sketch.orderings
+    )
 
 
 def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
@@ -288,9 +297,7 @@ def _alternatives(sketch: Sketch) -> list[Condition]:
         sketch.take(place)
         if not any(len(each) > 1 for each in found):
             sketch.doubts += 0.25
-    return [
-        each[0].condition if len(each) == 1 else AnyOf(tuple(one.condition for one in each)) for each in found
-    ]
+    return [each[0].condition if len(each) == 1 else AnyOf(tuple(one.condition for one in each)) for each in found]
 
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
@@ -307,7 +314,11 @@ def _combined(sketch: Sketch, form: Form) -> Form:
     """Two values of one column at the same time: rows of the one and rows of the other, what they share."""
     equal: dict[ColumnRef, list[Comparison]] = {}
     for condition in form.where:
-        if isinstance(condition, Comparison) and condition.left.column is not None and isinstance(condition.right, Literal):
+        if (
+            isinstance(condition, Comparison)
+            and condition.left.column is not None
+            and isinstance(condition.right, Literal)
+        ):
             equal.setdefault(condition.left.column, []).append(condition)
     for comparisons in equal.values():
         if len(comparisons) != 2 or not _excludes(comparisons[0], comparisons[1]):
@@ -344,7 +355,10 @@ def _excludes(one: Comparison, other: Comparison) -> bool:
     if one.operator is Operator.EQUAL and other.operator is Operator.EQUAL:
         return one.right != other.right
     low, high = (one, other) if one.operator in {Operator.GREATER, Operator.AT_LEAST} else (other, one)
-    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {Operator.LESS, Operator.AT_MOST}:
+    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {
+        Operator.LESS,
+        Operator.AT_MOST,
+    }:
         return False
     bottom, top = low.right, high.right
     if not isinstance(bottom, Literal) or not isinstance(top, Literal):

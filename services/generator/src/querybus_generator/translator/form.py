@@ -18,8 +18,8 @@ class Aggregate(Enum):
     COUNT = "how many"
     SUM = "sum of"
     AVERAGE = "average of"
-    MAXIMUM = "highest"
-    MINIMUM = "lowest"
+    MAXIMUM = "greatest of"
+    MINIMUM = "least of"
 
 
 class Operator(Enum):
@@ -206,6 +206,23 @@ def _condition_columns(condition: Condition) -> set[ColumnRef]:
     elif isinstance(condition.right, Form):
         found |= columns_of(condition.right)
     return found
+
+
+def gist(form: Form) -> tuple[object, ...]:
+    """Return what tells two forms apart in what they mean: groups and their labels count by their tables only."""
+    grouped = {column.table for column in form.group}
+    plain = {each for each in form.targets if each.aggregate is not None or each.home not in grouped}
+    return (
+        frozenset(tables_of(form)),
+        frozenset(plain),
+        frozenset(form.where),
+        frozenset(grouped),
+        form.having,
+        form.order,
+        form.limit,
+        form.everything,
+        None if form.combined is None else (form.combined[0], gist(form.combined[1])),
+    )
 
 
 def describe(form: Form, catalog: Catalog) -> str:

@@ -104,7 +104,9 @@ class CatalogIndex:
         if known is None:
             read = self.column(table, column)
             known = read.kind in {ColumnKind.INTEGER, ColumnKind.NUMBER} or (
-                read.kind is ColumnKind.TEXT and bool(read.values) and all(_FIGURE.fullmatch(each) for each in read.values)
+                read.kind is ColumnKind.TEXT
+                and bool(read.values)
+                and all(_FIGURE.fullmatch(each) for each in read.values)
             )
             self._figures[table, column] = known
         return known

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from querybus.core.catalog import Catalog, Table
+from querybus_generator.translator.lexicon import lexicon
 from querybus_generator.translator.names import name_words
 
 _DECLARED_COST = 1.0
@@ -69,9 +70,7 @@ class JoinGraph:
             self._distances[one] = self._costs_from(one)
         return self._distances[one].get(other, float("inf"))
 
-    def path(
-        self, sources: Iterable[int], target: int, hints: frozenset[str] = frozenset()
-    ) -> tuple[Edge, ...] | None:
+    def path(self, sources: Iterable[int], target: int, hints: frozenset[str] = frozenset()) -> tuple[Edge, ...] | None:
         """Return the cheapest path from any of `sources` to `target`, or None.
 
         Of several keys between two tables the one whose column shares a word with `hints` is cheaper.
@@ -163,16 +162,14 @@ def _inferred(catalog: Catalog) -> Iterable[Edge]:
                 yield Edge(number, (column.name,), target, referred, _INFERRED_COST, to_one=True)
             if not targets and (len(words) > 1 or _is_compound(column.name)):
                 shared[column.name.lower()].append(number)
-    yield from _by_shared_name(catalog, shared, joined)
+    yield from _by_shared_name(shared, joined)
 
 
 def _is_compound(name: str) -> bool:
-    return len(name) > 3 and name.lower().endswith("id")
+    return len(name) > 3 and _names_a_key(name)
 
 
-def _by_shared_name(
-    catalog: Catalog, shared: dict[str, list[int]], joined: set[frozenset[int]]
-) -> Iterable[Edge]:
+def _by_shared_name(shared: dict[str, list[int]], joined: set[frozenset[int]]) -> Iterable[Edge]:
     for name, numbers in shared.items():
         if not 2 <= len(numbers) <= 4 or not _names_a_key(name):
             continue
@@ -184,7 +181,7 @@ def _by_shared_name(
 
 
 def _names_a_key(name: str) -> bool:
-    return name.endswith(("id", "code", "no"))
+    return name.lower().endswith(tuple(lexicon().key_words))
 
 
 def _is_unique(table: Table, columns: tuple[str, ...]) -> bool:

@@ -120,6 +120,8 @@ class Lexicon:
     fillers: frozenset[str]
     additive: frozenset[str]
     vague: frozenset[str]
+    averaged: frozenset[str]
+    range_leads: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -158,7 +160,7 @@ def lexicon() -> Lexicon:
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
-        abbreviations={key: tuple(text.split()) for key, text in words["abbreviations"].items()},
+        abbreviations={key: tuple(spelt) for key, spelt in words["abbreviations"].items()},
         base=forms["base"],
         numbers=forms["number"],
         ordinals=forms["ordinal"],
@@ -168,6 +170,8 @@ def lexicon() -> Lexicon:
         fillers=frozenset(words["fillers"]),
         additive=frozenset(words["additive"]),
         vague=frozenset(words["vague"]),
+        averaged=frozenset(words["averaged"]),
+        range_leads=frozenset(stop["range_leads"]),
     )
 
 
@@ -178,7 +182,7 @@ def _read(file: str) -> dict[str, Any]:
 
 def _plain(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, list[str], list[str]]]:
     for row in document["phrase"]:
-        yield Op[row["op"]], None, row.get("en", []), row.get("zh", [])
+        yield Op[row["op"].upper()], None, row.get("en", []), row.get("zh", [])
 
 
 def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, list[str], list[str]]]:
@@ -197,7 +201,7 @@ def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, l
             row.get("zh_less", []),
         )
         yield Op.ADJECTIVE_ASK, concept, row.get("ask", []), row.get("zh_ask", [])
-        yield Op.ADJECTIVE_MOST, concept, _superlative(row.get("most", []), "most"), row.get("zh_most", [])
+        yield Op.ADJECTIVE_MOST, concept, [*_superlative(row.get("most", []), "most"), *row.get("most_said", [])], row.get("zh_most", [])
         yield Op.ADJECTIVE_LEAST, concept, _superlative(row.get("least", []), "least"), row.get("zh_least", [])
         bare = [form for form in row.get("most", []) if not form.endswith("st")]
         yield Op.ADJECTIVE_LEAST, concept, [f"least {form}" for form in bare], []
@@ -211,7 +215,7 @@ def _superlative(forms: list[str], degree: str) -> list[str]:
         if form.endswith("st"):
             found.append(form)
         else:
-            found += [f"{degree} {form}", f"highest {form}"]
+            found.append(f"{degree} {form}")
     return found
 
 

@@ -128,20 +128,23 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
 
 
 def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
-    """"First and last name" becomes "first name and last name" where the catalog has both and knows no "first" alone."""
+    """ "First and last name" becomes "first name and last name" where the catalog has both and knows no "first" alone."""
     found = list(tokens)
     place = 0
     while place + 3 < len(found):
         one, joint, other, noun = found[place : place + 4]
         if joint.norm in {"and", "or", "&"} and all(each.kind is TokenKind.WORD for each in (one, other, noun)):
             alone = max(
-                (each.score for each in _schema([one.base], index, bounded=False) if each.column is not None), default=0.0
+                (each.score for each in _schema([one.base], index, bounded=False) if each.column is not None),
+                default=0.0,
             )
             both = [
                 max((each.score for each in _schema([each.base, noun.base], index, bounded=False)), default=0.0)
                 for each in (one, other)
             ]
-            plain = noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
+            plain = (
+                noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
+            )
             if not plain and min(both) >= _SHARED_SCORE_MIN and alone < _SHARED_SCORE_MIN:
                 found.insert(place + 1, noun)
                 place += 2
@@ -221,7 +224,9 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
     first = tokens[start]
     if first.kind is TokenKind.HAN:
         # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
-        counts = start > 0 and any(index.entries[each].column is None for each in index.own.get(tokens[start - 1].norm, ()))
+        counts = start > 0 and any(
+            index.entries[each].column is None for each in index.own.get(tokens[start - 1].norm, ())
+        )
         return [
             _Span(
                 start,
@@ -232,7 +237,9 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
             for phrase in words.chinese.get(first.norm, ())
         ]
     found: list[_Span] = []
-    opens = start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+    opens = (
+        start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+    )
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
         key = tuple(each.norm for each in tokens[start : start + length])
         for phrase in words.english.get(key, ()):
@@ -279,7 +286,9 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
 
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
-_BRIDGING = frozenset({"of", "the", "in", "for", "to", "on", "per", "'s", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"})
+_BRIDGING = frozenset(
+    {"of", "the", "in", "for", "to", "on", "per", "'s", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"}
+)
 _BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"})
 
 
@@ -323,16 +332,19 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             for each in tokens[start:end]
             if (each.norm not in stops or each.norm in lexicon().light_words) and each.kind is not TokenKind.MARK
         )
-        weight = best * max(content, 0.5) - (0.25 if bounded else 0.0) + 0.1 * (end - start - 1) + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+        weight = (
+            best * max(content, 0.5)
+            - (0.25 if bounded else 0.0)
+            + 0.1 * (end - start - 1)
+            + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+        )
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))
     return found
 
 
-def _without_filler(
-    words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool
-) -> tuple[Candidate, ...]:
-    """"Director name" for a column of directors: the last word adds nothing."""
+def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    """ "Director name" for a column of directors: the last word adds nothing."""
     labels = filler in lexicon().label_words
     return tuple(
         replace(each, score=each.score - _FILLER_COST)
@@ -393,7 +405,9 @@ def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
     key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
     hits = index.values.get(key, []) or index.values.get(tuple(base_form(each) for each in key), [])
     exact = [each for each in hits if each.text == text]
-    found = [Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits]
+    found = [
+        Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits
+    ]
     return tuple(found or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
 
 
@@ -402,9 +416,11 @@ def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate
     found: list[Candidate] = []
     for cut in range(1, min(len(key), 4)):
         for one in index.values.get(key[:cut], []):
-            for other in index.values.get(key[cut:], []):
-                if one.table == other.table and one.column != other.column:
-                    found.append(Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text)))
+            found += [
+                Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text))
+                for other in index.values.get(key[cut:], [])
+                if one.table == other.table and one.column != other.column
+            ]
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from querybus.core.catalog import Column, ColumnKind, Language, Table
 from querybus_generator.translator.form import ColumnRef
 from querybus_generator.translator.index import CatalogIndex
+from querybus_generator.translator.lexicon import lexicon
 from querybus_generator.translator.names import is_han, name_words
 from querybus_generator.translator.sketch import NUMERIC
 
@@ -65,4 +66,4 @@ def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
 
 
 def _names_a_key(index: CatalogIndex, column: ColumnRef) -> bool:
-    return index.column(column.table, column.column).name.lower().endswith(("id", "code"))
+    return index.column(column.table, column.column).name.lower().endswith(tuple(lexicon().key_words))

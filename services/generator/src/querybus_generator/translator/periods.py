@@ -41,6 +41,7 @@ class Period:
 @dataclass(frozen=True, slots=True)
 class _Times:
     relative: Mapping[tuple[str, ...], tuple[Unit, int]]
+    leads: Mapping[str, int]
     rolling: frozenset[str]
     units: Mapping[str, Unit]
     months: Mapping[str, int]
@@ -57,12 +58,13 @@ def _times() -> _Times:
     chinese: set[str] = set()
     for row in read["relative"]:
         for form in (*row.get("en", ()), *row.get("zh", ())):
-            relative[tuple(form.split())] = (Unit[row["unit"]], row["offset"])
+            relative[tuple(form.split())] = (Unit[row["unit"].upper()], row["offset"])
         chinese.update(row.get("zh", ()))
-    units = {word: Unit[name] for language in read["units"].values() for word, name in language.items()}
+    units = {word: Unit[name.upper()] for language in read["units"].values() for word, name in language.items()}
     chinese.update(read["rolling"]["zh"], read["units"]["zh"], (each for each in read["quarters"] if len(each) > 2))
     return _Times(
         relative=relative,
+        leads=read["leads"],
         rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
         units=units,
         months=read["months"],
@@ -104,7 +106,7 @@ def chinese_number(text: str) -> int | None:
 
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
-    for read in (_dated, _rolling, _relative, _named_month, _quarter, _chinese_year, _year):
+    for read in (_dated, _rolling, _relative, _led_unit, _named_month, _quarter, _chinese_year, _year):
         found = read(tokens, start, today)
         if found is not None:
             return found
@@ -172,6 +174,17 @@ def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Pe
                     return end + 2, _of_month(read.start.year, int(month))
             return end, read
     return None
+
+
+def _led_unit(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """ "Last month", "the previous year": a leading word and the name of one unit."""
+    place = start + 1 if tokens[start].norm == "the" else start
+    if place + 1 >= len(tokens) or tokens[place].norm not in _times().leads:
+        return None
+    unit = _times().units.get(tokens[place + 1].norm)
+    if unit is None or tokens[place + 1].norm != tokens[place + 1].base:
+        return None
+    return place + 2, _unit_period(today, unit, _times().leads[tokens[place].norm])
 
 
 def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:

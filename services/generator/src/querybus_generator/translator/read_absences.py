@@ -55,7 +55,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     table = sketch.table(named)
     if table is None:
         return
-    inside = [each for each in sketch.conditions if place < each.place < end and _belongs(sketch, each, anchor, table)]
+    inside = [each for each in sketch.conditions if place < each.place < end and _belongs(each, anchor, table)]
     if any(place < each.place < end for each in sketch.rankings):
         sketch.doubts += 0.5
     inside_count = [each for each in sketch.having if place < each[0] < end]
@@ -80,7 +80,7 @@ def _hide(sketch: Sketch, place: int, end: int, anchor: int) -> None:
 
 
 def _counted_absence(sketch: Sketch, place: int, anchor: int, counts: list[tuple[int, Comparison]]) -> None:
-    """"That did not affect two or more regions": the keys of those that did are excluded."""
+    """ "That did not affect two or more regions": the keys of those that did are excluded."""
     key = key_columns(sketch.index, anchor)
     if not key:
         sketch.doubts += 0.5
@@ -100,7 +100,7 @@ def _counted_absence(sketch: Sketch, place: int, anchor: int, counts: list[tuple
 
 
 def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
-    """"Regions not affected": a table that refers to the rows and bears the verb in its name."""
+    """ "Regions not affected": a table that refers to the rows and bears the verb in its name."""
     for other in range(place + 1, min(end, place + 1 + _WORDS_BETWEEN_MAX)):
         node = sketch.nodes[other]
         if node.kind not in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or sketch.value(other) is not None:
@@ -120,7 +120,7 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
     return False
 
 
-def _belongs(sketch: Sketch, placed: Placed, anchor: int, table: int) -> bool:
+def _belongs(placed: Placed, anchor: int, table: int) -> bool:
     tables = condition_tables(placed.condition)
     return all(each != anchor or table == anchor for each in tables)
 
@@ -159,7 +159,9 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     beyond = path[0].target if path[0].source == anchor else path[0].source
     theirs = columns_named(sketch.index, beyond, far[:1])
     conditions = tuple(each.condition for each in inside)
-    form = Form(targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and conditions else (), where=conditions)
+    form = Form(
+        targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and conditions else (), where=conditions
+    )
     for each in inside:
         sketch.conditions.remove(each)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
@@ -178,7 +180,7 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
     if not behind or any(sketch.op(other) in {Op.SHOW, Op.BUT} for other in range(place + 1, behind[0].place)):
         return
     first = behind[0]
-    words = sum(1 for node in sketch.nodes[place:first.place] if node.kind is NodeKind.WORD)
+    words = sum(1 for node in sketch.nodes[place : first.place] if node.kind is NodeKind.WORD)
     if words > _WORDS_BETWEEN_MAX:
         return
     tables = condition_tables(first.condition)
@@ -198,13 +200,17 @@ def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool
 
 
 def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -> bool:
-    """"Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
+    """ "Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
     verb = sketch.nodes[place - 1].text.lower() if place else ""
     copular = sketch.nodes[place].text.lower() in _COPULAR and verb not in _AUXILIARIES
     if copular or len(sketch.targets) != 1:
         return False
     target = sketch.targets[0][1]
-    if target.aggregate is not None or target.column is None or condition_tables(first.condition) != (target.column.table,):
+    if (
+        target.aggregate is not None
+        or target.column is None
+        or condition_tables(first.condition) != (target.column.table,)
+    ):
         return False
     if target.column in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
         return False

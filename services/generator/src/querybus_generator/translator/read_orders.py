@@ -67,7 +67,7 @@ def read_orders(sketch: Sketch) -> None:
 
 
 def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
-    """"Sort all names by age": the sorting word stands first, the key behind a later "by"."""
+    """ "Sort all names by age": the sorting word stands first, the key behind a later "by"."""
     if sketch.nodes[place].text.lower().endswith((" by", " of")):
         return []
     for other in range(place + 2, sketch.sentence_end(place)):
@@ -156,7 +156,8 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
             sketch.take(sketch.before(marker))
         return [Measure(column, _FIGURES[sketch.op(marker) or Op.SUM])]
     by_word = any(
-        node.kind is NodeKind.STOP and node.text.lower() == "by" for node in sketch.nodes[max(0, (other or 0) - 2) : other]
+        node.kind is NodeKind.STOP and node.text.lower() == "by"
+        for node in sketch.nodes[max(0, (other or 0) - 2) : other]
     )
     if sketch.op(marker) is Op.BY or by_word:
         sketch.take(other, marker if sketch.op(marker) is Op.BY else None)
@@ -169,9 +170,7 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
 
 def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
-    has_figure = any(
-        sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes))
-    )
+    has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
@@ -209,14 +208,20 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
     named = sketch.after(place)
     by = sketch.column(named)
     grouped = sketch.table(named) if by is None else by.table
-    by_time = grouped is None and place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+    by_time = (
+        grouped is None and place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+    )
     if grouped is None and not by_time:
         return False
     for other in range(len(sketch.nodes)):
         column = sketch.column(other)
         if column is None or not sketch.is_free(other) or not sketch.is_numeric(column) or column == by:
             continue
-        if grouped is not None and not (by is not None and column.table == grouped) and not is_many(sketch, grouped, column.table):
+        if (
+            grouped is not None
+            and not (by is not None and column.table == grouped)
+            and not is_many(sketch, grouped, column.table)
+        ):
             continue
         names = sketch.index.entry_of_column(column.table, column.column).names
         if any(word in lexicon().additive for name in names for word in name):
@@ -227,11 +232,11 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
 
 
 def _by_time(sketch: Sketch, place: int) -> bool:
-    """"Per month", 每个月, "by year": the time column is cut to that unit, unless a column holds it as it is."""
+    """ "Per month", 每个月, "by year": the time column is cut to that unit, unless a column holds it as it is."""
     other = place + 1
     words = ""
     while other < len(sketch.nodes) and other <= place + 2 and unit_of(words) is None:
-        words = words + sketch.nodes[other].text.lower() if words in {"个"} else sketch.nodes[other].text.lower()
+        words = words + sketch.nodes[other].text.lower() if words == "个" else sketch.nodes[other].text.lower()
         other += 1
     unit = unit_of(words)
     if unit is None:
@@ -251,7 +256,7 @@ def _by_time(sketch: Sketch, place: int) -> bool:
 
 
 def _follows_figure(sketch: Sketch, place: int) -> bool:
-    """"Total amount by city" groups, "written by authors" and "volumes by artists" do not."""
+    """ "Total amount by city" groups, "written by authors" and "volumes by artists" do not."""
     if place == 0 or sketch.nodes[place - 1].kind is NodeKind.WORD:
         return False
     named = sketch.after(place)

@@ -44,7 +44,7 @@ def read_rankings(sketch: Sketch) -> None:
 
 
 def _number_of_rows(sketch: Sketch) -> None:
-    """"The 5 members who have the most orders": the number stands before what is ranked."""
+    """ "The 5 members who have the most orders": the number stands before what is ranked."""
     if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1:
         return
     for place, node in enumerate(sketch.nodes):
@@ -226,13 +226,17 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.doubts += 0.04
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
         return
-    if where is not None and sketch.op(place) in {Op.HIGHEST, Op.LOWEST} and sketch.nodes[place].text.lower().endswith(("top", "前")):
+    if (
+        where is not None
+        and sketch.op(place) in {Op.HIGHEST, Op.LOWEST}
+        and sketch.nodes[place].text.lower().endswith(("top", "前"))
+    ):
         sketch.take(place)
         sketch.limit = count
 
 
 def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
-    """"Whose price is the highest": only a form of "to be" stands between the column and the superlative."""
+    """ "Whose price is the highest": only a form of "to be" stands between the column and the superlative."""
     between = sketch.nodes[(previous or 0) + 1 : place]
     words = {node.text.lower() for node in between}
     return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
@@ -245,7 +249,8 @@ def _ranks(sketch: Sketch, column: ColumnRef) -> bool:
 
 def _ends_question(sketch: Sketch, place: int) -> bool:
     return all(
-        node.kind in {NodeKind.STOP, NodeKind.MARK} or node.op in {Op.SHOW, Op.EQUAL} for node in sketch.nodes[place + 1 :]
+        node.kind in {NodeKind.STOP, NodeKind.MARK} or node.op in {Op.SHOW, Op.EQUAL}
+        for node in sketch.nodes[place + 1 :]
     )
 
 

@@ -70,16 +70,21 @@ def _listed_values(sketch: Sketch) -> None:
 
 
 def _swallowed_totals(sketch: Sketch) -> None:
-    """"Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
+    """ "Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
     if len(sketch.targets) != 1:
         return
     place, measure = sketch.targets[0]
-    if measure.aggregate is None and sketch.is_numeric(measure.column) and sketch.says_sum(place) and not sketch.rankings:
+    if (
+        measure.aggregate is None
+        and sketch.is_numeric(measure.column)
+        and sketch.says_sum(place)
+        and not sketch.rankings
+    ):
         sketch.targets[0] = (place, Measure(measure.column, Aggregate.SUM))
 
 
 def _head(sketch: Sketch) -> None:
-    """"Which code contains 'en'": the column of the condition is what is asked for."""
+    """ "Which code contains 'en'": the column of the condition is what is asked for."""
     for place in range(len(sketch.nodes)):
         if sketch.op(place) is not Op.SHOW or not sketch.asked[place]:
             continue
@@ -93,7 +98,7 @@ def _head(sketch: Sketch) -> None:
 
 
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:
-    """"How old is ..." asks for the age, "where is ..." for the location."""
+    """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
     found = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
     if found is None:
@@ -104,7 +109,7 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
 
 
 def _names_of_columns(sketch: Sketch) -> None:
-    """"The names of studios" where a column holds the studios: the column is meant. "The college of authors": the college."""
+    """ "The names of studios" where a column holds the studios: the column is meant. "The college of authors": the college."""
     for place, node in enumerate(sketch.nodes):
         column = sketch.column(place)
         if column is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.chinese:
@@ -124,7 +129,7 @@ def _names_of_columns(sketch: Sketch) -> None:
 
 
 def _joined_tables(sketch: Sketch) -> None:
-    """"The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
+    """ "The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
     plain = [measure for _, measure in sketch.targets if measure.aggregate is None]
     if not plain:
         _listed_tables(sketch)
@@ -135,7 +140,9 @@ def _joined_tables(sketch: Sketch) -> None:
         table = sketch.table(place)
         if table is None or not sketch.is_free(place) or not sketch.asked[place]:
             continue
-        opens = sketch.op(sketch.after(place)) is Op.AND and "their" in sketch.nodes[sketch.after(place) or 0].text.lower()
+        opens = (
+            sketch.op(sketch.after(place)) is Op.AND and "their" in sketch.nodes[sketch.after(place) or 0].text.lower()
+        )
         if sketch.op(sketch.before(place)) is not Op.AND and not opens:
             continue
         if any(measure.home == table for measure in plain):
@@ -146,7 +153,7 @@ def _joined_tables(sketch: Sketch) -> None:
 
 
 def _listed_tables(sketch: Sketch) -> None:
-    """"The ten dearest products and their categories": both tables show their labels."""
+    """ "The ten dearest products and their categories": both tables show their labels."""
     if sketch.targets:
         return
     for place in range(len(sketch.nodes)):
@@ -159,15 +166,20 @@ def _listed_tables(sketch: Sketch) -> None:
         for where in (place, other):
             table = sketch.table(where)
             if table is not None and where is not None:
-                sketch.targets += [(where, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+                sketch.targets += [
+                    (where, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)
+                ]
         return
 
 
 def _direct_rankings(sketch: Sketch) -> None:
-    """"What is the highest price?" asks for the figure, unless other columns are asked for as well."""
+    """ "What is the highest price?" asks for the figure, unless other columns are asked for as well."""
     direct = [each for each in sketch.rankings if each.direct]
-    if not direct or (sketch.chinese and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
-                      and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)):
+    if not direct or (
+        sketch.chinese
+        and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
+        and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)
+    ):
         return
     others = any(
         sketch.column(place) is not None and sketch.is_free(place) and sketch.asked[place]
@@ -212,7 +224,7 @@ def _count(sketch: Sketch, place: int) -> None:
 
 
 def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
-    """"The average number of hours" is read with the average; "enrollment number" is no count."""
+    """ "The average number of hours" is read with the average; "enrollment number" is no count."""
     if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM}:
         return True
     if place and sketch.column(place - 1) is not None and sketch.nodes[place].text.lower().startswith("number"):
@@ -222,7 +234,7 @@ def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
 
 
 def _is_repeated(sketch: Sketch, place: int) -> bool:
-    """"Count the number of ...", "... and the count": one count is asked for."""
+    """ "Count the number of ...", "... and the count": one count is asked for."""
     following = sketch.after(place)
     if sketch.op(following) in {Op.COUNT, Op.COUNT_KINDS} or (
         sketch.op(following) is Op.DISTINCT and sketch.op(sketch.after(following)) is Op.COUNT
@@ -252,9 +264,10 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return Measure(aggregate=Aggregate.COUNT, table=value.table)
     if column is None:
         return None
-    if sketch.is_key(column) and sketch.index.column(column.table, column.column).name in sketch.index.table(
-        column.table
-    ).primary_key:
+    if (
+        sketch.is_key(column)
+        and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key
+    ):
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         return Measure(column) if not _wants_total(sketch, place) else Measure(column, Aggregate.SUM)
@@ -316,7 +329,9 @@ def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
             return other if figures or joins else None
         beyond = other + 1
         while beyond < len(sketch.nodes) and (
-            sketch.nodes[beyond].kind is NodeKind.STOP or sketch.op(beyond) is Op.AND or sketch.nodes[beyond].text == ","
+            sketch.nodes[beyond].kind is NodeKind.STOP
+            or sketch.op(beyond) is Op.AND
+            or sketch.nodes[beyond].text == ","
         ):
             beyond += 1
         if beyond >= len(sketch.nodes):

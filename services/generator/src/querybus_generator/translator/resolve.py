@@ -95,7 +95,12 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
             elif node.kind is not NodeKind.STOP or node.text.lower() in {"of", "for", "in"}:
                 break
             other += step
-        if joined and 0 <= other < len(nodes) and nodes[other].candidates and nodes[other].candidates[0].column is not None:
+        if (
+            joined
+            and 0 <= other < len(nodes)
+            and nodes[other].candidates
+            and nodes[other].candidates[0].column is not None
+        ):
             found.add(other)
     return frozenset(found)
 
@@ -194,14 +199,16 @@ def _neighbour(nodes: Sequence[Node], place: int, step: int) -> int | None:
             if step == 1 and node.candidates[0].column is not None and node.candidates[0].value is None:
                 # "names and ages of singers": what stands behind the list belongs to all of it.
                 beyond = other + step
-                joined = any(
-                    nodes[each].op is Op.AND or nodes[each].text == "," for each in range(place + 1, other)
-                )
+                joined = any(nodes[each].op is Op.AND or nodes[each].text == "," for each in range(place + 1, other))
                 if joined and beyond < len(nodes):
                     other = beyond
                     continue
             return other
-        if node.kind is NodeKind.STOP or node.op in {Op.AND, Op.DISTINCT, Op.NAMED, Op.EQUAL} or node.text in {"'s", ",", ":"}:
+        if (
+            node.kind is NodeKind.STOP
+            or node.op in {Op.AND, Op.DISTINCT, Op.NAMED, Op.EQUAL}
+            or node.text in {"'s", ",", ":"}
+        ):
             other += step
             continue
         return None

@@ -48,10 +48,14 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form:
 
 
 def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> Form:
-    path = index.graph.path((home,), table) or ()
+    path = index.graph.path((home,), table)
+    if not path:
+        return form
     edge = path[0]
     near, far = (
-        (edge.source_columns, edge.target_columns) if edge.source == home else (edge.target_columns, edge.source_columns)
+        (edge.source_columns, edge.target_columns)
+        if edge.source == home
+        else (edge.target_columns, edge.source_columns)
     )
     beyond = edge.target if edge.source == home else edge.source
     inner: list[Condition] = [each for each in form.where if home not in condition_tables(each)]

@@ -214,7 +214,9 @@ class Sketch:
         self, concepts: Sequence[Concept], place: int, tables: Sequence[int | None]
     ) -> tuple[ColumnRef, bool] | None:
         """Return the column that an adjective compares and whether its order is reversed, looking in `tables` first."""
-        wanted = [table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None]
+        wanted = [
+            table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None
+        ]
         for table in dict.fromkeys(wanted):
             found = self._concept_in(concepts, table)
             if found is not None:
@@ -249,7 +251,10 @@ class Sketch:
         nearest = self.nearest_table(place)
         first = [table for table in (nearest, *mentioned) if table is not None]
         referred = [
-            edge.target for table in first for edge in self.index.graph.edges_of(table) if edge.source == table and edge.to_one
+            edge.target
+            for table in first
+            for edge in self.index.graph.edges_of(table)
+            if edge.source == table and edge.to_one
         ]
         return list(dict.fromkeys((*first, *referred)))
 
@@ -266,9 +271,6 @@ class Sketch:
                 if any(close_to_year.get(part, 0.0) >= 0.85 for name in names for part in name):
                     years.append(ColumnRef(table, number))
         return days + years
-
-
-
 
 
 def _asked_zones(nodes: Sequence[Node]) -> list[bool]:

@@ -38,7 +38,7 @@ class Token:
 _PIECE = re.compile(
     r"""
       (?P<quoted>"[^"]*"|“[^”]*[”"]|「[^」]*」|《[^》]*》|‘[^’]*’|``[^']*''|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z]))
-    | (?P<date>\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\d{1,2}/\d{1,2}/\d{4})
+    | (?P<on_day>\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\d{1,2}/\d{1,2}/\d{4})
     | (?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w)-])-?\d+(?:\.\d+)?(?![A-Za-z])|\d+(?:\.\d+)?(?=[^\W\d_a-zA-Z]))
     | (?P<op>>=|<=|<>|!=|[<>=≥≤])
     | (?P<negated>n't\b|n’t\b)
@@ -76,7 +76,7 @@ def tokenize(question: str) -> tuple[Token, ...]:
     return tuple(found[:QUESTION_TOKENS_MAX])
 
 
-_KINDS = {"date": TokenKind.DATE, "op": TokenKind.WORD, "han": TokenKind.HAN, "mark": TokenKind.MARK}
+_KINDS = {"on_day": TokenKind.DATE, "op": TokenKind.WORD, "han": TokenKind.HAN, "mark": TokenKind.MARK}
 
 
 def _token(text: str, kind: TokenKind, shown: str | None = None) -> Token:

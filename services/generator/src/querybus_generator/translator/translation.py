@@ -17,7 +17,7 @@ from querybus.core.language import detect_language
 from querybus.core.messages import Link, Trigger
 from querybus_generator.translator.assemble import assemble
 from querybus_generator.translator.confidence import Judgement, judge, rivalry, weigh
-from querybus_generator.translator.form import Form, describe
+from querybus_generator.translator.form import Form, describe, gist
 from querybus_generator.translator.index import CatalogIndex, index_of
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import Node, NodeKind, read_nodes
@@ -66,7 +66,9 @@ class Reading:
     confidence: float
 
 
-def translate(question: str, catalog: Catalog, *, language: Language | None = None, today: date) -> Translated | NotRead:
+def translate(
+    question: str, catalog: Catalog, *, language: Language | None = None, today: date
+) -> Translated | NotRead:
     """Return the SQL for a question about a catalog, or what of the question could not be read."""
     spoken = language or detect_language(question)
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not catalog.tables:
@@ -123,7 +125,8 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
 
 def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
     score, form, written, sketch, judgement = found[place]
-    rivals = [each[0] for each in found if each[2].sql != written.sql]
+    own = gist(form)
+    rivals = [each[0] for each in found if each[2].sql != written.sql and gist(each[1]) != own]
     facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
     return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))
 
@@ -139,13 +142,17 @@ def _command(nodes: tuple[Node, ...]) -> str | None:
 
 
 def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
-    unread = best.judgement.unread if best is not None else tuple(
-        node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT}
+    unread = (
+        best.judgement.unread
+        if best is not None
+        else tuple(node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT})
     )
     linked = any(node.candidates for node in nodes)
     trigger = Trigger.AMBIGUOUS_QUESTION if linked else Trigger.MISSING_DATABASE_INFO
     tables = best.sketch.mentioned_tables() if best is not None else ()
-    about = (", " if language == "en" else "、").join(dict.fromkeys(unread)) or " ".join(node.text for node in nodes)[:80]
+    about = (", " if language == "en" else "、").join(dict.fromkeys(unread)) or " ".join(node.text for node in nodes)[
+        :80
+    ]
     return NotRead(trigger, about, suggest(index, tuple(tables), language))
 
 

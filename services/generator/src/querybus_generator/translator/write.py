@@ -52,18 +52,18 @@ def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) 
     return Written(tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, writer.ambiguous)
 
 
-class _Unjoinable(Exception):  # noqa: N818 - never leaves this module
+class _Unjoinable(Exception):
     pass
 
 
-_AGGREGATES: dict[Aggregate, type[exp.Expression]] = {
+_AGGREGATES: dict[Aggregate, type[exp.Expr]] = {
     Aggregate.COUNT: exp.Count,
     Aggregate.SUM: exp.Sum,
     Aggregate.AVERAGE: exp.Avg,
     Aggregate.MAXIMUM: exp.Max,
     Aggregate.MINIMUM: exp.Min,
 }
-_COMPARISONS: dict[Operator, type[exp.Expression]] = {
+_COMPARISONS: dict[Operator, type[exp.Expr]] = {
     Operator.EQUAL: exp.EQ,
     Operator.UNEQUAL: exp.NEQ,
     Operator.GREATER: exp.GT,
@@ -124,7 +124,7 @@ class _Writer:
     def _select(self, form: Form) -> exp.Select:
         plan = self._plan(tables_of(form))
         names = _Names(self._index, plan)
-        targets: list[exp.Expression] = [self._measure(each, names, plan) for each in form.targets]
+        targets: list[exp.Expr] = [self._measure(each, names, plan) for each in form.targets]
         if form.everything is not None:
             targets.append(names.star(form.everything))
         select = exp.select(*targets).from_(names.table(plan.root))
@@ -148,7 +148,9 @@ class _Writer:
             by = self._measure(ordering.by, names, plan)
             if ordering.by.aggregate is None and ordering.by.column is not None:
                 by = self._as_figure(ordering.by.column, by)
-            select = select.order_by(exp.Ordered(this=by, desc=ordering.descending, nulls_first=not ordering.descending))
+            select = select.order_by(
+                exp.Ordered(this=by, desc=ordering.descending, nulls_first=not ordering.descending)
+            )
         if form.limit is not None:
             select = select.limit(form.limit)
         return select.distinct() if form.distinct else select
@@ -164,7 +166,9 @@ class _Writer:
             reachable = [(path, each) for path, each in paths if path is not None]
             if not reachable:
                 raise _Unjoinable
-            path, target = min(reachable, key=lambda found: (sum(each.cost for each in found[0]), tables.index(found[1])))
+            path, target = min(
+                reachable, key=lambda found: (sum(each.cost for each in found[0]), tables.index(found[1]))
+            )
             for edge in path:
                 table = edge.target if edge.source in joined else edge.source
                 joined.append(table)
@@ -175,13 +179,13 @@ class _Writer:
             left = [each for each in left if each not in joined and each != target]
         return _Plan(tables[0], tuple(steps))
 
-    def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expression:
+    def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         if measure.aggregate is None:
             if measure.column is None:
                 raise _Unjoinable
             return names.column(measure.column)
         if measure.column is not None:
-            column: exp.Expression = names.column(measure.column)
+            column: exp.Expr = names.column(measure.column)
             if measure.aggregate is not Aggregate.COUNT:
                 column = self._as_figure(measure.column, column)
             if measure.distinct:
@@ -193,16 +197,18 @@ class _Writer:
                 return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
 
-    def _as_figure(self, column: ColumnRef, written: exp.Expression) -> exp.Expression:
+    def _as_figure(self, column: ColumnRef, written: exp.Expr) -> exp.Expr:
         """Figures kept as texts are compared as figures."""
         kind = self._index.column(column.table, column.column).kind
         if kind is ColumnKind.TEXT and self._index.holds_figures(column.table, column.column):
             return exp.cast(written, exp.DataType.Type.DOUBLE)
         return written
 
-    def _condition(self, condition: Condition, names: _Names, plan: _Plan) -> exp.Expression:
+    def _condition(self, condition: Condition, names: _Names, plan: _Plan) -> exp.Expr:
         if isinstance(condition, AnyOf):
-            return exp.paren(exp.or_(*(self._condition(each, names, plan) for each in condition.conditions)), copy=False)
+            return exp.paren(
+                exp.or_(*(self._condition(each, names, plan) for each in condition.conditions)), copy=False
+            )
         if isinstance(condition, AllOf):
             return exp.and_(*(self._condition(each, names, plan) for each in condition.conditions))
         if isinstance(condition, Membership):
@@ -210,7 +216,7 @@ class _Writer:
             return exp.Not(this=found) if condition.negated else found
         return self._comparison(condition, names, plan)
 
-    def _comparison(self, comparison: Comparison, names: _Names, plan: _Plan) -> exp.Expression:
+    def _comparison(self, comparison: Comparison, names: _Names, plan: _Plan) -> exp.Expr:
         left = self._measure(comparison.left, names, plan)
         operator, right = comparison.operator, comparison.right
         if operator is Operator.IS_NULL:
@@ -233,7 +239,7 @@ class _Writer:
             return _COMPARISONS[operator](this=left, expression=exp.Subquery(this=self.query(right)))
         raise _Unjoinable
 
-    def _literal(self, literal: Literal, against: Measure) -> exp.Expression:
+    def _literal(self, literal: Literal, against: Measure) -> exp.Expr:
         value = literal.value
         if isinstance(value, str):
             return exp.Literal.string(value)
@@ -275,7 +281,7 @@ class _Names:
             made.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         return made
 
-    def column(self, column: ColumnRef) -> exp.Expression:
+    def column(self, column: ColumnRef) -> exp.Expr:
         named = self.column_named(column.table, self._index.column(column.table, column.column).name)
         if column.part is None:
             return named
@@ -285,7 +291,7 @@ class _Names:
         alias = self._aliases.get(table)
         return exp.Column(this=_identifier(name), table=exp.to_identifier(alias) if alias else None)
 
-    def star(self, table: int) -> exp.Expression:
+    def star(self, table: int) -> exp.Expr:
         alias = self._aliases.get(table)
         if alias is None:
             return exp.Star()
