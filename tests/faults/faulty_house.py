@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import json
 import sqlite3
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,6 +62,9 @@ class Fault:
 Faults = Mapping[StageName, Fault]
 
 
+Before = Callable[["FaultyHouse", Envelope[Any], int], Awaitable[None]]
+
+
 class Desk:
     """The model: scripted by question, else each time another statement that is right."""
 
@@ -89,6 +92,8 @@ class FaultyHouse:
     faults: dict[str, Faults]
     metrics: dict[StageName, Metrics] = field(default_factory=dict[StageName, Metrics])
     settlements: dict[StageName, Any] = field(default_factory=dict[StageName, Any])
+    before: dict[StageName, Before] = field(default_factory=dict[StageName, Any])
+    """What is done before a stage's verb, whatever the question."""
 
     async def ask(self, question: str, **options: Any) -> dict[str, Any]:
         """Ask as an analyst and wait for the answer, far longer than the house may take; TimeoutError."""
@@ -158,6 +163,9 @@ async def faulty_house(directory: Path) -> AsyncGenerator[FaultyHouse]:
 
 def _stage(real: Any, place: FaultyHouse, broker: Any, *, name: StageName, think: Any, metrics: Metrics, **more: Any):
     async def thought(envelope: Envelope[Any], delivery: Delivery) -> Any:
+        before = place.before.get(name)
+        if before is not None:
+            await before(place, envelope, delivery.sequence)
         fault = place.faults.get(envelope.question, {}).get(name)
         failure = None if fault is None else await fault.strike()
         return await think(envelope, delivery) if failure is None else failure

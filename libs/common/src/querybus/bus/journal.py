@@ -21,8 +21,8 @@ from nats.aio.subscription import Subscription
 from nats.js.errors import NotFoundError
 
 from querybus.bus.connection import Connected
-from querybus.bus.publish import MESSAGE_ID, BusTrouble, last_message
-from querybus.core.envelope import Envelope, decode
+from querybus.bus.publish import MESSAGE_ID, BusTrouble, address_of, last_message
+from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.subjects import (
     EventAddress,
     EventName,
@@ -71,8 +71,11 @@ class Entry:
         return self.headers.get(MESSAGE_ID, "")
 
     def envelope(self) -> Envelope[Any]:
-        """Return the event; raises Undecodable."""
-        return decode(self.address.event, self.data)
+        """Return the event; raises Undecodable, also for one that speaks of another tenant, thread or query."""
+        envelope = decode(self.address.event, self.data)
+        if address_of(envelope) != self.address:
+            raise Undecodable("tenant, thread or query of the body are not those of the subject")
+        return envelope
 
 
 class Journal:

@@ -1,0 +1,145 @@
+"""What is no event dies with its reason, and the query whose log it stands on ends all the same: in the real house."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from nats.aio.client import Client
+
+from querybus.bus.connection import Held
+from querybus.bus.journal import Entry, Journal
+from querybus.core.envelope import encode
+from querybus.core.subjects import EventName, StageName, event_subject
+from querybus_cli.house import TENANT
+from tests.connected.queries import append, asked, new_id
+from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, faulty_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+END_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A query that bad input was sent to, in tokens."""
+
+    query: str
+    log: tuple[Entry, ...]
+    dead: bytes
+
+
+async def raw_bytes(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    query = new_id()
+    await _store(gateway, query, b"\xff\x00 not an envelope")
+    return query, "not an envelope of asked"
+
+
+async def half_an_envelope(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    query = new_id()
+    await _store(gateway, query, b'{"envelope_version": "1.0", "user": "analyst", "question": "How many?"}')
+    return query, "not an envelope of asked: event"
+
+
+async def version_nine(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    envelope = asked(tenant=TENANT, user="analyst", connection=CONNECTION, envelope_version="9.0")
+    await append(gateway, envelope, 0)
+    return envelope.query_id, "envelope of version 9, this service reads 1"
+
+
+async def forged_tenant(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    query = new_id()
+    envelope = asked(tenant="another", user="analyst", connection=CONNECTION, query_id=query, thread_id=query)
+    await _store(gateway, query, encode(envelope))
+    return query, "tenant, thread or query of the body are not those of the subject"
+
+
+async def server_copy(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    query = new_id()
+    envelope = asked(tenant=TENANT, user="analyst", connection=CONNECTION, query_id=query, thread_id=query)
+    await _store(gateway, query, encode(envelope), {"Nats-Stream": "QUERYBUS", "Nats-Sequence": "1"})
+    return query, "a copy made by the server, not a published event"
+
+
+async def rubbish_in_a_running_query(house: FaultyHouse, gateway: Client) -> tuple[str, str]:
+    question = "How many customers are there, while somebody interferes?"
+    house.faults[question] = {StageName.GENERATOR: Fault("hang")}
+    async with house.house.client("analyst") as client:
+        reply = await client.call(
+            "ask", {"question": question, "connection": CONNECTION, "options": {"deadline_seconds": 5}}
+        )
+    query = reply["query_id"]
+    generator = await house.bus.connect(StageName.GENERATOR)
+    try:
+        await generator.jetstream().publish(event_subject(TENANT, query, query, EventName.DRAFTED), b"{}")
+    finally:
+        await generator.close()
+    return query, "not an envelope of drafted"
+
+
+BAD: dict[str, Callable[[FaultyHouse, Client], Awaitable[tuple[str, str]]]] = {
+    "raw bytes": raw_bytes,
+    "half an envelope": half_an_envelope,
+    "an envelope of version 9": version_nine,
+    "a forged tenant": forged_tenant,
+    "a copy made by the server": server_copy,
+    "rubbish in a running query": rubbish_in_a_running_query,
+}
+
+
+async def _store(connection: Client, query: str, data: bytes, headers: dict[str, str] | None = None) -> None:
+    subject = event_subject(TENANT, query, query, EventName.ASKED)
+    await connection.jetstream().publish(subject, data, headers=headers)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sent(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[dict[str, tuple[Sent, str]]]:
+    """Send everything at once and wait for each end."""
+    async with faulty_house(tmp_path_factory.mktemp("bad-input")) as house:
+        gateway = await house.bus.connect(StageName.GATEWAY)
+        journal = Journal(Held(gateway))
+
+        async def one(name: str) -> tuple[str, tuple[Sent, str]]:
+            query, reason = await BAD[name](house, gateway)
+            async with asyncio.timeout(END_SECONDS):
+                while True:
+                    log = await journal.events(TENANT, query)
+                    if log and log[-1].address.event is EventName.FINISHED:
+                        return name, (Sent(query, log, _dead_letters(house)), reason)
+                    await asyncio.sleep(0.2)
+
+        try:
+            ended = dict(await asyncio.gather(*(one(name) for name in BAD)))
+            assert await house.unsettled() == {}
+            yield ended
+        finally:
+            await gateway.close()
+
+
+def _dead_letters(house: FaultyHouse) -> bytes:
+    # Nobody in a running house may read dead letters, so they are looked at where they lie.
+    store = house.bus.log_file.parent / "jetstream"
+    return b"".join(file.read_bytes() for file in sorted(store.glob("**/QUERYBUS_DEAD/msgs/*.blk")))
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_bad_input_is_a_dead_letter_with_its_reason_and_its_query_ends_once(
+    sent: dict[str, tuple[Sent, str]], name: str
+) -> None:
+    case, reason = sent[name]
+    events = [entry.address.event for entry in case.log]
+    assert events.count(EventName.FINISHED) == 1, events
+    assert events.count(EventName.CONCLUDED) == 1, events
+    finished: dict[str, Any] = json.loads(case.log[-1].data)
+    assert finished["body"]["answer"]["outcome"] in ("failed", "expired")
+    assert finished["body"]["answer"]["message"]
+    letters = [each for each in case.dead.split(b"NATS/1.0") if case.query.encode() in each]
+    assert len(letters) == 1, len(letters)
+    assert f"Querybus-Reason: {reason}".encode() in letters[0], letters[0][:400]
+    assert b"Querybus-Stage: " in letters[0]
+    assert b"Querybus-Deliveries: " in letters[0]
