@@ -181,6 +181,11 @@ def test_a_table_outside_the_policy_is_denied_and_never_suggested() -> None:
         "SELECT c FROM customer AS c",
         'SELECT "email" FROM customer',
         "SELECT count(email) FROM customer",
+        "SELECT d FROM customer AS c(a, b, c, d)",
+        "SELECT (c).email FROM customer AS c",
+        "SELECT to_json(c) FROM customer AS c",
+        "SELECT purchase.* FROM purchase JOIN customer ON true",
+        "TABLE customer",
     ],
 )
 def test_no_statement_reads_a_denied_column(sql: str) -> None:
@@ -192,6 +197,7 @@ def test_a_denied_column_leaves_the_others_and_the_other_tables_readable() -> No
     policy = ConnectionPolicy(columns_denied={"customer": ("email",)})
     allowed("SELECT name, count(*) FROM customer GROUP BY name", policy=policy)
     allowed("SELECT * FROM purchase", policy=policy)
+    allowed("SELECT * EXCLUDE (email) FROM customer", Dialect.DUCKDB, policy)
 
 
 def test_a_function_of_the_database_runs_only_if_the_policy_lists_it() -> None:

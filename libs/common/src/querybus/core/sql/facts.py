@@ -15,7 +15,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.sql.naming import fold
 from querybus.core.sql.nodes import STATEMENT_NODES
 
-_SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
+SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
 """Dialects in which a CTE may refer to itself without the word RECURSIVE."""
 
 
@@ -128,7 +128,7 @@ def _names_cte(node: exp.Expr, name: str, dialect: Dialect) -> bool:
 
 
 def _sees_itself(cte: exp.Expr, owner: exp.With, dialect: Dialect) -> bool:
-    return bool(owner.args.get("recursive")) or (dialect in _SELF_VISIBLE and isinstance(cte.this, exp.SetOperation))
+    return bool(owner.args.get("recursive")) or (dialect in SELF_VISIBLE and isinstance(cte.this, exp.SetOperation))
 
 
 def sources_of(node: exp.Expr) -> list[exp.Expr]:

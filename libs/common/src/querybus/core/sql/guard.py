@@ -249,7 +249,7 @@ def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
 
 def _dot(node: exp.Expr) -> Failure | None:
     member = node.args.get("expression")
-    if isinstance(member, exp.Identifier | exp.Star) or type(member) in functions.BY_NAME_KINDS:
+    if isinstance(member, exp.Identifier | exp.Star | exp.Literal) or type(member) in functions.BY_NAME_KINDS:
         if isinstance(node.this, exp.Identifier) and not isinstance(member, exp.Func):
             return unsafe(Rule.FUNCTION_QUALIFIED, "a name with a qualifier of no table", node.sql()[:80])
         return None
@@ -464,8 +464,12 @@ def _denied_by_name(facts: StatementFacts, known: dict[int, KnownTable], stateme
         for use in facts.tables
         if use.node.alias and known.get(id(use.node)) and known[id(use.node)].denied
     }
+    for use in facts.tables:
+        alias = use.node.args.get("alias")
+        if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+            return _column_denied("a list of other names")
     for node in facts.nodes:
-        if isinstance(node, exp.Identifier) and node.name.lower() in denied:
+        if isinstance(node, exp.Identifier) and node.name.lower() in denied and not _is_left_out(node):
             return _column_denied(node.name)
         if isinstance(node, exp.Columns) or (
             isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not _covers(node, denied)
@@ -479,6 +483,12 @@ def _denied_by_name(facts: StatementFacts, known: dict[int, KnownTable], stateme
     if statement.form is Form.SUMMARIZE or isinstance(statement.tree, exp.Pivot):
         return _column_denied("*")
     return None
+
+
+def _is_left_out(name: exp.Expr) -> bool:
+    """Return whether the name stands in `* EXCEPT (name)`, where it is not read."""
+    node = name.parent if isinstance(name.parent, exp.Column) else name
+    return isinstance(node.parent, exp.Star) and node.arg_key == "except_"
 
 
 def _covers(star: exp.Star, denied: dict[str, str]) -> bool:

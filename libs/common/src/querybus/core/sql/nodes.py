@@ -56,7 +56,7 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "scalar", "materialized"}),
     exp.Pivot: words(
-        """this alias expressions fields unpivot using group columns include_nulls default_on_null
+        """this alias expressions fields unpivot using group columns into include_nulls default_on_null
         identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first"""
     ),
     exp.ColumnDef: frozenset({"this", "kind"}),

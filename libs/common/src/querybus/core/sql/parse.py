@@ -357,9 +357,15 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
         case "SHOW":
             if len(tokens) == 2 and _word(tokens, 1) == "TABLES":
                 return Statement(Form.SHOW_TABLES, None, "SHOW TABLES")
+            if dialect is Dialect.MYSQL and [_word(tokens, 1), _word(tokens, 2)] == ["COLUMNS", "FROM"]:
+                return _describe(tokens[3:], "SHOW COLUMNS FROM ")
             return unsafe(Rule.STATEMENT_KIND, "SHOW beyond SHOW TABLES", "SHOW")
         case "DESCRIBE" | "DESC":
-            return _describe(tokens, dialect)
+            if dialect is Dialect.DUCKDB and _word(tokens, 1) in _STARTS and _kind(tokens[1:]) == "SELECT":
+                tree = _tree(sql, tokens[1:], dialect)
+                return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, "DESCRIBE ")
+            prefix = "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
+            return _describe(tokens[2 if _word(tokens, 1) == "TABLE" else 1 :], prefix)
         case "SUMMARIZE":
             return _summarize(sql, tokens, dialect)
         case _:
@@ -391,12 +397,10 @@ def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failu
     return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, prefix)
 
 
-def _describe(tokens: list[Any], dialect: Dialect) -> Statement | Failure:
-    rest = tokens[2:] if _word(tokens, 1) == "TABLE" else tokens[1:]
-    if not _is_table(rest):
+def _describe(tokens: list[Any], prefix: str) -> Statement | Failure:
+    if not _is_table(tokens):
         return unsafe(Rule.STATEMENT_KIND, "DESCRIBE of something else than a table", "DESCRIBE")
-    prefix = "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
-    return Statement(Form.DESCRIBE, _table(rest), prefix)
+    return Statement(Form.DESCRIBE, _table(tokens), prefix)
 
 
 def _summarize(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:

@@ -20,7 +20,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.core.sql.facts import SELF_VISIBLE, StatementFacts, fold_of, source_names, sources_of
 from querybus.core.sql.functions import TABLE_FUNCTION_COLUMNS
 from querybus.core.sql.guard import Guarded
 from querybus.core.sql.naming import QUALIFYING, KnownTable
@@ -173,6 +173,10 @@ def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
             node.set("this", exp.Identifier(this=known.key, quoted=True))
             node.set("db", None)
             node.set("catalog", None)
+    if dialect in SELF_VISIBLE:
+        for cte in guarded.facts.ctes:
+            if isinstance(cte.parent, exp.With) and isinstance(cte.this, exp.SetOperation):
+                cte.parent.set("recursive", True)
     pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
     real = {name for each in guarded.known.values() for name in each.columns} if pseudo else set[str]()
     for column in guarded.facts.columns:
@@ -324,7 +328,10 @@ def _grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | 
 
 def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Column | None:
     group = select.args.get("group")
-    if isinstance(group, exp.Group) and any(value for name, value in group.args.items() if name != "expressions"):
+    if isinstance(group, exp.Group) and (
+        any(value for name, value in group.args.items() if name != "expressions")
+        or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None
+    ):
         return None
     grouped = list(group.expressions) if isinstance(group, exp.Group) else []
     projections = [each.unalias() for each in select.expressions]
@@ -353,7 +360,9 @@ def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Col
     stack = [node]
     while stack:
         each = stack.pop()
-        if each in grouped or isinstance(each, exp.AggFunc | exp.Query | exp.Window | exp.Pseudocolumn):
+        if each in grouped or isinstance(
+            each, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Query | exp.Window | exp.Pseudocolumn
+        ):
             continue
         if isinstance(each, exp.Anonymous | exp.AnonymousAggFunc) and each.expressions:
             continue  # may be an aggregate that the parser does not know
