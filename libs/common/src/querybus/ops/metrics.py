@@ -243,7 +243,9 @@ class Metrics:
         self._metrics["querybus_database_timeouts_total"].labels(connection).inc()
 
     def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
-        """Set the state of a connection's pool."""
+        """Set the state of a connection's pool; the connection's rare counters exist from then on."""
+        for each in ("cancels", "timeouts", "rows"):
+            self._metrics[f"querybus_database_{each}_total"].labels(connection)
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
             self._metrics["querybus_database_pool_connections"].labels(connection, state).set(count)
 
