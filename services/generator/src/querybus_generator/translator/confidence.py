@@ -26,7 +26,18 @@ _HARMLESS = frozenset({
     Op.FREQUENCY, Op.BUT, Op.OLD, Op.SINCE, Op.IN_ALL, Op.CONTAINS,
 })  # fmt: skip
 _FAINT_LINK_MAX = 0.8
+# Whatever stands behind these is what the question is about: unread, it cannot be answered.
+_HEADS = frozenset({
+    Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.MOST,
+    Op.FEWEST, Op.COMMON, Op.RARE,
+})  # fmt: skip
 _CLOSE_SECOND = 4.0
+NOTHING_OPEN_MIN = 0.76
+_DOUBTS_FEW = 0.06
+_OPEN_MATTERS = (
+    "unread_words", "unread_names", "unread_links", "unread_phrases", "unread_literals", "rival_close",
+    "keys_ambiguous", "links_faint",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,9 @@ def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
     if weights:
         total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in facts.items())
         confidence = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        if not any(facts.get(name) for name in _OPEN_MATTERS) and facts.get("doubts", 0.0) < _DOUBTS_FEW:
+            # Nothing is left open, so there is nothing to ask about.
+            confidence = max(confidence, NOTHING_OPEN_MIN)
     return round(confidence * 0.4**judgement.undefined, 4)
 
 
@@ -143,7 +157,7 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
         elif node.kind is NodeKind.WORD:
             found.words += 1 + is_han(node.text)
             found.names += node.capital
-            found.undefined += node.text.lower() in lexicon().vague
+            found.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
         elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
             found.literals += 1
         elif node.kind is NodeKind.OP:

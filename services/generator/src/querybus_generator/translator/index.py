@@ -15,7 +15,7 @@ from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus_generator.translator.joins import JoinGraph
-from querybus_generator.translator.lexicon import lexicon
+from querybus_generator.translator.lexicon import FIGURES, lexicon
 from querybus_generator.translator.names import is_han, name_words, split_prefix
 from querybus_generator.translator.segment import segment
 from querybus_generator.translator.stems import base_form, stem
@@ -130,6 +130,9 @@ class CatalogIndex:
         add(word, EXACT)
         for spelt in lexicon().abbreviations.get(word, ())[:1]:
             add(spelt, EXACT)
+        if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
+            # "Total" asks for a sum; only a name that holds the very word takes it from that.
+            return found
         for other in lexicon().related.get(word, ()):
             add(other, RELATED)
         if is_han(word):

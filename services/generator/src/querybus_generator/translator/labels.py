@@ -31,10 +31,14 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if chinese and column.display_names.get("zh"):
             names = tuple(each for each in names if is_han("".join(each))) or names
         for name in names:
-            if name[-1] in words and column.name not in foreign:
-                rest = [each for each in name[:-1] if each not in table_words]
-                found.append((len(rest), number, ColumnRef(table, number)))
-                break
+            if column.name in foreign or not _is_label(name[-1]):
+                continue
+            if name[-1] in words or not is_han(name[-1]):
+                rest = len([each for each in name[:-1] if each not in table_words])
+            else:
+                rest = 1
+            found.append((rest, number, ColumnRef(table, number)))
+            break
     if found:
         least = min(each[0] for each in found)
         chosen = [ref for rest, _, ref in found if rest == least]
@@ -42,6 +46,12 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
     return key_columns(index, table)
+
+
+def _is_label(word: str) -> bool:
+    """Chinese names hold the word without a gap: 书名."""
+    words = lexicon().label_words
+    return word in words or (is_han(word) and any(word.endswith(each) for each in words))
 
 
 def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:

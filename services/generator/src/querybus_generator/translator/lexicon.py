@@ -81,6 +81,9 @@ class Op(Enum):
 ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MORE, Op.ADJECTIVE_LESS, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
 
 
+FIGURES: Final = frozenset({Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
+
+
 @dataclass(frozen=True, slots=True)
 class Concept:
     """What an adjective compares: words for figures that grow with it, and words for those that shrink."""
@@ -107,6 +110,7 @@ class Lexicon:
     chinese: Mapping[str, tuple[Phrase, ...]]
     stopwords: frozenset[str]
     light_words: frozenset[str]
+    verbs: frozenset[str]
     chinese_stopwords: frozenset[str]
     related: Mapping[str, frozenset[str]]
     chinese_words: frozenset[str]
@@ -157,6 +161,7 @@ def lexicon() -> Lexicon:
         chinese=chinese,
         stopwords=frozenset((*stop["en"], *stop["light"])),
         light_words=frozenset(stop["light"]),
+        verbs=frozenset(stop["verbs"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
@@ -201,7 +206,12 @@ def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, l
             row.get("zh_less", []),
         )
         yield Op.ADJECTIVE_ASK, concept, row.get("ask", []), row.get("zh_ask", [])
-        yield Op.ADJECTIVE_MOST, concept, [*_superlative(row.get("most", []), "most"), *row.get("most_said", [])], row.get("zh_most", [])
+        yield (
+            Op.ADJECTIVE_MOST,
+            concept,
+            [*_superlative(row.get("most", []), "most"), *row.get("most_said", [])],
+            row.get("zh_most", []),
+        )
         yield Op.ADJECTIVE_LEAST, concept, _superlative(row.get("least", []), "least"), row.get("zh_least", [])
         bare = [form for form in row.get("most", []) if not form.endswith("st")]
         yield Op.ADJECTIVE_LEAST, concept, [f"least {form}" for form in bare], []

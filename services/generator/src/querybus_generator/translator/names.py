@@ -33,6 +33,15 @@ def name_words(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def spoken_name(name: str) -> str:
+    """Return a name as people would say it: its words as they are written, in lower case.
+
+    >>> spoken_name("OrderLines"), spoken_name("reading_rooms")
+    ('order lines', 'reading rooms')
+    """
+    return " ".join(_PART.findall(name)).lower()
+
+
 def is_han(text: str) -> bool:
     """Return whether the text is one run of Chinese characters."""
     return _HAN_RUN.fullmatch(text) is not None

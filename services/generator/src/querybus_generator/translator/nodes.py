@@ -111,7 +111,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
     words = lexicon()
-    known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, time_words())
+    known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
     length_max = max(index.han_length_max, 8)
     found: list[Token] = []
     for token in tokens:
@@ -194,7 +194,7 @@ def _single(tokens: Sequence[Token], start: int) -> _Span:
     if token.norm in words.ordinals:
         return _Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
-    if token.norm in stops:
+    if token.norm in stops or token.norm in words.verbs:
         return _Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
     return _Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))

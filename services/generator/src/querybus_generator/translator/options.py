@@ -8,7 +8,7 @@ from querybus.core.catalog import Column, ColumnKind, Language, Table
 from querybus_generator.translator.form import ColumnRef
 from querybus_generator.translator.index import CatalogIndex
 from querybus_generator.translator.lexicon import lexicon
-from querybus_generator.translator.names import is_han, name_words
+from querybus_generator.translator.names import is_han, spoken_name
 from querybus_generator.translator.sketch import NUMERIC
 
 OPTIONS_MAX = 3
@@ -49,7 +49,7 @@ def display(named: Table | Column, language: Language) -> str:
         return given[:1].lower() + given[1:] if language == "en" and not given[:2].isupper() else given
     if named.comment and (is_han(named.comment) == (language == "zh")) and len(named.comment) <= 40:
         return named.comment
-    return " ".join(name_words(named.name)) or named.name
+    return spoken_name(named.name) or named.name
 
 
 def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
