@@ -73,7 +73,8 @@ def judge_lines(file: Path | None, catalog: Path, dialect: str) -> Iterable[dict
     known = [each.value for each in Dialect]
     if dialect not in known:
         raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
-    description = json.loads(catalog.read_text())
+    document = json.loads(catalog.read_text())
+    catalogs = {each: catalog_of(document, each) for each in Dialect}
     lines = sys.stdin if file is None else file.read_text().splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -84,4 +85,4 @@ def judge_lines(file: Path | None, catalog: Path, dialect: str) -> Iterable[dict
             chosen = Dialect(item.get("dialect", dialect))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'line {number} is not {{"id", "sql"[, "dialect"]}}: {error}') from None
-        yield {"id": key, **judge(sql, chosen, catalog_of(description, chosen))}
+        yield {"id": key, **judge(sql, chosen, catalogs[chosen])}
