@@ -23,7 +23,7 @@ from pathlib import Path
 from querybus.bus.pages import encode_page
 from querybus.core.policy import ConnectionPolicy
 from querybus_executor.ports import Purpose, Rows
-from querybus_executor.sqlite import Sqlite, sqlite_children
+from querybus_executor.sqlite import sqlite_children, sqlite_edge
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = "SELECT name FROM item WHERE id = 77"
@@ -56,7 +56,7 @@ async def medians(one: Callable[[], Awaitable[object]], other: Callable[[], Awai
 async def measure(path: Path) -> dict[str, float]:
     children = sqlite_children(size=4, reserved=1)
     await children.start()
-    edge = Sqlite(children, path, ConnectionPolicy(), bytes_max=64 << 20)
+    edge = sqlite_edge(children, path, ConnectionPolicy(), bytes_max=64 << 20)
     bare = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
     async def run(sql: str, rows_max: int = 100, seconds_max: float = 30.0) -> Rows:

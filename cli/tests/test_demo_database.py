@@ -92,7 +92,7 @@ def test_every_table_and_column_has_a_name_in_both_languages(shop: Path) -> None
         keys |= {table.name, *(f"{table.name}.{column.name}" for column in table.columns)}
     assert set(entry.display_names) == keys
     assert all(names["en"] and names["zh"] for names in entry.display_names.values())
-    assert entry.sqlite_path == shop
+    assert entry.file_path == shop
 
 
 def test_an_unfinished_shop_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,9 @@ from querybus.core.subjects import refresh_subject, token
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog_kv import CatalogKeeper
 from querybus_executor.connections import parse_connections
-from querybus_executor.databases import Connected, SqliteDatabase
-from querybus_executor.sqlite import sqlite_children
+from querybus_executor.databases import Connected, ConnectedDatabase
+from querybus_executor.sqlite import sqlite_children, sqlite_edge
+from querybus_executor.sqlite_catalog import read_sqlite_catalog
 
 
 @dataclass
@@ -96,7 +98,18 @@ def kept(**files: Path) -> Kept:
     entries = parse_connections({"connections": [{"name": n, "url": f"sqlite:///{p}"} for n, p in files.items()]})
     written, ear, watch = Written(), Ear(), Watch()
     children = sqlite_children(size=1, reserved=1)
-    databases = Connected([SqliteDatabase(each, children, metrics=Metrics("t"), timer=watch) for each in entries])
+    databases = Connected(
+        [
+            ConnectedDatabase(
+                each,
+                sqlite_edge(children, each.file_path, each.applied_policy),
+                partial(asyncio.to_thread, partial(read_sqlite_catalog, each)),
+                metrics=Metrics("t"),
+                timer=watch,
+            )
+            for each in entries
+        ]
+    )
     keeper = CatalogKeeper(
         databases,
         catalogs=CatalogShelf(written),

@@ -37,7 +37,7 @@ def test_a_file_gives_connections_without_their_secrets_in_public(tmp_path: Path
     file = tmp_path / "connections.yaml"
     file.write_text(FILE, encoding="utf-8")
     (shop,) = load_connections(file, {"SHOP_FILE": "/data/shop.sqlite"})
-    assert shop.sqlite_path == Path("/data/shop.sqlite")
+    assert shop.file_path == Path("/data/shop.sqlite")
     assert "/data" not in repr(shop)
     public = shop.public()
     assert (public.name, public.dialect, public.policy.rows_max) == ("shop", Dialect.SQLITE, 500)
@@ -59,6 +59,9 @@ def test_a_file_gives_connections_without_their_secrets_in_public(tmp_path: Path
         (entry(url="sqlite://"), "connection shop: a SQLite URL names a file"),
         (entry(url="sqlite:///:memory:"), "connection shop: a SQLite URL names a file"),
         (entry(url="sqlite:///a.sqlite?mode=rwc"), "takes no parameters"),
+        (entry(url="duckdb:///:memory:"), "connection shop: a DuckDB URL names a file"),
+        (entry(url="duckdb:///md:mine"), "connection shop: a DuckDB URL names a file"),
+        (entry(url="duckdb:///a.duckdb?threads=64"), "takes no parameters"),
         (entry(url="oracle://scott:tiger@host/db"), "there is no engine for 'oracle' here"),
         (entry(name="a b"), "connections[0].name"),
         ({"connections": []}, "connections: "),

@@ -18,7 +18,7 @@ from querybus.core.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
 from querybus_executor.dry_run import explain, probe
 from querybus_executor.execute import FIRST_PAGE_BYTES_MAX, WARNING_BYTES, WARNING_STORE, execute
-from querybus_executor.ports import Purpose, Rows, Run
+from querybus_executor.ports import Estimate, Purpose, Rows, Run
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(
@@ -51,9 +51,9 @@ class ShelfDatabase:
         columns = (ResultColumn(name="id", kind=ColumnKind.INTEGER),)
         return Rows(columns, self.rows[:rows_max], len(self.rows) > rows_max, cut_bytes=False, duration_ms=1.5)
 
-    async def explain(self, sql: str, *, seconds_max: float) -> Failure | None:
+    async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         self.explained.append(sql)
-        return self.found if isinstance(self.found, Failure) else None
+        return self.found if isinstance(self.found, Failure) else Estimate(rows=7)
 
     def doubt(self) -> None:
         self.doubts += 1

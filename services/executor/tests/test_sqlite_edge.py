@@ -17,8 +17,9 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus_executor.children import Children
-from querybus_executor.ports import Purpose, Rows
-from querybus_executor.sqlite import KILL_GRACE_SECONDS, Sqlite, sqlite_children
+from querybus_executor.embedded import KILL_GRACE_SECONDS, Embedded
+from querybus_executor.ports import Estimate, Purpose, Rows
+from querybus_executor.sqlite import sqlite_children, sqlite_edge
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
@@ -53,21 +54,21 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def edge(children: Children, file: Path) -> Sqlite:
-    return Sqlite(children, file, ConnectionPolicy())
+def edge(children: Children, file: Path) -> Embedded:
+    return sqlite_edge(children, file, ConnectionPolicy())
 
 
-async def run(edge: Sqlite, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
+async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
     return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
 
 
-async def rows(edge: Sqlite, sql: str) -> list[list[object]]:
+async def rows(edge: Embedded, sql: str) -> list[list[object]]:
     found = await run(edge, sql)
     assert isinstance(found, Rows), found
     return [list(each) for each in found.rows]
 
 
-async def code(edge: Sqlite, sql: str) -> FailureCode | None:
+async def code(edge: Embedded, sql: str) -> FailureCode | None:
     found = await run(edge, sql)
     return found.code if isinstance(found, Failure) else None
 
@@ -116,7 +117,7 @@ async def code(edge: Sqlite, sql: str) -> FailureCode | None:
         "SELECT 1; DELETE FROM t",
     ],
 )
-async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, edge: Sqlite, file: Path) -> None:
+async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, edge: Embedded, file: Path) -> None:
     before = file.read_bytes()
     found = await run(edge, attack.format(folder=file.parent))
     assert isinstance(found, Failure), found
@@ -127,7 +128,7 @@ async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, ed
 
 
 async def test_only_the_tables_of_the_policy_are_read(children: Children, file: Path) -> None:
-    edge = Sqlite(children, file, ConnectionPolicy(tables_allowed=("t", "Shown", "twice")))
+    edge = sqlite_edge(children, file, ConnectionPolicy(tables_allowed=("t", "Shown", "twice")))
     assert await rows(edge, "SELECT count(*) FROM T") == [[3]]
     assert await rows(edge, "SELECT * FROM shown") == [["shown"]]
     assert await rows(edge, "SELECT * FROM twice") == [["shown"]]
@@ -147,19 +148,19 @@ async def test_only_the_tables_of_the_policy_are_read(children: Children, file: 
 
 
 async def test_a_denied_column_is_read_by_no_way_round(children: Children, file: Path) -> None:
-    edge = Sqlite(children, file, ConnectionPolicy(columns_denied={"Secret": ("S",)}))
+    edge = sqlite_edge(children, file, ConnectionPolicy(columns_denied={"Secret": ("S",)}))
     assert await rows(edge, "SELECT open FROM secret") == [["shown"]]
     assert await rows(edge, "SELECT count(*) FROM secret") == [[1]]
     for sql in ("SELECT * FROM secret", "SELECT 1 FROM secret WHERE s > 'a'", "SELECT open FROM secret ORDER BY s"):
         assert await code(edge, sql) is FailureCode.PERMISSION, sql
 
 
-async def test_table_valued_json_works_although_the_authorizer_would_refuse_to_make_it(edge: Sqlite) -> None:
+async def test_table_valued_json_works_although_the_authorizer_would_refuse_to_make_it(edge: Embedded) -> None:
     assert await rows(edge, "SELECT value FROM json_each('[1, 2]')") == [[1], [2]]
     assert await rows(edge, """SELECT key FROM json_tree('{"a": 1}') WHERE key IS NOT NULL""") == [["a"]]
 
 
-async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Sqlite) -> None:
+async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Embedded) -> None:
     begun = time.monotonic()
     found = await run(edge, BOMB, seconds_max=0.4)
     assert isinstance(found, Failure)
@@ -178,7 +179,7 @@ async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(child
         "SELECT a.n FROM numbers a, numbers b ORDER BY a.n * b.n DESC LIMIT 1",
     ],
 )
-async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Sqlite) -> None:
+async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Embedded) -> None:
     begun = time.monotonic()
     found = await run(edge, sql, seconds_max=0.3)
     assert isinstance(found, Failure)
@@ -197,12 +198,12 @@ async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Sqlite) 
         (" UNION ALL ".join(["SELECT 1"] * 400), FailureCode.TOO_COMPLEX),
     ],
 )
-async def test_sizes_have_limits(sql: str, expected: FailureCode, edge: Sqlite) -> None:
+async def test_sizes_have_limits(sql: str, expected: FailureCode, edge: Embedded) -> None:
     assert await code(edge, sql) is expected
 
 
 @pytest.mark.parametrize("sql", [ENDLESS, BOMB])
-async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Children, edge: Sqlite) -> None:
+async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Children, edge: Embedded) -> None:
     await run(edge, "SELECT 1")
     task = asyncio.create_task(run(edge, sql, seconds_max=30))
     await asyncio.sleep(0.2)
@@ -217,7 +218,7 @@ async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Chil
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 
-async def test_a_killed_process_is_replaced(children: Children, edge: Sqlite) -> None:
+async def test_a_killed_process_is_replaced(children: Children, edge: Embedded) -> None:
     task = asyncio.create_task(run(edge, ENDLESS))
     await asyncio.sleep(0.2)
     for pid in children.pids:
@@ -228,13 +229,13 @@ async def test_a_killed_process_is_replaced(children: Children, edge: Sqlite) ->
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 
-async def test_200_statements_at_once_share_two_processes(children: Children, edge: Sqlite) -> None:
+async def test_200_statements_at_once_share_two_processes(children: Children, edge: Embedded) -> None:
     found = await asyncio.gather(*(rows(edge, f"SELECT {n}, count(*) FROM t") for n in range(200)))
     assert found == [[[n, 3]] for n in range(200)]
     assert children.open == 2
 
 
-async def test_a_process_stays_until_it_has_grown(children: Children, edge: Sqlite) -> None:
+async def test_a_process_stays_until_it_has_grown(children: Children, edge: Embedded) -> None:
     await run(edge, "SELECT 1")
     first = children.pids
     for _ in range(20):
@@ -248,11 +249,11 @@ async def test_a_process_stays_until_it_has_grown(children: Children, edge: Sqli
     assert children.pids != first
 
 
-async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(edge: Sqlite) -> None:
+async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(edge: Embedded) -> None:
     busy = [asyncio.create_task(run(edge, ENDLESS, seconds_max=1.0)) for _ in range(4)]
     await asyncio.sleep(0.1)
     begun = time.monotonic()
-    assert await edge.explain("SELECT a FROM t", seconds_max=1.0) is None
+    assert await edge.explain("SELECT a FROM t", seconds_max=1.0) == Estimate()
     assert time.monotonic() - begun < 0.5
     waiting = await run(edge, "SELECT 1", seconds_max=0.1)
     assert isinstance(waiting, Failure)
@@ -262,15 +263,15 @@ async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(edg
     await asyncio.gather(*busy, return_exceptions=True)
 
 
-async def test_an_explain_looks_names_up_and_runs_nothing(edge: Sqlite) -> None:
-    assert await edge.explain(BOMB, seconds_max=1.0) is None
+async def test_an_explain_looks_names_up_and_runs_nothing(edge: Embedded) -> None:
+    assert await edge.explain(BOMB, seconds_max=1.0) == Estimate()
     found = await edge.explain("SELECT nope FROM t", seconds_max=1.0)
-    assert found is not None
+    assert isinstance(found, Failure)
     assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
 
 
 async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(children: Children, file: Path) -> None:
-    edge = Sqlite(children, file, ConnectionPolicy(), bytes_max=10_000)
+    edge = sqlite_edge(children, file, ConnectionPolicy(), bytes_max=10_000)
     exact = await run(edge, "SELECT n FROM numbers LIMIT 500", rows_max=500)
     more = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
     wide = await run(edge, "SELECT printf('%.*c', 900, 'x') FROM numbers LIMIT 400", rows_max=500)
@@ -282,14 +283,14 @@ async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(children: C
     assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
 
 
-async def test_many_rows_come_whole_and_in_order(edge: Sqlite) -> None:
+async def test_many_rows_come_whole_and_in_order(edge: Embedded) -> None:
     found = await run(edge, "SELECT n, 'row ' || n FROM numbers ORDER BY n", rows_max=30_000)
     assert isinstance(found, Rows)
     assert [tuple(each) for each in found.rows] == [(n, f"row {n}") for n in range(1, 30_001)]
     assert found.truncated is False
 
 
-async def test_values_keep_their_type(edge: Sqlite) -> None:
+async def test_values_keep_their_type(edge: Embedded) -> None:
     sql = """SELECT 9223372036854775807 AS i, -0.1 AS f, 'é中''"' AS t, x'00ff' AS b, NULL AS n, 9e999 AS inf,
              -9e999 AS ninf, 9e999 - 9e999 AS nan, CAST(x'ff41' AS TEXT) AS bad, '2026-01-31' AS d, '' AS e"""
     found = await run(edge, sql)
@@ -333,7 +334,7 @@ async def test_values_keep_their_type(edge: Sqlite) -> None:
     ],
 )
 async def test_an_error_has_its_code_and_the_name_it_is_about(
-    sql: str, expected: FailureCode, name: str | None, qualifier: str | None, edge: Sqlite
+    sql: str, expected: FailureCode, name: str | None, qualifier: str | None, edge: Embedded
 ) -> None:
     found = await run(edge, sql)
     assert isinstance(found, Failure), found
@@ -355,16 +356,16 @@ async def test_a_database_that_is_missing_none_or_locked_says_which_without_its_
             ("text.sqlite", FailureCode.CONNECTION, "not a database"),
             ("locked.sqlite", FailureCode.LOCK, "locked by another program"),
         ):
-            found = await run(Sqlite(children, tmp_path / name, ConnectionPolicy()), "SELECT count(*) FROM t")
+            found = await run(sqlite_edge(children, tmp_path / name, ConnectionPolicy()), "SELECT count(*) FROM t")
             assert isinstance(found, Failure)
             assert found.code is expected
             assert words in found.detail
             assert str(tmp_path) not in found.detail
     assert not (tmp_path / "missing.sqlite").exists()
-    assert await rows(Sqlite(children, locked, ConnectionPolicy()), "SELECT count(*) FROM t") == [[3]]
+    assert await rows(sqlite_edge(children, locked, ConnectionPolicy()), "SELECT count(*) FROM t") == [[3]]
 
 
-async def test_a_replaced_file_and_a_changed_schema_are_seen(edge: Sqlite, file: Path, tmp_path: Path) -> None:
+async def test_a_replaced_file_and_a_changed_schema_are_seen(edge: Embedded, file: Path, tmp_path: Path) -> None:
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
     with closing(sqlite3.connect(file)) as database:
         database.execute("CREATE TABLE later (x)")
@@ -402,7 +403,7 @@ async def test_the_whole_guard_corpus_sent_straight_to_sqlite_changes_nothing_an
             database.execute(f"INSERT INTO {name} VALUES ({', '.join(['1'] * len(columns))})")
         database.commit()
     before = file.read_bytes()
-    edge = Sqlite(children, file, ConnectionPolicy())
+    edge = sqlite_edge(children, file, ConnectionPolicy())
     wrong: list[str] = []
     for line in corpus.read_text(encoding="utf-8").splitlines():
         statement = json.loads(line)

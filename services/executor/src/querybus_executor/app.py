@@ -20,25 +20,22 @@ from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
 from querybus_executor.catalog_kv import CatalogKeeper, subscriber
 from querybus_executor.connections import load_connections
-from querybus_executor.databases import Connected, SqliteDatabase
+from querybus_executor.databases import Connected
 from querybus_executor.dry_run import explain, probe
+from querybus_executor.engines import Engines
 from querybus_executor.execute import execute
 from querybus_executor.result_pages import ResultPages
 from querybus_executor.settings import Settings
-from querybus_executor.sqlite import sqlite_children
 
 
 def build(settings: Settings) -> Service:
     """Return the executor, wired and not yet started; BadConnections if its file cannot be used."""
     metrics = Metrics(StageName.EXECUTOR)
     broker = make_broker(settings, StageName.EXECUTOR, metrics)
-    children = sqlite_children(size=settings.children, reserved=settings.children_reserved)
-    databases = Connected(
-        [
-            SqliteDatabase(each, children, metrics=metrics, bytes_max=settings.result_bytes_max)
-            for each in load_connections(settings.connections_file)
-        ]
+    engines = Engines(
+        children=settings.children, reserved=settings.children_reserved, bytes_max=settings.result_bytes_max
     )
+    databases = Connected(engines.connected(load_connections(settings.connections_file), metrics=metrics))
 
     async def on_explain(_tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
         return await explain(connection, request, databases=databases, now_ms=system_clock())
@@ -63,9 +60,7 @@ def build(settings: Settings) -> Service:
         drain_seconds=settings.drain_seconds,
     )
     server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved)
-    return Service(
-        StageName.EXECUTOR, broker, (children, keeper, server, executing), metrics=metrics, settings=settings
-    )
+    return Service(StageName.EXECUTOR, broker, (engines, keeper, server, executing), metrics=metrics, settings=settings)
 
 
 def main() -> None:

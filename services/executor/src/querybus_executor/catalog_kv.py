@@ -16,7 +16,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject
 from querybus.ops.log import get_log
-from querybus_executor.databases import Connected, SqliteDatabase
+from querybus_executor.databases import Connected, ConnectedDatabase
 
 REFRESH_SECONDS_MIN: Final = 5.0
 START_SECONDS_MAX: Final = 20.0
@@ -98,12 +98,12 @@ class CatalogKeeper:
         self._asked_at[name] = now
         self._spawn(self._refresh(database))
 
-    async def _on_schedule(self, database: SqliteDatabase) -> None:
+    async def _on_schedule(self, database: ConnectedDatabase) -> None:
         while True:
             await asyncio.sleep(database.config.catalog_seconds)
             await self._refresh(database)
 
-    async def _refresh(self, database: SqliteDatabase) -> None:
+    async def _refresh(self, database: ConnectedDatabase) -> None:
         async with self._at_once:
             try:
                 await database.refresh()

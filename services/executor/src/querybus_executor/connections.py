@@ -21,7 +21,10 @@ from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DIALECTS: Final[dict[str, Dialect]] = {"sqlite": Dialect.SQLITE}
+_DIALECTS: Final[dict[str, Dialect]] = {"sqlite": Dialect.SQLITE, "duckdb": Dialect.DUCKDB}
+
+_TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
 class BadConnections(Exception):
@@ -70,8 +73,8 @@ class ConnectionConfig(BaseModel):
         return _DIALECTS[self.parsed_url.get_backend_name()]
 
     @property
-    def sqlite_path(self) -> Path:
-        """The absolute path of a SQLite connection's file."""
+    def file_path(self) -> Path:
+        """The absolute path of an embedded database's file."""
         return Path(self.parsed_url.database or "").absolute()
 
     def public(self) -> Connection:
@@ -154,9 +157,16 @@ def _url_problem(entry: ConnectionConfig) -> str | None:
         return "the URL is none; SQLAlchemy writes them dialect://user:password@host/database"
     if url.get_backend_name() not in _DIALECTS:
         return f"there is no engine for {url.get_backend_name()!r} here; known: {', '.join(sorted(_DIALECTS))}"
+    kind = url.get_backend_name()
+    if _DIALECTS[kind] in _IN_FILES:
+        return _file_problem(kind, url)
+    return None
+
+
+def _file_problem(kind: str, url: URL) -> str | None:
     database = url.database or ""
-    if database in ("", ":memory:") or database.startswith("file:"):
-        return "a SQLite URL names a file: sqlite:///relative/path or sqlite:////absolute/path"
+    if url.host or database in ("", ":memory:", ":default:") or database.startswith(("file:", "md:")):
+        return f"a {_TITLES[kind]} URL names a file: {kind}:///relative/path or {kind}:////absolute/path"
     if url.query:
-        return "a SQLite URL takes no parameters: the file is always opened read-only"
+        return f"a {_TITLES[kind]} URL takes no parameters: the file is always opened read-only"
     return None

@@ -1,61 +1,57 @@
 """The connected databases of this process: each with its policy, its catalog and its hardened edge.
 
 A database that cannot be read keeps its place: every question to it gets the typed reason, and it is tried again
-when somebody asks, seldom enough. Reading a catalog happens in a thread and never holds up a statement.
+when somebody asks, seldom enough. Reading a catalog never holds up a statement.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import token
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus_executor.children import Children
 from querybus_executor.connections import ConnectionConfig
-from querybus_executor.introspect import introspect, sqlite_engine
-from querybus_executor.ports import Purpose, Rows
-from querybus_executor.sqlite import RESULT_BYTES_MAX, Sqlite
-from querybus_executor.sqlite_errors import sqlite_failure
+from querybus_executor.ports import Edge, Estimate, Purpose, Rows
 
 DOUBT_SECONDS_MIN: Final = 30.0
 """Between two readings of a catalog because of what an engine said."""
 UNREAD_SECONDS_MIN: Final = 2.0
 """Between two tries to read a database that could not be read."""
 
+ROLE_MAY_WRITE: Final = "role_may_write"
+"""The rule by which a connection is refused whose role may change data."""
+
 OnCatalog = Callable[[Catalog], Awaitable[object]]
+ReadCatalog = Callable[[], Awaitable[Catalog | Failure]]
 
 _log = get_log(__name__)
 
 
-class SqliteDatabase:
-    """One SQLite file as the verb sees it. `on_catalog` hears of every catalog read."""
+class ConnectedDatabase:
+    """One database as the verb sees it. `on_catalog` hears of every catalog read."""
 
     def __init__(
         self,
         config: ConnectionConfig,
-        children: Children,
+        edge: Edge,
+        read: ReadCatalog,
         *,
         metrics: Metrics,
-        bytes_max: int = RESULT_BYTES_MAX,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.config = config
         self._policy = config.applied_policy
-        self._children = children
+        self._edge = edge
+        self._read = read
         self._metrics = metrics
         self._timer = timer
-        self._edge = Sqlite(children, config.sqlite_path, self._policy, bytes_max=bytes_max)
         self._reading = asyncio.Lock()
         self._catalog: Catalog | None = None
         self._trouble = Failure.of(FailureCode.CONNECTION, "the database has not been read yet")
@@ -65,7 +61,7 @@ class SqliteDatabase:
 
     @property
     def dialect(self) -> Dialect:
-        return Dialect.SQLITE
+        return self.config.dialect
 
     @property
     def policy(self) -> ConnectionPolicy:
@@ -86,9 +82,12 @@ class SqliteDatabase:
                 return self._catalog or self._trouble
             self._read_at = self._timer()
             self._metrics.database_call(self.config.name, "introspect")
-            found = await asyncio.to_thread(self._read)
+            found = await self._read()
             if isinstance(found, Failure):
                 self._trouble = found
+                if found.facts.rule == ROLE_MAY_WRITE:
+                    # What may be done there is not what was thought: what is known of it must not be used on.
+                    self._catalog = None
                 _log.warning("catalog.unread", connection=self.config.name, code=found.code)
                 return found
             is_new = self._catalog is None or self._catalog.fingerprint != found.fingerprint
@@ -109,9 +108,8 @@ class SqliteDatabase:
         """Return the rows or the failure; both are counted."""
         name = self.config.name
         self._metrics.database_call(name, purpose.value)
-        self._metrics.database_pool(
-            name, open_=self._children.open, idle=self._children.idle, waiting=self._children.waiting
-        )
+        load = self._edge.load()
+        self._metrics.database_pool(name, open_=load.open, idle=load.idle, waiting=load.waiting)
         try:
             found = await self._edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose)
         except asyncio.CancelledError:
@@ -124,76 +122,27 @@ class SqliteDatabase:
             self._metrics.database_timed_out(name)
         return found
 
-    async def explain(self, sql: str, *, seconds_max: float) -> Failure | None:
-        """Return what SQLite has against the statement."""
+    async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
+        """Return what the engine expects of the statement, or has against it."""
         self._metrics.database_call(self.config.name, "explain")
         return await self._edge.explain(sql, seconds_max=seconds_max)
 
     def _is_recent(self, seconds: float) -> bool:
         return self._read_at is not None and self._timer() - self._read_at < seconds
 
-    def _read(self) -> Catalog | Failure:
-        trouble = file_trouble(self.config.sqlite_path)
-        if trouble is not None:
-            return Failure.of(FailureCode.CONNECTION, trouble)
-        config, engine = self.config, sqlite_engine(self.config.sqlite_path)
-        denied = [f"{table}.{column}" for table, columns in self._policy.columns_denied.items() for column in columns]
-        try:
-            return introspect(
-                engine,
-                config.name,
-                dialect=self.dialect,
-                display_names=config.display_names,
-                synonyms=config.synonyms,
-                glossary=config.glossary,
-                values=config.values,
-                personal=(*config.personal, *denied),
-                without_values=config.without_values,
-                tables_allowed=self._policy.tables_allowed,
-            )
-        except SQLAlchemyError as error:
-            return _unread(error)
-        finally:
-            engine.dispose()
-
 
 class Connected:
     """The databases by name and by subject token."""
 
-    def __init__(self, databases: Sequence[SqliteDatabase]) -> None:
+    def __init__(self, databases: Sequence[ConnectedDatabase]) -> None:
         self.all = tuple(databases)
         self._by_name = {each.config.name: each for each in databases}
         self._by_token = {token(each.config.name): each for each in databases}
 
-    def get(self, connection: str) -> SqliteDatabase | None:
+    def get(self, connection: str) -> ConnectedDatabase | None:
         """Return the database of that connection's name."""
         return self._by_name.get(connection)
 
-    def by_token(self, name_token: str) -> SqliteDatabase | None:
+    def by_token(self, name_token: str) -> ConnectedDatabase | None:
         """Return the database whose connection travels as that subject token."""
         return self._by_token.get(name_token)
-
-
-def file_trouble(path: Path) -> str | None:
-    """Return in plain words why there is no database file at the path, or None; the path is not named.
-
-    >>> file_trouble(Path("/"))
-    'what is configured as the database is a folder'
-    """
-    if path.is_dir():
-        return "what is configured as the database is a folder"
-    if not path.exists():
-        return "the database file does not exist"
-    if not os.access(path, os.R_OK):
-        return "the database file may not be read"
-    return None
-
-
-def _unread(error: SQLAlchemyError) -> Failure:
-    origin = error.orig if isinstance(error, DBAPIError) else None
-    code = getattr(origin, "sqlite_errorcode", None)
-    if origin is None or code is None:
-        return Failure.of(FailureCode.CONNECTION, f"the database could not be read ({type(error).__name__})")
-    found = sqlite_failure(code, getattr(origin, "sqlite_errorname", ""), str(origin), "")
-    # Whatever it is called, a database whose tables cannot be listed cannot be used.
-    return Failure.of(FailureCode.CONNECTION, found.detail, Facts(native_code=found.facts.native_code))

@@ -25,10 +25,12 @@ async def explain(connection: str, request: ExplainRequest, *, databases: Databa
     if isinstance(database, Failure):
         return ExplainReply(failure=database)
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
-    failure = await database.explain(request.sql, seconds_max=seconds)
-    if failure is not None and failure.code is FailureCode.TABLE_NOT_FOUND:
+    found = await database.explain(request.sql, seconds_max=seconds)
+    if not isinstance(found, Failure):
+        return ExplainReply(rows_estimate=found.rows, cost_estimate=found.cost)
+    if found.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
-    return ExplainReply(failure=failure)
+    return ExplainReply(failure=found)
 
 
 async def probe(connection: str, request: ProbeRequest, *, databases: Databases, now_ms: int) -> ProbeReply:

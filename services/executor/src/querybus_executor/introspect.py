@@ -24,10 +24,10 @@ from querybus.core.catalog import (
     ColumnKind,
     Dialect,
     ForeignKey,
-    Language,
     Table,
 )
 from querybus_executor.kinds import kind_of_column, kind_of_type
+from querybus_executor.known import Known, Names
 
 SECONDS_MAX: Final = 20.0
 STATEMENT_SECONDS_MAX: Final = 2.0
@@ -36,8 +36,6 @@ ROWS_SAMPLED_MAX: Final = 200_000
 _ROWS_TYPED_MAX: Final = 500
 _COLUMNS_TYPED_MAX: Final = 200
 _PROGRESS_STEPS: Final = 10_000
-
-Names = Mapping[Language, str]
 
 
 def introspect(
@@ -62,11 +60,11 @@ def introspect(
     """
     with engine.connect() as opened:
         reader = _Reader(opened, dialect, time.monotonic() + seconds_max)
-        known = _Known(
-            display_names=_folded(display_names or {}),
-            synonyms=_folded(synonyms or {}),
-            personal=frozenset(each.casefold() for each in personal),
-            without_values=frozenset(each.casefold() for each in without_values),
+        known = Known(
+            display_names=display_names or {},
+            synonyms=synonyms or {},
+            personal=personal,
+            without_values=without_values,
             values=values,
         )
         allowed = None if tables_allowed is None else {each.casefold() for each in tables_allowed}
@@ -109,32 +107,6 @@ def _connect_sqlite(uri: str) -> Any:
     return opened
 
 
-class _Known:
-    """What is said about the database outside of it, keys casefolded."""
-
-    def __init__(
-        self,
-        display_names: Mapping[str, Names],
-        synonyms: Mapping[str, Sequence[str]],
-        personal: frozenset[str],
-        without_values: frozenset[str],
-        *,
-        values: bool,
-    ) -> None:
-        self.display_names = display_names
-        self.synonyms = synonyms
-        self._personal = personal
-        self._without_values = without_values
-        self._values = values
-
-    def is_personal(self, table: str, column: str) -> bool:
-        return not self._personal.isdisjoint({table.casefold(), f"{table}.{column}".casefold()})
-
-    def wants_values(self, table: str, column: str) -> bool:
-        left_out = not self._without_values.isdisjoint({table.casefold(), f"{table}.{column}".casefold()})
-        return self._values and not left_out and not self.is_personal(table, column)
-
-
 class _Reader:
     """One opened connection, read until the time is up."""
 
@@ -154,7 +126,7 @@ class _Reader:
         self._views = frozenset(views)
         return [*sorted(self._inspector.get_table_names()), *sorted(views)]
 
-    def table(self, name: str, known: _Known) -> Table | None:
+    def table(self, name: str, known: Known) -> Table | None:
         columns = self._or([], lambda: self._inspector.get_columns(name))
         if not columns:
             return None
@@ -176,8 +148,8 @@ class _Reader:
                 kind=kind,
                 nullable=bool(each["nullable"]),
                 comment=each.get("comment") or "",
-                display_names=known.display_names.get(f"{name}.{column_name}".casefold(), {}),
-                synonyms=tuple(known.synonyms.get(f"{name}.{column_name}".casefold(), ())),
+                display_names=known.names_of(name, column_name),
+                synonyms=known.synonyms_of(name, column_name),
                 personal=known.is_personal(name, column_name),
             )
             if kind is ColumnKind.TEXT and known.wants_values(name, column_name):
@@ -192,8 +164,8 @@ class _Reader:
             primary_key=primary_key,
             foreign_keys=self._foreign_keys(name),
             unique_keys=self._unique_keys(name, primary_key),
-            display_names=known.display_names.get(name.casefold(), {}),
-            synonyms=tuple(known.synonyms.get(name.casefold(), ())),
+            display_names=known.names_of(name),
+            synonyms=known.synonyms_of(name),
             row_estimate=rows,
         )
 
@@ -327,10 +299,6 @@ def _short(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         (sa.func.typeof(column) == "blob", sa.literal_column("x''")),
         else_=column,
     )
-
-
-def _folded(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.casefold(): value for key, value in given.items()}
 
 
 def _with_real_keys(table: Table, tables: Mapping[str, Table]) -> Table:

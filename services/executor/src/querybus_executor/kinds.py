@@ -15,6 +15,7 @@ from querybus.core.catalog import ColumnKind
 _BY_WORD: Final[tuple[tuple[re.Pattern[str], ColumnKind], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
+        (r"\]$|^(struct|map|list|union|array|row)\b", ColumnKind.JSON),
         (r"^(point|interval|geo|polygon|line)", ColumnKind.OTHER),
         (r"json", ColumnKind.JSON),
         (r"bool|^bit(\(1\))?$", ColumnKind.BOOLEAN),

@@ -32,6 +32,43 @@ class Rows:
     duration_ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an engine expects of a statement: rows of the result, and cost in the engine's own unit."""
+
+    rows: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a database's connections or processes are."""
+
+    open: int
+    idle: int
+    waiting: int
+
+
+class Edge(Protocol):
+    """One engine's hardened door to one database."""
+
+    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+        """Run one statement; cancelling the task ends it in the database as well."""
+        ...
+
+    async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
+        """Return what the engine expects of the statement, or has against it, without running it."""
+        ...
+
+    def load(self) -> Load:
+        """Return how busy it is."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
 class Database(Protocol):
     """One connected database. What it runs was guarded before; it is hardened as if it had not been."""
 
@@ -49,8 +86,8 @@ class Database(Protocol):
         """Run one statement; cancelling the task ends it in the database as well."""
         ...
 
-    async def explain(self, sql: str, *, seconds_max: float) -> Failure | None:
-        """Return what the engine has against the statement, without running it."""
+    async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
+        """Return what the engine expects of the statement, or has against it, without running it."""
         ...
 
     def doubt(self) -> None:

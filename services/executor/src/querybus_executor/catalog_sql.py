@@ -1,0 +1,317 @@
+"""Reads a catalog with a handful of statements over all tables at once, whatever their number.
+
+The statements of an engine give rows of one shape (see CatalogQueries); what is made of them is the same for all.
+Bounded in time: what time does not allow is left out, never guessed. Frequent values are of text columns only, from
+the first rows of a table, never of personal columns. Keys that point at nothing are dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querybus.core.catalog import (
+    COLUMN_VALUES_MAX,
+    VALUE_LENGTH_MAX,
+    Catalog,
+    Column,
+    ColumnKind,
+    Dialect,
+    ForeignKey,
+    Table,
+)
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Scalar
+from querybus_executor.connections import ConnectionConfig
+from querybus_executor.kinds import kind_of_type
+from querybus_executor.known import Known
+from querybus_executor.ports import Rows
+
+SECONDS_MAX: Final = 20.0
+STRUCTURE_SECONDS_MAX: Final = 30.0
+STATEMENT_SECONDS_MAX: Final = 2.0
+ROWS_SAMPLED_MAX: Final = 200_000
+STRUCTURE_ROWS_MAX: Final = 2_000_000
+
+Ask = Callable[[str, int, float], Awaitable[Rows | Failure]]
+"""Runs a statement of our own: text, at most so many rows, within so many seconds."""
+
+_Place = tuple[str, str]
+"""Schema and table."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogQueries:
+    """One engine's statements.
+
+    `tables`: schema, table, 'table' or 'view', comment, estimate of rows. `columns`: schema, table, column, type,
+    nullable, comment, in the engine's order. `keys`: schema, table, key, 'p' or 'u', column, in the key's order.
+    `foreign`: schema, table, key, column, referred schema, table and column, in the key's order.
+    """
+
+    tables: str
+    columns: str
+    keys: str
+    foreign: str
+    quote: str = '"'
+    text: str = "TEXT"
+
+
+async def read_catalog(
+    config: ConnectionConfig,
+    ask: Ask,
+    queries: CatalogQueries,
+    *,
+    default_schema: str | None,
+    timer: Callable[[], float] = time.monotonic,
+) -> Catalog | Failure:
+    """Return the catalog of a connection, or why its structure could not be read.
+
+    Tables of the default schema carry no schema and stand first.
+    """
+    parts: list[Sequence[Sequence[Scalar]]] = []
+    for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
+        found = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
+        if isinstance(found, Failure):
+            return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
+        if found.truncated:
+            return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
+        parts.append(found.rows)
+    denied = [f"{table}.{column}" for table, names in config.policy.columns_denied.items() for column in names]
+    known = Known(
+        display_names=config.display_names,
+        synonyms=config.synonyms,
+        personal=(*config.personal, *denied),
+        without_values=config.without_values,
+        values=config.values,
+    )
+    made = _tables(parts, known, default_schema, config.policy.tables_allowed)
+    reader = _Values(ask, queries, known, timer() + SECONDS_MAX, timer)
+    filled = [await reader.filled(each, default_schema) for each in made]
+    return Catalog(
+        connection=config.name,
+        dialect=config.dialect,
+        tables=tuple(filled),
+        default_schema=default_schema,
+        glossary=dict(config.glossary),
+    )
+
+
+def _tables(
+    parts: Sequence[Sequence[Sequence[Scalar]]],
+    known: Known,
+    default_schema: str | None,
+    tables_allowed: Sequence[str] | None,
+) -> list[Table]:
+    allowed = None if tables_allowed is None else {each.casefold() for each in tables_allowed}
+    columns: defaultdict[_Place, list[Column]] = defaultdict(list)
+    for schema, table, name, type_text, nullable, comment in parts[1]:
+        columns[str(schema), str(table)].append(
+            Column(
+                name=str(name),
+                type=str(type_text or ""),
+                kind=kind_of_type(str(type_text or "")),
+                nullable=bool(nullable),
+                comment=str(comment or ""),
+                display_names=known.names_of(str(table), str(name)),
+                synonyms=known.synonyms_of(str(table), str(name)),
+                personal=known.is_personal(str(table), str(name)),
+            )
+        )
+    keys: defaultdict[_Place, dict[tuple[str, str], list[str]]] = defaultdict(dict)
+    for schema, table, key, sort, column in parts[2]:
+        keys[str(schema), str(table)].setdefault((str(sort), str(key)), []).append(str(column))
+    made: list[Table] = []
+    for schema, table, kind, comment, rows in parts[0]:
+        place = str(schema), str(table)
+        is_listed = allowed is None or not allowed.isdisjoint({place[1].casefold(), ".".join(place).casefold()})
+        if not is_listed or place not in columns:
+            continue
+        own = keys[place]
+        primary = next((tuple(names) for (sort, _), names in own.items() if sort == "p"), ())
+        unique = {tuple(names) for (sort, _), names in own.items() if sort == "u"}
+        made.append(
+            Table(
+                name=place[1],
+                schema_name=None if place[0] == default_schema else place[0],
+                kind="view" if kind == "view" else "table",
+                columns=tuple(columns[place]),
+                primary_key=primary,
+                unique_keys=tuple(sorted(unique - {primary})),
+                comment=str(comment or ""),
+                display_names=known.names_of(place[1]),
+                synonyms=known.synonyms_of(place[1]),
+                row_estimate=rows if isinstance(rows, int) and rows >= 0 else None,
+            )
+        )
+    made.sort(key=lambda each: (each.schema_name is not None, each.schema_name or "", each.kind, each.name))
+    return _with_keys(made, parts[3], default_schema)
+
+
+def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_schema: str | None) -> list[Table]:
+    by_place = {(each.schema_name or default_schema or "", each.name): each for each in tables}
+    found: defaultdict[_Place, dict[tuple[str, str, str], list[tuple[str, str]]]] = defaultdict(dict)
+    for schema, table, key, column, referred_schema, referred_table, referred_column in rows:
+        target = str(key), str(referred_schema), str(referred_table)
+        found[str(schema), str(table)].setdefault(target, []).append((str(column), str(referred_column)))
+    finished: list[Table] = []
+    for (schema, name), table in by_place.items():
+        made: set[tuple[tuple[str, ...], str, tuple[str, ...], str | None]] = set()
+        for (_, referred_schema, referred_table), pairs in found[schema, name].items():
+            referred = by_place.get((referred_schema, referred_table))
+            if referred is not None and all(table.column(own) and referred.column(other) for own, other in pairs):
+                own_columns, others = zip(*pairs, strict=True)
+                made.add((own_columns, referred.name, others, referred.schema_name))
+        made_keys = tuple(
+            ForeignKey(columns=own, referred_table=other, referred_columns=others, referred_schema=where)
+            for own, other, others, where in sorted(made, key=lambda each: each[:3])
+        )
+        finished.append(table.model_copy(update={"foreign_keys": made_keys}))
+    return finished
+
+
+class _Values:
+    """Counts rows and gathers frequent values until the time is up."""
+
+    def __init__(
+        self, ask: Ask, queries: CatalogQueries, known: Known, until: float, timer: Callable[[], float]
+    ) -> None:
+        self._ask = ask
+        self._queries = queries
+        self._known = known
+        self._until = until
+        self._timer = timer
+
+    async def filled(self, table: Table, default_schema: str | None) -> Table:
+        schema = table.schema_name or default_schema
+        place = self._quoted(table.name) if schema is None else f"{self._quoted(schema)}.{self._quoted(table.name)}"
+        # The names are quoted.
+        bounded = f"SELECT count(*) FROM (SELECT 1 AS one FROM {place} LIMIT {ROWS_SAMPLED_MAX + 1}) AS k"  # noqa: S608
+        counted = await self._rows(bounded, 1)
+        rows = counted[0][0] if counted else None
+        scanned_all = isinstance(rows, int) and rows <= ROWS_SAMPLED_MAX
+        columns = [
+            await self._with_values(place, each, rows if scanned_all and isinstance(rows, int) else None)
+            if each.kind is ColumnKind.TEXT and self._known.wants_values(table.name, each.name)
+            else each
+            for each in table.columns
+        ]
+        estimate = rows if scanned_all else max(table.row_estimate or 0, rows) if isinstance(rows, int) else None
+        return table.model_copy(
+            update={"columns": tuple(columns), "row_estimate": table.row_estimate if estimate is None else estimate}
+        )
+
+    async def _with_values(self, place: str, column: Column, rows: int | None) -> Column:
+        if rows == 0:
+            return column.model_copy(update={"values_complete": True, "distinct_count": 0})
+        name, text = self._quoted(column.name), self._queries.text
+        found = await self._rows(
+            f"SELECT substr(v, 1, {VALUE_LENGTH_MAX + 1}), n, count(*) OVER () FROM ("  # noqa: S608 - names are quoted
+            f"SELECT v, count(*) AS n FROM (SELECT CAST({name} AS {text}) AS v FROM {place} LIMIT {ROWS_SAMPLED_MAX})"
+            f" AS k WHERE v IS NOT NULL GROUP BY v) AS g ORDER BY n DESC, v LIMIT {COLUMN_VALUES_MAX}",
+            COLUMN_VALUES_MAX,
+        )
+        if not found:
+            return column
+        distinct = int(found[0][2] or 0)
+        few = distinct <= COLUMN_VALUES_MAX
+        # Of a column with more values than are kept only the ones that recur say anything about the next question.
+        kept = tuple(
+            value
+            for value, count, _ in found
+            if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or int(count or 0) > 1)
+        )
+        return column.model_copy(
+            update={
+                "values": kept,
+                "values_complete": rows is not None and few and len(kept) == distinct,
+                "distinct_count": distinct if rows is not None else None,
+            }
+        )
+
+    async def _rows(self, sql: str, rows_max: int) -> Sequence[Sequence[Scalar]]:
+        """Return the rows, or none where the engine refuses the statement or the time is up."""
+        left = self._until - self._timer()
+        if left <= 0:
+            return ()
+        found = await self._ask(sql, rows_max, min(left, STATEMENT_SECONDS_MAX))
+        return () if isinstance(found, Failure) else found.rows
+
+    def _quoted(self, name: str) -> str:
+        mark = self._queries.quote
+        return mark + name.replace(mark, mark * 2) + mark
+
+
+DUCKDB: Final = CatalogQueries(
+    tables="""SELECT schema_name, table_name, 'table', comment, estimated_size FROM duckdb_tables()
+        WHERE database_name = current_database() AND NOT internal
+        UNION ALL SELECT schema_name, view_name, 'view', comment, NULL FROM duckdb_views()
+        WHERE database_name = current_database() AND NOT internal""",
+    columns="""SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+        WHERE database_name = current_database() AND NOT internal ORDER BY schema_name, table_name, column_index""",
+    keys="""SELECT schema_name, table_name, constraint_index, if(constraint_type = 'PRIMARY KEY', 'p', 'u'),
+        unnest(constraint_column_names) FROM duckdb_constraints() WHERE database_name = current_database()
+        AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')""",
+    foreign="""SELECT schema_name, table_name, constraint_index, unnest(constraint_column_names), schema_name,
+        referenced_table, unnest(referenced_column_names) FROM duckdb_constraints()
+        WHERE database_name = current_database() AND constraint_type = 'FOREIGN KEY'""",
+    text="VARCHAR",
+)
+
+POSTGRESQL: Final = CatalogQueries(
+    tables="""SELECT n.nspname::text, c.relname::text, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END,
+        obj_description(c.oid, 'pg_class'), CASE WHEN c.reltuples < 0 THEN NULL ELSE c.reltuples::bigint END
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
+        AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        AND has_schema_privilege(n.oid, 'USAGE')
+        AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))""",
+    columns="""SELECT n.nspname::text, c.relname::text, a.attname::text,
+        CASE t.typtype WHEN 'e' THEN 'enum ' || format_type(a.atttypid, a.atttypmod)
+        WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
+        NOT a.attnotnull, col_description(c.oid, a.attnum)
+        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+        WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
+        AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY n.nspname, c.relname, a.attnum""",
+    keys="""SELECT n.nspname::text, c.relname::text, i.indexrelid::text,
+        CASE WHEN i.indisprimary THEN 'p' ELSE 'u' END, a.attname::text
+        FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+        WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+        AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        ORDER BY i.indexrelid, k.place""",
+    foreign="""SELECT n.nspname::text, c.relname::text, k.oid::text, a.attname::text, rn.nspname::text,
+        rc.relname::text, ra.attname::text FROM pg_catalog.pg_constraint k
+        JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_class rc ON rc.oid = k.confrelid JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
+        CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS p(own, other, place)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.own
+        JOIN pg_catalog.pg_attribute ra ON ra.attrelid = rc.oid AND ra.attnum = p.other
+        WHERE k.contype = 'f' AND NOT c.relispartition ORDER BY k.oid, p.place""",
+)
+
+MYSQL: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'),
+        IF(table_type LIKE '%VIEW', '', table_comment), table_rows FROM information_schema.tables
+        WHERE table_schema = DATABASE()""",
+    columns="""SELECT table_schema, table_name, column_name, column_type, is_nullable = 'YES', column_comment
+        FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position""",
+    keys="""SELECT table_schema, table_name, index_name, IF(index_name = 'PRIMARY', 'p', 'u'), column_name
+        FROM information_schema.statistics WHERE table_schema = DATABASE() AND non_unique = 0
+        ORDER BY table_name, index_name, seq_in_index""",
+    foreign="""SELECT table_schema, table_name, constraint_name, column_name, referenced_table_schema,
+        referenced_table_name, referenced_column_name FROM information_schema.key_column_usage
+        WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL
+        ORDER BY table_name, constraint_name, ordinal_position""",
+    quote="`",
+    text="CHAR",
+)
+
+QUERIES: Final = {Dialect.DUCKDB: DUCKDB, Dialect.POSTGRESQL: POSTGRESQL, Dialect.MYSQL: MYSQL}

@@ -1,0 +1,52 @@
+"""What the connections file says of a database's tables and columns: names for people, and what must not be kept.
+
+Pure. Keys are `table` or `table.column`, case ignored; a table's key stands for all its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from querybus.core.catalog import Language
+
+Names = Mapping[Language, str]
+
+
+class Known:
+    """Names, synonyms, and of which columns no value is kept."""
+
+    def __init__(
+        self,
+        *,
+        display_names: Mapping[str, Names],
+        synonyms: Mapping[str, Sequence[str]],
+        personal: Collection[str],
+        without_values: Collection[str],
+        values: bool,
+    ) -> None:
+        self._display_names = {key.casefold(): each for key, each in display_names.items()}
+        self._synonyms = {key.casefold(): tuple(each) for key, each in synonyms.items()}
+        self._personal = frozenset(each.casefold() for each in personal)
+        self._without_values = frozenset(each.casefold() for each in without_values)
+        self._values = values
+
+    def names_of(self, table: str, column: str | None = None) -> Names:
+        """Return the display names of a table or column by language."""
+        return self._display_names.get(_key(table, column), {})
+
+    def synonyms_of(self, table: str, column: str | None = None) -> tuple[str, ...]:
+        """Return the other words for a table or column."""
+        return self._synonyms.get(_key(table, column), ())
+
+    def is_personal(self, table: str, column: str) -> bool:
+        """Return whether no value of the column may be kept or sent."""
+        return not self._personal.isdisjoint({table.casefold(), _key(table, column)})
+
+    def wants_values(self, table: str, column: str) -> bool:
+        """Return whether frequent values of the column may be kept in the catalog."""
+        left_out = not self._without_values.isdisjoint({table.casefold(), _key(table, column)})
+        return self._values and not left_out and not self.is_personal(table, column)
+
+
+def _key(table: str, column: str | None) -> str:
+    return (table if column is None else f"{table}.{column}").casefold()
