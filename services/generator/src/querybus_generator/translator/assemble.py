@@ -6,6 +6,8 @@ alternatives, things that hold at the same time, and the rest together.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.form import (
     Aggregate,
@@ -29,7 +31,7 @@ from querybus_generator.translator.read_orders import read_groups, read_orders
 from querybus_generator.translator.read_rankings import read_rankings
 from querybus_generator.translator.read_targets import read_targets
 from querybus_generator.translator.semijoins import semi_joined
-from querybus_generator.translator.sketch import Placed, Sketch
+from querybus_generator.translator.sketch import Placed, Ranking, Sketch
 
 
 def assemble(sketch: Sketch) -> Form | None:
@@ -104,9 +106,16 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
+        if isinstance(ranking.grouped, int) and ranking.counted is None:
+            many = [each for each in tables if is_many(sketch, ranking.grouped, each) and each != ranking.grouped]
+            ranking = replace(ranking, by=None, counted=many[0]) if many else ranking
         by = _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
+        parent = _of_parent(sketch, anchor, ranking, by, targets)
+        if parent is not None:
+            sketch.absences.append((ranking.place, parent))
+            continue
         order = [Ordering(_counting(by, anchor), ranking.descending)]
-        limit = ranking.count
+        limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
             refs, names = _group_of(sketch, ranking.grouped, has_columns=bool(plain))
             group += [each for each in refs if each not in group]
@@ -195,6 +204,22 @@ def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
         edge.source_columns == (names[edge.source],) and edge.target_columns == (names[edge.target],)
         for edge in sketch.index.graph.between(column.table, other.table)
     )
+
+
+def _of_parent(
+    sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]
+) -> Comparison | None:
+    """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
+    home = by.home
+    if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
+        return None
+    if any(each.home == home for each in targets) or is_many(sketch, anchor, home):
+        return None
+    key = key_columns(sketch.index, home)
+    if not key or not is_many(sketch, home, anchor):
+        return None
+    form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
+    return Comparison(Measure(key[0]), Operator.EQUAL, form)
 
 
 def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
@@ -302,7 +327,8 @@ def _alternatives(sketch: Sketch) -> list[Condition]:
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
     both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
-    if both[0] is not None and both[1] is not None and both[0].end <= both[1].start:
+    linked = any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
+    if both[0] is not None and both[1] is not None and both[0].end <= both[1].start and not linked:
         # "In 2024 and 2025": no day lies in both, so either is meant.
         return condition_tables(one.condition) == condition_tables(other.condition)
     return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.clauses import JOINING, label_columns, negation_before
 from querybus_generator.translator.form import Comparison, Literal, Measure, Operator
-from querybus_generator.translator.lexicon import Op
+from querybus_generator.translator.lexicon import Op, lexicon
 from querybus_generator.translator.nodes import NodeKind
 from querybus_generator.translator.sketch import Placed, Sketch
+from querybus_generator.translator.stems import base_form
 
 _PATTERNS = {Op.CONTAINS: Operator.CONTAINS, Op.STARTS: Operator.STARTS, Op.ENDS: Operator.ENDS}
 
@@ -28,6 +30,11 @@ def read_patterns(sketch: Sketch) -> None:
             continue
         left = sketch.before(place, over=(*JOINING, Op.RELATIVE, Op.CONTAINS))
         column = sketch.column(left) if sketch.is_free(left) else None
+        named = sketch.before(left, over=(Op.RELATIVE,)) if left is not None else None
+        if column is not None and sketch.is_free(named) and _is_named_text(sketch, left, named):
+            # "A studio whose name contains ...": the column of studios is meant.
+            sketch.take(left)
+            left, column = named, sketch.column(named)
         if column is None:
             left = sketch.after(text)
             column = sketch.column(left) if sketch.is_free(left) else None
@@ -49,6 +56,14 @@ def read_patterns(sketch: Sketch) -> None:
             sketch.take(other)
         sketch.take(left)
         sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(node.text))))
+
+
+def _is_named_text(sketch: Sketch, label: int | None, named: int | None) -> bool:
+    column = sketch.column(named)
+    if label is None or named is None or column is None or sketch.kind(column) is not ColumnKind.TEXT:
+        return False
+    says_whose = any(node.op is Op.RELATIVE for node in sketch.nodes[named:label])
+    return says_whose and base_form(sketch.nodes[label].text.lower().split()[-1]) in lexicon().label_words
 
 
 def read_patterns_behind(sketch: Sketch) -> None:

@@ -89,7 +89,7 @@ def _common(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     following = sketch.after(where if where is not None and where > place else place)
     grouped: ColumnRef | int | None = sketch.column(following)
-    if grouped is None and sketch.table(following) is not None:
+    if grouped is None and sketch.table(following) is not None and not _stands_apart(sketch, place, following):
         grouped = sketch.table(following)
     used = following
     if grouped is None or (sketch.chinese and sketch.column(sketch.before(place)) is not None):
@@ -106,6 +106,12 @@ def _common(sketch: Sketch, place: int) -> None:
     sketch.rankings.append(
         Ranking(place, Measure(aggregate=Aggregate.COUNT), _is_descending(sketch, place), count, grouped=grouped)
     )
+
+
+def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
+    """ "Most common across products": the products are where it is counted, not what is common."""
+    between = sketch.nodes[place + 1 : following]
+    return not sketch.chinese and any(node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between)
 
 
 def _most(sketch: Sketch, place: int) -> None:

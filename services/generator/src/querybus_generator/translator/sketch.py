@@ -69,7 +69,9 @@ class Sketch:
     rankings: list[Ranking] = field(default_factory=list[Ranking])
     groups: list[tuple[int, ColumnRef | int]] = field(default_factory=list[tuple[int, ColumnRef | int]])
     targets: list[tuple[int, Measure]] = field(default_factory=list[tuple[int, Measure]])
-    absences: list[tuple[int, Membership]] = field(default_factory=list[tuple[int, Membership]])
+    absences: list[tuple[int, Membership | Comparison]] = field(
+        default_factory=list[tuple[int, Membership | Comparison]]
+    )
     anchor: int | None = None
     everything: int | None = None
     hidden_tables: set[int] = field(default_factory=set[int])
