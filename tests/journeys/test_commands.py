@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scripted_model import ScriptedModel, say
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -188,6 +190,58 @@ def test_an_empty_and_a_huge_question_are_refused_at_the_door(shop: Path) -> Non
         done = querybus("ask", question, "--database", f"sqlite:///{shop}", "--json", cwd=shop.parent)
         assert done.returncode == 2, done.stdout + done.stderr
         assert "question" in done.stderr
+
+
+def test_a_configured_model_is_used_and_may_be_named(shop: Path) -> None:
+    with ScriptedModel(say("SELECT COUNT(*) FROM customers WHERE city = 'Lyon'")) as model:
+        address = {"QUERYBUS_LLM_BASE_URL": model.base_url}
+        for name in ((), ("--model", "tiny-1")):
+            done = querybus(
+                "ask",
+                "How many live in Lyon?",
+                "--database",
+                f"sqlite:///{shop}",
+                "--json",
+                *name,
+                cwd=shop.parent,
+                **address,
+            )
+            assert json.loads(done.stdout)["rows"] == [[2]], done.stdout + done.stderr
+            assert json.loads(done.stdout)["attempts"][0]["origin"] == "model"
+        assert [seen.json["model"] for seen in model.requests] == ["default", "tiny-1"]
+        done = querybus(
+            "ask",
+            "How many customers are there?",
+            "--database",
+            f"sqlite:///{shop}",
+            "--json",
+            "--model",
+            "builtin",
+            cwd=shop.parent,
+            **address,
+        )
+        assert json.loads(done.stdout)["attempts"][0]["origin"] == "builtin"
+        assert len(model.requests) == 2
+
+
+def test_an_unknown_connection_is_named_as_such(tmp_path: Path, shop: Path) -> None:
+    file = tmp_path / "connections.yaml"
+    file.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{shop}"}]}))
+    done = querybus("ask", "How many?", "--connections", str(file), "--connection", "warehouse", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "connection" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_whole_house_in_one_process_stays_below_400_megabytes(shop: Path) -> None:
+    process = subprocess.Popen(
+        [str(BIN / "querybus"), "ask", "How many customers are there?", "--database", f"sqlite:///{shop}", "--json"],
+        cwd=shop.parent,
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert usage.ru_maxrss / 1_024 < 400
 
 
 def test_check_sql_judges_lines(tmp_path: Path) -> None:

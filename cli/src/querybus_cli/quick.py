@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.status import Status
 
 from querybus.bus.client import BusClient, NotAccepted
+from querybus.core.subjects import StageName
 from querybus_cli import demo_database
 from querybus_cli.app import UsageError
 from querybus_cli.ask import ask
@@ -69,7 +70,9 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
         options = {key: value for key, value in quick.options.items() if value is not None}
         if today and "today" not in options:
             options["today"] = today
-        async with House(HousePlan(connections_file=file)) as house:
+        # A name on the command line is the name of the model at the configured address.
+        extra = {} if model in (None, "builtin") else {StageName.GENERATOR: {"llm_model": model}}
+        async with House(HousePlan(connections_file=file, extra=extra)) as house:
             request = {"question": quick.question, "connection": connection, "options": options}
             async with house.client(quick.audience) as client:
                 return await _ask(client, request, status)
