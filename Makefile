@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench doctor docs lock clean
+.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,6 +58,9 @@ fix: $(STAMP) ## put format and simple lint findings right
 
 bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
 	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
+	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/querybus doctor

@@ -57,6 +57,11 @@ class Replica:
     def name(self) -> str:
         return f"{self.service}-{self.number}"
 
+    @property
+    def module(self) -> str:
+        """What the process runs."""
+        return f"querybus_{self.service}"
+
 
 class Supervisor:
     """Runs replicas until it is told to stop."""
@@ -107,7 +112,7 @@ class Supervisor:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                f"querybus_{replica.service}",
+                replica.module,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

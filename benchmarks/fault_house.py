@@ -1,0 +1,215 @@
+"""A house of processes as `querybus up` runs it, with handles to hurt each of them.
+
+The bus, the supervisor, the settings and the migration are those of the command line; the harness only signals.
+Each house has a bus store, logs and a copy of the connections file of its own, and the demo shop that all share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from typing_extensions import override
+
+from querybus.bus.client import BusClient
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.migrate import migrate
+from querybus.core.subjects import StageName
+from querybus.core.topology import Sizes, topology
+from querybus_cli.demo_database import demo_connection, write_demo
+from querybus_cli.house import OUTSIDERS, SERVICES, HousePlan, admit_locals, environment_of
+from querybus_cli.quick import DEMO, demo_file
+from querybus_cli.run_up import is_ready
+from querybus_cli.supervise import Replica, Supervisor
+
+ROOT = Path(__file__).resolve().parents[1]
+MIB = 1_024 * 1_024
+READY_SECONDS = 90.0
+HELD_SECONDS = 0.3
+"""How long a process is held before it is killed, so that it dies with messages in its hands."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the house of one row is made of."""
+
+    seed: int = 1
+    replicas: Mapping[StageName, int] = field(default_factory=dict[StageName, int])
+    ack_wait_seconds: float | None = 2.0
+    """None: those of production."""
+    model_delay_seconds: float = 0.15
+    modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
+    """What runs in place of a service; for the tests that show what the harness would report."""
+
+    def sizes(self) -> Sizes:
+        waits = {} if self.ack_wait_seconds is None else dict.fromkeys(StageName, self.ack_wait_seconds)
+        return Sizes(
+            events_bytes_max=512 * MIB,
+            submit_bytes_max=64 * MIB,
+            answers_bytes_max=128 * MIB,
+            results_bytes_max=64 * MIB,
+            history_bytes_max=512 * MIB,
+            dead_bytes_max=64 * MIB,
+            ack_wait_seconds=waits,
+        )
+
+
+@dataclass(frozen=True)
+class OtherReplica(Replica):
+    """A replica that runs another module in its service's place."""
+
+    other: str = ""
+
+    @property
+    @override
+    def module(self) -> str:
+        return self.other
+
+
+class FaultHouse:
+    """The running processes, as an async context manager."""
+
+    def __init__(self, directory: Path, plan: Plan) -> None:
+        self.directory = directory
+        self.plan = plan
+        self.bus = EmbeddedNats(OUTSIDERS, store=directory / "bus", sizes=plan.sizes())
+        self.supervisor = Supervisor((), print)
+        self.said: list[str] = []
+        self._probes: dict[str, str] = {}
+        self._running: asyncio.Task[None] | None = None
+        self._model: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    def client(self) -> AbstractAsyncContextManager[BusClient]:
+        outsider = next(each for each in OUTSIDERS if each.user == "analyst")
+        password = self.bus.client_password(outsider.tenant, outsider.credential)
+        return BusClient.connected(self.bus.url, outsider, password)
+
+    def signal(self, name: str, number: signal.Signals) -> bool:
+        """Send a signal to a replica (`generator-1`); False if it does not run just now."""
+        pid = self.supervisor.pids().get(name)
+        if pid is None:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+            return True
+        return False
+
+    async def kill_mid_work(self, name: str) -> None:
+        """Hold a replica until messages lie with it, then kill it; waits for one that is just starting."""
+        while not self.signal(name, signal.SIGSTOP):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(HELD_SECONDS)
+        self.signal(name, signal.SIGKILL)
+
+    async def ready(self, *names: str) -> None:
+        """Wait until these replicas, or all, are ready."""
+        async with asyncio.timeout(READY_SECONDS):
+            for name in names or tuple(self._probes):
+                while not await asyncio.to_thread(is_ready, self._probes[name]):
+                    await asyncio.sleep(0.1)
+
+    async def limit_events(self, free_bytes: int | None) -> None:
+        """Leave only so much room in the event stream; None: as planned."""
+        connection = await self.bus.connect("migrate")
+        try:
+            sizes = self.plan.sizes()
+            if free_bytes is not None:
+                state = (await connection.jetstream().stream_info("QUERYBUS")).state
+                sizes = replace(sizes, events_bytes_max=state.bytes + free_bytes)
+            await migrate(connection, topology(sizes, self.bus.tenants))
+        finally:
+            await connection.close()
+
+    async def _start(self) -> None:
+        self._model = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "benchmarks.fault_model",
+            str(self.plan.seed),
+            str(self.plan.model_delay_seconds),
+            stdout=asyncio.subprocess.PIPE,
+            env=_environment(),
+        )
+        assert self._model.stdout is not None
+        address = (await self._model.stdout.readline()).decode().strip()
+        connections = self.directory / "connections.yaml"
+        shop = demo_file()
+        if not shop.exists():
+            shop.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(write_demo, shop)
+        connections.write_text(json.dumps({"connections": [demo_connection(shop) | {"name": DEMO}]}))
+        await self.bus.start()
+        await self.bus.migrate()
+        await admit_locals(self.bus)
+        self.supervisor = Supervisor(self._replicas(connections, address), self.said.append)
+        self._running = asyncio.create_task(self.supervisor.run())
+        await self.ready()
+
+    def _replicas(self, connections: Path, model: str) -> tuple[Replica, ...]:
+        extra = {
+            StageName.GENERATOR: {"llm_base_url": model},
+            StageName.RECOVERY: {"llm_base_url": model},
+            # One caller stands for many; the tenant's rate is not what is measured here.
+            StageName.GATEWAY: {"rate_per_second": 10_000.0, "rate_burst": 10_000},
+        }
+        plan = HousePlan(connections_file=connections, extra=extra)
+        names = [(each, n) for each in SERVICES for n in range(1, self.plan.replicas.get(each, 1) + 1)]
+        replicas: list[Replica] = []
+        for (service, number), port in zip(names, _free_ports(len(names)), strict=True):
+            environment = _environment() | environment_of(service, self.bus, plan)
+            environment |= {"QUERYBUS_HTTP_PORT": str(port), "QUERYBUS_FAULTS_SERVICE": service.value}
+            log = self.directory / f"{service}-{number}.log"
+            other = self.plan.modules.get(service)
+            replicas.append(
+                OtherReplica(service, number, environment, log, other)
+                if other
+                else Replica(service, number, environment, log)
+            )
+            self._probes[replicas[-1].name] = f"http://127.0.0.1:{port}"
+        return tuple(replicas)
+
+    async def _close(self) -> None:
+        for name in self.supervisor.pids():
+            self.signal(name, signal.SIGCONT)
+        self.supervisor.stop()
+        if self._running is not None:
+            await asyncio.gather(self._running, return_exceptions=True)
+        if self._model is not None and self._model.returncode is None:
+            self._model.kill()
+            await self._model.wait()
+        await self.bus.stop()
+
+
+def _environment() -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
+    return clean | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]

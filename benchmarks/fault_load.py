@@ -1,0 +1,234 @@
+"""Callers at the bus door, and what the log says of their queries afterwards: accepted, finished, lost, twice.
+
+A caller asks with an idempotency key until it is told that its question was accepted, and then for the answer. What
+became of a query is read from the event stream, never from what a caller heard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.fault_house import FaultHouse
+from benchmarks.fault_model import question
+from querybus.bus.client import BusClient, NotAccepted
+from querybus.bus.connection import Held
+from querybus.bus.journal import Entry, Journal
+from querybus.bus.publish import DEADLINE_HEADER
+from querybus.core.subjects import EventName, StageName, message_id
+from querybus_cli.quick import DEMO
+
+DEADLINE_SECONDS = 60
+LATE_SECONDS = 10.0
+"""How long after its deadline a query may end, by the rules of the house."""
+CALL_SECONDS = 4.0
+ANSWER_SECONDS = 8
+ASK_SECONDS_MAX = 90.0
+PAUSE_SECONDS = 0.2
+
+
+@dataclass
+class Asked:
+    """One question of the load and what its caller heard."""
+
+    number: int
+    query_id: str = ""
+    accepted_at: float = 0.0
+    refusals: int = 0
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One row. `lost`: accepted and not finished 10 seconds after the deadline."""
+
+    accepted: int
+    finished: int
+    finished_twice: int
+    lost: int
+    forked: int
+    """Logs in which an event does not follow from the one before it."""
+    unheard: int
+    """Finished, but the door gave no answer."""
+    expired: int
+    late: int
+    executed_twice: int
+    begun_twice: int
+    """Steps of any stage that were begun more than once, executions among them."""
+    worst_delay_seconds: float
+    refused: int
+    outcomes: dict[str, int] = field(default_factory=dict[str, int])
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Load:
+    """The callers of one row."""
+
+    def __init__(
+        self,
+        house: FaultHouse,
+        *,
+        queries: int,
+        seconds: float,
+        seed: int,
+        cancel_share: float = 0.0,
+        deadline_seconds: int = DEADLINE_SECONDS,
+    ) -> None:
+        self._house = house
+        self._dice = random.Random(seed)
+        self._seconds = seconds
+        self._cancel_share = cancel_share
+        self._deadline_seconds = deadline_seconds
+        self.asked = [Asked(number) for number in range(queries)]
+        self._begun_steps: Counter[tuple[str, str, int]] = Counter()
+        self._begun = 0.0
+
+    async def at(self, share: float) -> None:
+        """Sleep until this share of the load's time has passed."""
+        await asyncio.sleep(max(0.0, self._begun + share * self._seconds - time.monotonic()))
+
+    async def run(self) -> None:
+        """Ask everything, spread over the time, and return when each caller has its answer or has given up."""
+        self._begun = time.monotonic()
+        starts = sorted(self._dice.random() for _ in self.asked)
+        async with self._house.client() as client, client.progress() as progress:
+            hearing = asyncio.create_task(self._hear(progress))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for each, start in zip(self.asked, starts, strict=True):
+                        cancels = self._dice.random() < self._cancel_share
+                        cancel_after = self._dice.uniform(0.0, 0.5) if cancels else None
+                        group.create_task(self._call(client, each, start, cancel_after))
+            finally:
+                hearing.cancel()
+                with suppress(asyncio.CancelledError):
+                    await hearing
+
+    async def _hear(self, progress: AsyncIterator[tuple[str, dict[str, Any]]]) -> None:
+        async for query, notice in progress:
+            if notice.get("state") == "started":
+                self._begun_steps[str(notice["stage"]), query, int(notice["n"])] += 1
+
+    async def _call(self, client: BusClient, asked: Asked, start: float, cancel_after: float | None) -> None:
+        await self.at(start)
+        request = {
+            "question": question(asked.number),
+            "connection": DEMO,
+            "options": {"deadline_seconds": self._deadline_seconds},
+            "idempotency_key": f"faults-{asked.number}",
+        }
+        until = time.monotonic() + ASK_SECONDS_MAX
+        while not asked.query_id and time.monotonic() < until:
+            reply = await _heard(client, "ask", request, CALL_SECONDS)
+            if "query_id" in reply:
+                asked.query_id = reply["query_id"]
+                asked.accepted_at = time.time()
+                asked.outcome = reply.get("outcome", "")
+            else:
+                asked.refusals += reply.get("code") is not None
+                await asyncio.sleep(PAUSE_SECONDS)
+        if cancel_after is not None and asked.query_id:
+            await asyncio.sleep(cancel_after)
+            await _heard(client, "cancel", {"query_id": asked.query_id}, CALL_SECONDS)
+        until = time.monotonic() + self._deadline_seconds + LATE_SECONDS
+        while asked.query_id and not asked.outcome and time.monotonic() < until:
+            wanted = {"query_id": asked.query_id, "wait_seconds": ANSWER_SECONDS}
+            reply = await _heard(client, "answer", wanted, ANSWER_SECONDS + CALL_SECONDS)
+            asked.outcome = reply.get("outcome", "")
+            if not asked.outcome:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def figures(self) -> Figures:
+        """Return the row, once every query has finished or can only be lost."""
+        until = time.time() + self._deadline_seconds + LATE_SECONDS
+        while True:
+            logs = await read_logs(self._house)
+            accepted = {each.query_id for each in self.asked if each.query_id} | set(logs)
+            open_queries = [query for query in accepted if _count(logs[query], EventName.FINISHED) == 0]
+            # Nothing can still finish in time that is as far past its deadline.
+            if not open_queries or time.time() > until:
+                return self._figures(logs, accepted)
+            until = min(until, max((_deadline(logs[query]) for query in open_queries), default=until) + LATE_SECONDS)
+            await asyncio.sleep(0.5)
+
+    def _figures(self, logs: dict[str, list[Entry]], accepted: set[str]) -> Figures:
+        finished = {query for query in accepted if _count(logs[query], EventName.FINISHED)}
+        heard = {each.query_id for each in self.asked if each.outcome}
+        known = {each.query_id: each.accepted_at for each in self.asked if each.query_id}
+        outcomes = Counter(each.outcome for each in self.asked if each.outcome)
+        ends = {query: _ended_at(logs[query]) for query in finished}
+        return Figures(
+            accepted=len(accepted),
+            finished=len(finished),
+            finished_twice=sum(_count(log, EventName.FINISHED) > 1 for log in logs.values()),
+            lost=len(accepted - finished),
+            forked=sum(not is_linear(log) for log in logs.values()),
+            unheard=len((finished & set(known)) - heard),
+            expired=outcomes["expired"],
+            late=sum(end > _deadline(logs[query]) + LATE_SECONDS for query, end in ends.items()),
+            executed_twice=sum(
+                count > 1 for (stage, *_), count in self._begun_steps.items() if stage == StageName.EXECUTOR
+            ),
+            begun_twice=sum(count > 1 for count in self._begun_steps.values()),
+            worst_delay_seconds=round(
+                max((ends[query] - known[query] for query in finished & set(known)), default=0), 1
+            ),
+            refused=sum(each.refusals for each in self.asked),
+            outcomes=dict(outcomes),
+        )
+
+
+async def read_logs(house: FaultHouse) -> dict[str, list[Entry]]:
+    """Return the whole event stream by query, headers only."""
+    logs: defaultdict[str, list[Entry]] = defaultdict(list)
+
+    async def on_entry(entry: Entry) -> None:
+        logs[entry.address.query].append(entry)
+
+    connection = await house.bus.connect(StageName.GATEWAY)
+    try:
+        follower = Journal(Held(connection)).follow(on_entry)
+        await follower.start()
+        async with asyncio.timeout(60):
+            await follower.caught_up()
+        await follower.drain()
+    finally:
+        await connection.close()
+    return logs
+
+
+def is_linear(log: list[Entry]) -> bool:
+    """Return whether each event was made from the one before it."""
+    before = 0
+    for entry in log:
+        if entry.message_id != message_id(entry.address.query, entry.address.event, before):
+            return False
+        before = entry.sequence
+    return True
+
+
+async def _heard(client: BusClient, verb: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
+    try:
+        return await client.call(verb, payload, timeout_seconds=seconds)
+    except NotAccepted:
+        return {}
+
+
+def _count(log: list[Entry], event: EventName) -> int:
+    return sum(entry.address.event is event for entry in log)
+
+
+def _deadline(log: list[Entry]) -> float:
+    return max((int(entry.headers.get(DEADLINE_HEADER, "0")) / 1_000 for entry in log), default=time.time())
+
+
+def _ended_at(log: list[Entry]) -> float:
+    return max(entry.stored_at for entry in log if entry.address.event is EventName.FINISHED) / 1_000

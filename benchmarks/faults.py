@@ -1,0 +1,211 @@
+"""Hurts a running house in one way per row and reads from its log that nothing was lost and nothing ended twice.
+
+Every service is a process of its own, the bus syncs every write, the model is a stub process, callers come through the
+bus door. Deterministic up to the machine's timing: seed, questions, first drafts and times of faults follow from
+--seed. Prints a table and writes build/bench/faults.json. A killed process is held for a moment before, so that it
+dies with messages in its hands. `executed twice` counts an approval whose execution began more than once; a read that
+is repeated costs time, not correctness. Progress is lossy, so while the bus is down it is a lower bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fault_house import ROOT, FaultHouse, Plan
+from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
+from querybus.core.subjects import StageName
+from querybus_cli.house import SERVICES
+
+RATE_MAX = 45.0
+"""Questions per second that the load is spread to at most."""
+FULL_SECONDS = 4.0
+PAUSED_SECONDS = 8.0
+SLOW_STOPPED_SECONDS, SLOW_RUNNING_SECONDS = 0.3, 0.05
+REQUIRED: Mapping[str, int] = {"lost": 0, "finished_twice": 0, "forked": 0, "unheard": 0, "expired": 0, "late": 0}
+
+Inflict = Callable[[FaultHouse, Load, random.Random], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One experiment: a house, what is done to it while it works, and what must be seen for it to count."""
+
+    title: str
+    inflict: Inflict
+    plan: Plan = field(default_factory=Plan)
+    cancel_share: float = 0.0
+    must_see: tuple[str, ...] = ()
+
+
+async def nothing(_: FaultHouse, __: Load, ___: random.Random) -> None:
+    """No fault: what the other rows compare with."""
+
+
+async def kill_each(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    for number, service in enumerate(SERVICES, 1):
+        await load.at((number + dice.uniform(-0.3, 0.3)) / (len(SERVICES) + 1))
+        await house.kill_mid_work(f"{service}-1")
+
+
+async def roll(house: FaultHouse, load: Load, _: random.Random) -> None:
+    await load.at(0.1)
+    for service in SERVICES:
+        name = f"{service}-1"
+        before = house.supervisor.pids().get(name)
+        house.signal(name, signal.SIGTERM)
+        while house.supervisor.pids().get(name) in (before, None):
+            await asyncio.sleep(0.1)
+        await house.ready(name)
+
+
+async def restart_bus(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    await load.at(dice.uniform(0.2, 0.4))
+    await house.bus.restart(pause_seconds=0.5)
+    await load.at(dice.uniform(0.6, 0.8))
+    await house.bus.restart(by_force=True, pause_seconds=0.5)
+
+
+async def slow_down(house: FaultHouse, load: Load, _: random.Random) -> None:
+    end = asyncio.create_task(load.at(0.9))
+    while not end.done():
+        house.signal("executor-1", signal.SIGSTOP)
+        await asyncio.sleep(SLOW_STOPPED_SECONDS)
+        house.signal("executor-1", signal.SIGCONT)
+        await asyncio.sleep(SLOW_RUNNING_SECONDS)
+
+
+async def pause(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    await load.at(dice.uniform(0.2, 0.3))
+    for name in ("generator-1", "presenter-1"):
+        house.signal(name, signal.SIGSTOP)
+    await asyncio.sleep(PAUSED_SECONDS)
+    for name in ("generator-1", "presenter-1"):
+        house.signal(name, signal.SIGCONT)
+
+
+async def fill(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    await load.at(dice.uniform(0.3, 0.5))
+    await house.limit_events(1_024)
+    await asyncio.sleep(FULL_SECONDS)
+    await house.limit_events(None)
+
+
+TWO = Plan(replicas={StageName.GENERATOR: 2, StageName.PRESENTER: 2})
+ROWS: Mapping[str, Row] = {
+    "none": Row("no fault", nothing),
+    "kill": Row("kill -9 of each service in turn", kill_each, must_see=("begun_twice",)),
+    "roll": Row("rolling SIGTERM of all", roll),
+    "bus": Row("bus restarts: SIGTERM, kill -9", restart_bus),
+    "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
+    "pause": Row("a paused generator and presenter", pause, TWO),
+    "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
+    "full": Row("the event stream is full for a while", fill, must_see=("refused",)),
+    "production": Row("kill -9 of each, production ack_wait", kill_each, Plan(ack_wait_seconds=None)),
+}
+
+
+async def measure(
+    row: Row, *, queries: int, seconds: float, seed: int, deadline_seconds: int = DEADLINE_SECONDS
+) -> Figures:
+    """Run one row in a house of its own."""
+    directory = Path(tempfile.mkdtemp(prefix="querybus-faults-"))
+    try:
+        async with FaultHouse(directory, replace(row.plan, seed=seed)) as house:
+            load = Load(
+                house,
+                queries=queries,
+                seconds=seconds,
+                seed=seed,
+                cancel_share=row.cancel_share,
+                deadline_seconds=deadline_seconds,
+            )
+            async with asyncio.TaskGroup() as group:
+                group.create_task(load.run())
+                # The load's clock begins with its first step.
+                await asyncio.sleep(0)
+                group.create_task(row.inflict(house, load, random.Random(seed)))
+            return await load.figures()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def broken(row: Row, figures: Figures) -> list[str]:
+    """Return what a row shows that it must not, or fails to show; empty if it is as required."""
+    values = figures.as_json()
+    found = [f"{name} {values[name]}" for name, most in REQUIRED.items() if values[name] > most]
+    return found + [f"{name} 0: the fault did not bite" for name in row.must_see if not values[name]]
+
+
+COLUMNS = (
+    ("accepted", "accepted"),
+    ("finished", "finished"),
+    ("finished_twice", "twice"),
+    ("lost", "lost"),
+    ("forked", "forked"),
+    ("unheard", "unheard"),
+    ("expired", "expired"),
+    ("late", "late"),
+    ("refused", "refused"),
+    ("begun_twice", "begun twice"),
+    ("executed_twice", "executed twice"),
+    ("worst_delay_seconds", "worst delay s"),
+)
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "cpus": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_average": os.getloadavg(),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--queries", type=int, default=200, help="per row")
+    parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time the questions of a row are spread over")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    names = [each.strip() for each in given.rows.split(",")]
+    if unknown := [each for each in names if each not in ROWS]:
+        parser.error(f"no such row: {', '.join(unknown)}")
+    seconds = max(given.seconds, given.queries / RATE_MAX)
+    print(f"{given.queries} queries per row over {seconds:.0f} s, seed {given.seed}")
+    print(f"{'':40}" + " ".join(f"{title:>{max(8, len(title))}}" for _, title in COLUMNS), flush=True)
+    figures: dict[str, Any] = {}
+    met = True
+    begun = time.monotonic()
+    for name in names:
+        row = ROWS[name]
+        found = asyncio.run(measure(row, queries=given.queries, seconds=seconds, seed=given.seed))
+        figures[name] = found.as_json()
+        cells = " ".join(f"{figures[name][key]:>{max(8, len(title))}}" for key, title in COLUMNS)
+        wrong = broken(row, found)
+        met &= not wrong
+        print(f"{row.title:40}{cells}" + (f"  NOT MET: {', '.join(wrong)}" if wrong else ""), flush=True)
+    print(f"{'met' if met else 'NOT MET'}; {time.monotonic() - begun:.0f} s")
+    folder = ROOT / "build" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    report = {"name": "faults", "figures": figures, "required": REQUIRED, "met": met, "machine": machine()}
+    (folder / "faults.json").write_text(json.dumps(report, indent=1))
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
