@@ -1,0 +1,479 @@
+"""The Kubernetes manifests: pods are restricted, told only what their service knows, and reach only what they need."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic_core import PydanticUndefined
+
+from querybus.bus.application import HTTP_CLOSE_SECONDS_MAX
+from querybus.bus.permissions import BUS_ACCOUNT, service_users
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.subjects import StageName
+from querybus.core.topology import EVENTS, Sizes, topology
+from querybus.llm import ModelServiceSettings
+from querybus.ops.settings import ServiceSettings
+from tests.deploy.rendered import OVERLAYS, ROOT, Resource, environment, of_kind, pod_of, rendered, rendered_text
+
+DATABASE_PORTS = {1433, 1521, 3306, 5432, 8123, 9000, 9440, 443}
+VOLUMES_ALLOWED = {
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+}
+# Read by the process before its settings, or by Python's TLS.
+NO_SETTINGS = {"QUERYBUS_SECRETS_DIR", "SSL_CERT_FILE"}
+MIGRATE_VARIABLES = {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_TENANTS"}
+
+
+def settings_of(service: str) -> type[ServiceSettings]:
+    return importlib.import_module(f"querybus_{service}.settings").Settings
+
+
+def variables_of(service: str) -> set[str]:
+    return {f"QUERYBUS_{name.upper()}" for name in settings_of(service).model_fields}
+
+
+def workloads(overlay: str) -> dict[str, Resource]:
+    return of_kind(overlay, "Deployment", "Job")
+
+
+def breaches(workload: Resource) -> list[str]:
+    """Return how a workload breaks the restricted profile or the rules of ours that go beyond it."""
+    pod = pod_of(workload)
+    wrong: list[str] = []
+    pod_security = pod.get("securityContext", {})
+    wrong += [key for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key)]
+    wrong += [f"volume {each['name']}" for each in pod.get("volumes", ()) if set(each) - {"name"} - VOLUMES_ALLOWED]
+    if pod.get("automountServiceAccountToken") is not False:
+        wrong.append("service account token")
+    for container in (*pod["containers"], *pod.get("initContainers", ())):
+        own = container.get("securityContext", {})
+        security = {**pod_security, **own}
+        capabilities = own.get("capabilities", {})
+        if own.get("allowPrivilegeEscalation") is not False or own.get("privileged"):
+            wrong.append("privilege escalation")
+        if "ALL" not in capabilities.get("drop", ()) or set(capabilities.get("add", ())) - {"NET_BIND_SERVICE"}:
+            wrong.append("capabilities")
+        if security.get("runAsNonRoot") is not True or security.get("runAsUser", 0) < 10_000:
+            wrong.append("root")
+        if security.get("seccompProfile", {}).get("type") not in ("RuntimeDefault", "Localhost"):
+            wrong.append("seccomp")
+        if own.get("readOnlyRootFilesystem") is not True:
+            wrong.append("writable root")
+        if container.get("imagePullPolicy") != "IfNotPresent":
+            wrong.append("pull policy")
+        if any(port.get("hostPort") for port in container.get("ports", ())):
+            wrong.append("host port")
+        limits, requests = (container.get("resources", {}).get(key, {}) for key in ("limits", "requests"))
+        if "memory" not in limits or "cpu" in limits or not {"cpu", "memory"} <= set(requests):
+            wrong.append("resources")
+        mounted = {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts", ())}
+        sized = {each["name"] for each in pod.get("volumes", ()) if each.get("emptyDir", {}).get("sizeLimit")}
+        if mounted.get("/tmp") not in sized:
+            wrong.append("no sized temp directory")
+    return wrong
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_pod_keeps_the_restricted_profile(overlay: str) -> None:
+    found = workloads(overlay)
+    assert set(StageName) <= set(found)
+    assert {name: breaches(each) for name, each in found.items() if breaches(each)} == {}
+    (namespace,) = of_kind(overlay, "Namespace").values()
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    for account in of_kind(overlay, "ServiceAccount").values():
+        assert account["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("securityContext", "runAsUser"), 0),
+        (("securityContext", "runAsNonRoot"), None),
+        (("securityContext", "seccompProfile"), {"type": "Unconfined"}),
+        (("hostNetwork",), True),
+        (("automountServiceAccountToken",), True),
+        (("containers", 0, "securityContext", "readOnlyRootFilesystem"), False),
+        (("containers", 0, "securityContext", "allowPrivilegeEscalation"), True),
+        (("containers", 0, "securityContext", "capabilities"), {"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
+        (("containers", 0, "resources", "limits"), {}),
+        (("volumes", 0), {"name": "tmp", "hostPath": {"path": "/"}}),
+    ],
+)
+def test_the_check_of_the_profile_sees_each_breach(path: tuple[Any, ...], value: Any) -> None:
+    workload = copy.deepcopy(workloads("prod")["validator"])
+    place: Any = pod_of(workload)
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    assert breaches(workload)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("service", [str(each) for each in StageName])
+def test_what_a_pod_is_told_are_settings_of_its_service_and_all_that_it_needs(
+    overlay: str, service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = environment(overlay, workloads(overlay)[service])
+    assert set(told) - NO_SETTINGS <= variables_of(service)
+    fields = settings_of(service).model_fields
+    required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.default is PydanticUndefined}
+    needed = required | {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_HTTP_HOST", "QUERYBUS_HTTP_PORT"}
+    assert needed <= set(told)
+    if told["QUERYBUS_ENVIRONMENT"] == "production":
+        assert told["QUERYBUS_NATS_MONITORING_URL"]
+    # The settings themselves accept the values: a list is written as one, a number is in range.
+    for name, value in told.items():
+        monkeypatch.setenv(name, value if value is not None else "secret")
+    monkeypatch.delenv("QUERYBUS_SECRETS_DIR", raising=False)
+    settings_of(service)()
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_secrets_are_secrets_and_only_where_they_are_needed(overlay: str) -> None:
+    holders: dict[str, set[str]] = {}
+    for service in StageName:
+        pod = pod_of(workloads(overlay)[service])
+        (container,) = pod["containers"]
+        for each in (volume["secret"] for volume in pod["volumes"] if "secret" in volume):
+            holders.setdefault(each["secretName"], set()).add(service)
+        for each in (source["secretRef"] for source in container["envFrom"] if "secretRef" in source):
+            holders.setdefault(each["name"], set()).add(service)
+        told = environment(overlay, workloads(overlay)[service])
+        secret = {
+            f"QUERYBUS_{name.upper()}"
+            for name, field in settings_of(service).model_fields.items()
+            if "SecretStr" in str(field.annotation)
+        }
+        plain = {name for name in secret & set(told) if told[name] is not None}
+        assert plain == set(), f"{service} has a secret in the open"
+        assert ("QUERYBUS_SIGNING_KEY" in told) == (service is StageName.VALIDATOR)
+        assert ("QUERYBUS_LLM_API_KEY" in told) == issubclass(settings_of(service), ModelServiceSettings)
+    assert holders == {f"querybus-{service}": {service} for service in StageName} | {"querybus-databases": {"executor"}}
+    assert of_kind(overlay, "Secret") == {}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_migration_is_told_what_the_command_reads(overlay: str) -> None:
+    (job,) = of_kind(overlay, "Job").values()
+    told = environment(overlay, job)
+    assert set(told) - NO_SETTINGS == MIGRATE_VARIABLES
+    assert told["QUERYBUS_NATS_PASSWORD"] is None
+    gateway = environment(overlay, workloads(overlay)["gateway"])
+    assert json.loads(gateway["QUERYBUS_TENANTS"] or "") == (told["QUERYBUS_TENANTS"] or "").split(",")
+    assert "migrate" in service_users()
+
+
+def test_a_cluster_of_three_keeps_three_copies() -> None:
+    (job,) = of_kind("prod", "Job").values()
+    arguments = pod_of(job)["containers"][0]["args"]
+    values = yaml.safe_load((ROOT / "deploy/nats/values.yaml").read_text())["config"]
+    assert int(arguments[arguments.index("--replicas") + 1]) == values["cluster"]["replicas"] == 3
+    assert values["jetstream"]["merge"]["sync_interval"] == "always"
+    assert values["nats"]["tls"]["enabled"]
+    assert values["cluster"]["tls"]["enabled"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_pod_lives_longer_than_its_drain_and_the_drain_longer_than_the_longest_job(overlay: str) -> None:
+    longest = {
+        "executor": ConnectionPolicy.model_fields["statement_timeout_seconds"].default,
+        "generator": ModelServiceSettings.model_fields["llm_total_timeout_seconds"].default,
+    }
+    for service in StageName:
+        workload = workloads(overlay)[service]
+        drain = float(environment(overlay, workload)["QUERYBUS_DRAIN_SECONDS"] or 0)
+        pause = pod_of(workload)["containers"][0].get("lifecycle", {}).get("preStop", {}).get("sleep", {"seconds": 0})
+        assert pod_of(workload)["terminationGracePeriodSeconds"] > drain + HTTP_CLOSE_SECONDS_MAX + pause["seconds"]
+        assert drain > longest.get(service, 0)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overlay: str) -> None:
+    for service in StageName:
+        workload = workloads(overlay)[service]
+        told = environment(overlay, workload)
+        (container,) = pod_of(workload)["containers"]
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        assert ports["metrics"] == int(told["QUERYBUS_HTTP_PORT"] or 0)
+        assert ports.get("http", 0) == int(told.get("QUERYBUS_API_PORT") or 0)
+        for probe, path in (("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
+            assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
+        labels = workload["spec"]["template"]["metadata"]["labels"]
+        selector = {"app.kubernetes.io/name": str(service)}
+        assert selector.items() <= labels.items()
+        assert workload["spec"]["selector"]["matchLabels"] == selector
+        assert of_kind(overlay, "PodDisruptionBudget")[service]["spec"]["selector"]["matchLabels"] == selector
+        monitor = of_kind(overlay, "PodMonitor")[f"querybus-{service}"]["spec"]
+        assert monitor["selector"]["matchLabels"] == selector
+        assert monitor["podMetricsEndpoints"][0]["port"] == "metrics"
+        spread = pod_of(workload)["topologySpreadConstraints"]
+        assert {each["topologyKey"] for each in spread} == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+        assert all(each["labelSelector"]["matchLabels"] == selector for each in spread)
+        assert "replicas" not in workload["spec"]
+        assert "/" not in container["image"]
+
+
+def test_keda_watches_the_durables_that_migrate_makes() -> None:
+    durables = {(each.stream, each.name) for each in topology().consumers}
+    scaled = of_kind("prod", "ScaledObject")
+    assert set(scaled) == set(StageName) - {StageName.GATEWAY}
+    values = yaml.safe_load((ROOT / "deploy/nats/values.yaml").read_text())["config"]
+    for name, each in scaled.items():
+        assert each["spec"]["scaleTargetRef"]["name"] == name
+        (trigger,) = each["spec"]["triggers"]
+        told = trigger["metadata"]
+        assert trigger["type"] == "nats-jetstream"
+        assert all(isinstance(value, str) for value in told.values())
+        assert (told["stream"], told["consumer"]) in durables
+        assert (told["stream"], told["consumer"], told["account"]) == (EVENTS, name, BUS_ACCOUNT)
+        host, _, port = told["natsServerMonitoringEndpoint"].partition(":")
+        assert host.split(".")[0].endswith("-headless")
+        assert int(port) == values["monitor"]["port"]
+        assert int(told["lagThreshold"]) > 0
+        spec = each["spec"]
+        assert 1 <= spec["minReplicaCount"] < spec["maxReplicaCount"]
+        slots = settings_of(name).model_fields["slots"].default
+        assert spec["maxReplicaCount"] * slots * 4 <= Sizes().max_ack_pending
+    scalers = of_kind("prod", "HorizontalPodAutoscaler")
+    assert set(scalers).isdisjoint(scaled)
+    assert {each["spec"]["scaleTargetRef"]["name"] for each in scalers.values()} == {"gateway"}
+
+
+def selects(policy: Resource, service: str) -> bool:
+    selector = policy["spec"]["podSelector"]
+    labels = {"app.kubernetes.io/name": service}
+    if not selector.get("matchLabels", {}).items() <= labels.items():
+        return False
+    return all(
+        each["operator"] == "In" and labels.get(each["key"]) in each["values"]
+        for each in selector.get("matchExpressions", ())
+    )
+
+
+def paths_out(overlay: str, service: str) -> list[tuple[str, int]]:
+    """Return (where to, port) of every way out of a pod."""
+    found: list[tuple[str, int]] = []
+    for policy in of_kind(overlay, "NetworkPolicy").values():
+        if selects(policy, service):
+            for rule in policy["spec"].get("egress", ()):
+                assert rule.get("to"), f"{policy['metadata']['name']} lets out to everywhere"
+                assert rule.get("ports"), f"{policy['metadata']['name']} lets out on every port"
+                for to in rule["to"]:
+                    names = to.get("namespaceSelector", {}).get("matchLabels", {})
+                    where = names.get("kubernetes.io/metadata.name") or to.get("ipBlock", {}).get("cidr", "anywhere")
+                    found += [(where, port["port"]) for port in rule["ports"]]
+    return found
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_way_out_exists_because_a_setting_needs_it(overlay: str) -> None:
+    policies = of_kind(overlay, "NetworkPolicy")
+    assert policies["default-deny"]["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    common = {("kube-system", 53), ("nats", 4222), ("nats", 8222)}
+    for service in StageName:
+        told = environment(overlay, workloads(overlay)[service])
+        ways = set(paths_out(overlay, service))
+        wanted = set(common)
+        assert told["QUERYBUS_NATS_URL"] is not None
+        assert told["QUERYBUS_NATS_URL"].endswith(".nats.svc.cluster.local:4222")
+        assert (told["QUERYBUS_NATS_MONITORING_URL"] or "").endswith(".nats.svc.cluster.local:8222")
+        if "QUERYBUS_OTLP_ENDPOINT" in variables_of(service):
+            wanted.add(("observability", 4318))
+        beyond = ways - wanted
+        assert wanted <= ways
+        assert "anywhere" not in {where for where, _ in ways}
+        assert bool(beyond) == bool(variables_of(service) & {"QUERYBUS_CONNECTIONS_FILE", "QUERYBUS_LLM_BASE_URL"}), (
+            f"{service}: {beyond}"
+        )
+    assert set(paths_out(overlay, "migrate")) == common
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_only_the_executor_reaches_a_database_and_only_the_generator_the_model(overlay: str) -> None:
+    shared = {"kube-system", "nats", "observability"}
+    beyond = {
+        service: {(where, port) for where, port in paths_out(overlay, service) if where not in shared}
+        for service in (*StageName, "migrate")
+    }
+    assert {port for _, port in beyond["executor"]} & DATABASE_PORTS
+    assert {port for _, port in beyond["generator"]} == {443}
+    assert {where for where, _ in beyond["executor"]}.isdisjoint(where for where, _ in beyond["generator"])
+    for service in ("gateway", "validator", "recovery", "presenter", "migrate"):
+        assert beyond[service] == set()
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_only_prometheus_and_the_ingress_come_in(overlay: str) -> None:
+    ways: dict[str, set[tuple[str, str]]] = {}
+    for service in (*StageName, "migrate"):
+        for policy in of_kind(overlay, "NetworkPolicy").values():
+            if selects(policy, service):
+                for rule in policy["spec"].get("ingress", ()):
+                    (source,) = rule["from"]
+                    where = source["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
+                    ways.setdefault(service, set()).update((where, port["port"]) for port in rule["ports"])
+    assert ways == {
+        str(service): {("monitoring", "metrics")} | ({("ingress-nginx", "http")} if service == "gateway" else set())
+        for service in StageName
+    }
+
+
+def test_the_bus_lets_in_who_needs_it() -> None:
+    policy = yaml.safe_load((ROOT / "deploy/nats/networkpolicies.yaml").read_text())["spec"]
+    ports = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+    assert ports == {4222, 8222, 7777, 6222}
+    assert all(rule["from"] for rule in policy["ingress"])
+    (ours, *_) = policy["ingress"]
+    (namespaces,) = ours["from"][0]["namespaceSelector"]["matchExpressions"]
+    assert set(namespaces["values"]) == {next(iter(of_kind(each, "Namespace"))) for each in OVERLAYS}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_name_that_is_referred_to_exists_or_is_the_operators_to_make(overlay: str) -> None:
+    config = set(of_kind(overlay, "ConfigMap")) | {"querybus-authorities"}
+    accounts = set(of_kind(overlay, "ServiceAccount"))
+    (namespace,) = of_kind(overlay, "Namespace")
+    for workload in workloads(overlay).values():
+        pod = pod_of(workload)
+        assert pod["serviceAccountName"] in accounts
+        assert {each["configMap"]["name"] for each in pod["volumes"] if "configMap" in each} <= config
+        mounted = {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+        assert mounted == {each["name"] for each in pod["volumes"]}
+    for each in rendered(overlay):
+        assert each["metadata"].get("namespace", namespace) == namespace
+        if each["kind"] in ("Deployment", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "Job"):
+            assert each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "querybus"
+
+
+def test_every_dashboard_reaches_grafanas_sidecar() -> None:
+    found = {
+        key: each["metadata"]["labels"]
+        for each in of_kind("prod", "ConfigMap").values()
+        for key in each.get("data", {})
+        if key.endswith(".json")
+    }
+    assert set(found) == {file.name for file in (ROOT / "deploy/grafana/dashboards").glob("*.json")}
+    assert all(labels["grafana_dashboard"] == "1" for labels in found.values())
+
+
+# The fields that we use of kinds that Kubernetes itself does not have; a leaf is the type that the operator reads.
+_POLICY = {"type": str, "value": int, "periodSeconds": int}
+_BEHAVIOUR = {"stabilizationWindowSeconds": int, "policies": [_POLICY]}
+CUSTOM: dict[str, Any] = {
+    "ScaledObject": {
+        "scaleTargetRef": {"name": str},
+        "pollingInterval": int,
+        "cooldownPeriod": int,
+        "minReplicaCount": int,
+        "maxReplicaCount": int,
+        "fallback": {"failureThreshold": int, "replicas": int},
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleUp": _BEHAVIOUR, "scaleDown": _BEHAVIOUR}}},
+        "triggers": [
+            {
+                "type": str,
+                "metadata": {
+                    "natsServerMonitoringEndpoint": str,
+                    "account": str,
+                    "stream": str,
+                    "consumer": str,
+                    "lagThreshold": str,
+                    "activationLagThreshold": str,
+                    "useHttps": str,
+                },
+            }
+        ],
+    },
+    "PodMonitor": {
+        "selector": {"matchLabels": {"app.kubernetes.io/name": str}},
+        "podMetricsEndpoints": [{"port": str, "path": str, "interval": str}],
+    },
+    "PrometheusRule": {
+        "groups": [
+            {
+                "name": str,
+                "interval": str,
+                "rules": [
+                    {
+                        "record": str,
+                        "alert": str,
+                        "expr": str,
+                        "for": str,
+                        "labels": {"severity": str, "burn": str},
+                        "annotations": {"summary": str, "runbook": str},
+                    }
+                ],
+            }
+        ]
+    },
+}
+
+
+def strays(shape: Any, value: Any, at: str = "spec") -> list[str]:
+    """Return what of a value is not in the shape, or of another type."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return [f"{at} is no object"]
+        return [
+            stray
+            for key, each in value.items()
+            for stray in (strays(shape[key], each, f"{at}.{key}") if key in shape else [f"{at}.{key} is unknown"])
+        ]
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return [f"{at} is no list"]
+        return [stray for number, each in enumerate(value) for stray in strays(shape[0], each, f"{at}[{number}]")]
+    return [] if type(value) is shape else [f"{at} is no {shape.__name__}"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_custom_resources_have_only_fields_that_their_operators_read(overlay: str) -> None:
+    found = [each for each in rendered(overlay) if each["kind"] in CUSTOM]
+    assert {
+        each["kind"]: strays(CUSTOM[each["kind"]], each["spec"])
+        for each in found
+        if strays(CUSTOM[each["kind"]], each["spec"])
+    } == {}
+    core = {"v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "autoscaling/v2"}
+    assert {each["kind"] for each in rendered(overlay) if each["apiVersion"] not in core} <= set(CUSTOM)
+
+
+def test_a_misspelt_field_and_a_numeric_threshold_are_seen() -> None:
+    spec = copy.deepcopy(of_kind("prod", "ScaledObject")["generator"]["spec"])
+    spec["maxReplicas"] = spec.pop("maxReplicaCount")
+    spec["triggers"][0]["metadata"]["lagThreshold"] = 10
+    assert len(strays(CUSTOM["ScaledObject"], spec)) == 2
+
+
+def test_every_yaml_file_of_deploy_parses() -> None:
+    for file in (ROOT / "deploy").rglob("*.yaml"):
+        assert list(yaml.safe_load_all(file.read_text())), file
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_strict_schemas_of_kubernetes_accept_the_built_in_kinds(overlay: str, tmp_path: Path) -> None:
+    tool = shutil.which("kubernetes-validate")
+    if tool is None:
+        pytest.skip("kubernetes-validate is missing: install the PyPI package kubernetes-validate")
+    file = tmp_path / "rendered.yaml"
+    for version in ("1.30", "1.37"):
+        file.write_text(rendered_text(overlay))
+        done = subprocess.run([tool, "--strict", "-k", version, str(file)], capture_output=True, text=True, check=False)
+        assert "ERROR" not in done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
+        file.write_text(rendered_text(overlay).replace("periodSeconds: 5", "periodSecond: 5"))
+        assert subprocess.run([tool, "--strict", "-k", version, str(file)], capture_output=True, check=False).returncode
