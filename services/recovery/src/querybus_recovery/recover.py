@@ -7,7 +7,7 @@ concludes. Limits: 3 mends in a row and 6 per query, `options.retries_max` new d
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Language
@@ -71,8 +71,9 @@ async def recover(
     catalogs: Catalogs,
     connections: Connections,
     guidance: Mapping[Language, Guidance],
+    on_mend: Callable[[Mend], None] | None = None,
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
-    """Return the event that follows a failure; never a Failure."""
+    """Return the event that follows a failure; never a Failure. `on_mend` hears of the mend that becomes a draft."""
     body = envelope.body
     texts = guidance[envelope.language]
     failure = Failure.of(body.code, clean_error(body.detail), body.facts)
@@ -87,7 +88,11 @@ async def recover(
         connection = await connections.get(envelope.connection)
         if known is not None and connection is not None:
             found = _new_mends(envelope, body.draft, failure, known, connection)
-    return decide(envelope, failure, found, texts, remaining_ms=remaining_ms)
+    after = decide(envelope, failure, found, texts, remaining_ms=remaining_ms)
+    if on_mend is not None and isinstance(after.body, Drafted):
+        sql = after.body.draft.sql
+        on_mend(next(each for each in found if each.sql == sql))
+    return after
 
 
 def decide(

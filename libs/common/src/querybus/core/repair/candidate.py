@@ -16,12 +16,33 @@ class RuleName(StrEnum):
 
     EXTRACT = "extract"
     CLOSE_PARENTHESIS = "close_parenthesis"
+    QUOTE_KEYWORD = "quote_keyword"
+    FOREIGN_DIALECT = "foreign_dialect"
+    CLAUSE_ORDER = "clause_order"
+    LAST_STATEMENT = "last_statement"
+    CUT_TAIL = "cut_tail"
     QUOTED_LITERAL = "quoted_literal"
     USE_ALIAS = "use_alias"
+    FOREIGN_FUNCTION = "foreign_function"
+    PSEUDO_FUNCTION = "pseudo_function"
+    SET_OPERANDS = "set_operands"
     QUALIFY_AMBIGUOUS = "qualify_ambiguous"
+    CHOOSE_AMBIGUOUS = "choose_ambiguous"
+    REFERENCED_TEXT = "referenced_text"
+    JOIN_ON_KEY = "join_on_key"
+    COMPARE_KEYS = "compare_keys"
     REQUALIFY = "requalify"
     RENAME_TABLE = "rename_table"
+    FITTING_TABLE = "fitting_table"
     RENAME_COLUMN = "rename_column"
+    JOIN_ALIAS = "join_alias"
+    SWAP_TABLE = "swap_table"
+    JOIN_OWNER = "join_owner"
+    ROWS_OF_CHILD = "rows_of_child"
+    AGGREGATE_CONDITION = "aggregate_condition"
+    AGGREGATE_OF_AGGREGATE = "aggregate_of_aggregate"
+    GROUP_COMPLETION = "group_completion"
+    ALL_OR_ANY = "all_or_any"
     NULL_COMPARISON = "null_comparison"
 
 
@@ -30,7 +51,8 @@ class Candidate:
     """One statement that a rule would try instead.
 
     `keeps_meaning`: the draft could only have meant this, so no assumption is made. `before` and `after` are the
-    changed pieces, for the note; both are empty where the whole text was cut.
+    changed pieces, for the note; both are empty where the whole text was cut. `doubt`, 0 and up, is how far-fetched
+    the step is: the search goes from the least.
     """
 
     rule: RuleName
@@ -38,19 +60,26 @@ class Candidate:
     keeps_meaning: bool
     before: str = ""
     after: str = ""
+    doubt: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """A statement that passed the check, and the steps that led to it from the failed draft."""
+    """A statement that passed the check, the steps that led to it, and how many others were as near."""
 
     sql: str
     steps: tuple[Candidate, ...]
+    rivals: int = 0
 
     @property
     def keeps_meaning(self) -> bool:
         """Whether none of the steps assumed anything."""
         return all(each.keeps_meaning for each in self.steps)
+
+    @property
+    def doubt(self) -> float:
+        """How far-fetched the steps are together."""
+        return sum(each.doubt for each in self.steps)
 
 
 Rule = Callable[[Draft, Failure, Catalog], tuple[Candidate, ...]]

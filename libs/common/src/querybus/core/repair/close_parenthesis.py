@@ -73,7 +73,7 @@ def close_parenthesis(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     if open_ == 1:
         texts.extend(f"{text[:place].rstrip()}) {text[place:]}" for place in places[:PLACES_MAX])
     return tuple(
-        Candidate(RuleName.CLOSE_PARENTHESIS, each, keeps_meaning=False, before="", after=")")
+        Candidate(RuleName.CLOSE_PARENTHESIS, each, keeps_meaning=False, before="", after=")", doubt=0.3)
         for each in texts
         if read(each, draft.dialect) is not None
     )

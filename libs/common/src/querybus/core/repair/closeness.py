@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 SCORE_MIN: Final = 0.8
 MARGIN_MIN: Final = 0.08
 NAME_LENGTH_MAX: Final = 128
+REMEMBERED_MAX: Final = 8_192
+FAR_SHARE: Final = 0.4
 _PLURAL_SCORE: Final = 0.96
 
 _SEPARATORS = re.compile(r"[\s_\-.]+")
@@ -61,6 +64,7 @@ def typing_distance(one: str, other: str) -> int:
     return last[-1]
 
 
+@lru_cache(maxsize=REMEMBERED_MAX)
 def score(written: str, known: str) -> float:
     """Return how close two names are, 0..1; 1 where only case and separators differ."""
     one, other = plain(written[:NAME_LENGTH_MAX]), plain(known[:NAME_LENGTH_MAX])
@@ -69,7 +73,9 @@ def score(written: str, known: str) -> float:
     if singular(one) == singular(other):
         return _PLURAL_SCORE
     longest = max(len(one), len(other))
-    return 0.0 if not longest else 1 - typing_distance(one, other) / longest
+    if not longest or abs(len(one) - len(other)) > FAR_SHARE * longest:
+        return 0.0
+    return 1 - typing_distance(one, other) / longest
 
 
 def closest(written: str, known: Iterable[str]) -> str | None:
@@ -86,3 +92,85 @@ def closest(written: str, known: Iterable[str]) -> str | None:
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < MARGIN_MIN:
         return None
     return ranked[0][1]
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, in the singular.
+
+    >>> words("petTypes"), words("level_of_membership"), words("HTTPCode2")
+    (('pet', 'type'), ('level', 'of', 'membership'), ('http', 'code', '2'))
+    """
+    return tuple(singular(each.casefold()) for each in _WORD.findall(name[:NAME_LENGTH_MAX]))
+
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
+def variant_score(written: str, known: str, table: str, key: str | None = None) -> float:
+    """Return how close a written name is to a table's column if the table's own name may be added or left out, 0..1.
+
+    `key` is the table's single key: a bare `id` is it.
+
+    >>> variant_score("id", "Museum_ID", "museum") > SCORE_MIN, variant_score("level", "level_of_membership", "visitor")
+    (True, 0.82)
+    """
+    near = score(written, known)
+    if near >= SCORE_MIN:
+        return near
+    short, long = plain(written), plain(known)
+    if (
+        min(len(short), len(long)) >= TYPED_LENGTH_MIN
+        and abs(len(short) - len(long)) <= 1
+        and typing_distance(short[:64], long[:64]) == 1
+    ):
+        return SCORE_MIN
+    if (
+        key is not None
+        and known == key
+        and plain(written) in ("id", plain(table) + "id", singular(plain(table)) + "id")
+    ):
+        return 0.9
+    own = {*words(table), singular(plain(table))}
+    one = [each for each in words(written) if each not in own]
+    other = [each for each in words(known) if each not in own]
+    if (one or other) and one == other:
+        return 0.92
+    if not one and other == ["name"]:
+        return 0.9
+    if "".join(one) == "".join(other) and one:
+        return 0.9
+    if one and set(words(written)) < set(words(known)) and len("".join(one)) > 2:
+        return 0.82
+    if (
+        len(one) == len(other)
+        and one
+        and all(_is_short_for(a, b, alone=len(words(written)) == 1) for a, b in zip(one, other, strict=True))
+    ):
+        return 0.82
+    whole, known_whole = words(written), words(known)
+    if len(whole) == len(known_whole) > 1 and all(
+        _is_short_for(a, b, alone=False) for a, b in zip(whole, known_whole, strict=True)
+    ):
+        return 0.82
+    if [each if each not in _NAMES else "name" for each in one] == (other or ["name"]):
+        return 0.8
+    shared = len(set(words(written)) & set(words(known)) - _EMPTY)
+    return SHARED_WORD_SCORE * shared / max(len(words(written)), len(words(known))) + 0.3 if shared else 0.0
+
+
+TYPED_LENGTH_MIN: Final = 3
+SHARED_WORD_SCORE: Final = 0.5
+_NAMES: Final = frozenset({"name", "title", "label"})
+_EMPTY: Final = frozenset({"id", "of", "the", "name", "code", "number", "type", "date"})
+
+
+def _is_short_for(written: str, known: str, *, alone: bool) -> bool:
+    """Return whether a word is another, or begins it, or (not alone) leaves out letters of it."""
+    if written == known:
+        return True
+    if len(written) < TYPED_LENGTH_MIN or written[0] != known[0]:
+        return False
+    letters = iter(known)
+    return known.startswith(written) or (not alone and all(each in letters for each in written))

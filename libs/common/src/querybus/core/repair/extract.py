@@ -22,4 +22,4 @@ def extract(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate
     found = read_reply(draft.sql, draft.dialect)
     if isinstance(found, Failure) or found == draft.sql.strip() or read(found, draft.dialect) is None:
         return ()
-    return (Candidate(RuleName.EXTRACT, found, keeps_meaning=True),)
+    return (Candidate(RuleName.EXTRACT, found, keeps_meaning=True, doubt=0.0),)

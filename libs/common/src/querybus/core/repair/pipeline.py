@@ -1,84 +1,127 @@
-"""The rules in their order, and the bounded search that tries what they propose in memory.
+"""The rules in their order, and the bounded search that tries what they propose in memory, least doubt first.
 
 Only a failed draft comes here; a statement that runs is never touched. Limits: STEPS_MAX rules in a row,
-CHECKS_MAX tries, MENDS_MAX results. Where one rule sees two ways that both pass, it takes neither.
+CHECKS_MAX tries, EXPANSIONS_MAX failed statements looked at, MENDS_MAX results, SECONDS_MAX in all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import heapq
+import time
 from typing import Final
 
 from querybus.core.catalog import Catalog
 from querybus.core.failure import TRAITS, Failure
 from querybus.core.messages import Draft
+from querybus.core.repair.aggregate_condition import aggregate_condition
+from querybus.core.repair.aggregate_of_aggregate import aggregate_of_aggregate
+from querybus.core.repair.all_or_any import all_or_any
 from querybus.core.repair.candidate import Candidate, Check, Mend, Rule
+from querybus.core.repair.choose_ambiguous import choose_ambiguous
+from querybus.core.repair.clause_order import clause_order
 from querybus.core.repair.close_parenthesis import close_parenthesis
+from querybus.core.repair.compare_keys import compare_keys
+from querybus.core.repair.cut_tail import cut_tail
 from querybus.core.repair.extract import extract
+from querybus.core.repair.fitting_table import fitting_table
+from querybus.core.repair.foreign_dialect import foreign_dialect
+from querybus.core.repair.foreign_function import foreign_function
+from querybus.core.repair.group_completion import group_completion
+from querybus.core.repair.join_alias import join_alias
+from querybus.core.repair.join_on_key import join_on_key
+from querybus.core.repair.join_owner import join_owner
+from querybus.core.repair.last_statement import last_statement
 from querybus.core.repair.null_comparison import null_comparison
+from querybus.core.repair.pseudo_function import pseudo_function
 from querybus.core.repair.qualify_ambiguous import qualify_ambiguous
+from querybus.core.repair.quote_keyword import quote_keyword
 from querybus.core.repair.quoted_literal import quoted_literal
+from querybus.core.repair.referenced_text import referenced_text
 from querybus.core.repair.rename_column import rename_column
 from querybus.core.repair.rename_table import rename_table
 from querybus.core.repair.requalify import requalify
+from querybus.core.repair.rows_of_child import rows_of_child
+from querybus.core.repair.set_operands import set_operands
+from querybus.core.repair.swap_table import swap_table
+from querybus.core.repair.tree import read, write
 from querybus.core.repair.use_alias import use_alias
 
-STEPS_MAX: Final = 4
+STEPS_MAX: Final = 6
 CHECKS_MAX: Final = 24
+EXPANSIONS_MAX: Final = 8
 MENDS_MAX: Final = 3
+MARGIN: Final = 0.08
+"""Further mends are looked for only while they are as near as this to the first."""
+SECONDS_MAX: Final = 0.5
 
 RULES: Final[tuple[Rule, ...]] = (
     extract,
     close_parenthesis,
+    quote_keyword,
+    foreign_dialect,
+    clause_order,
+    last_statement,
+    cut_tail,
     quoted_literal,
     use_alias,
+    foreign_function,
+    pseudo_function,
+    set_operands,
     qualify_ambiguous,
+    choose_ambiguous,
+    referenced_text,
+    join_on_key,
+    compare_keys,
     requalify,
     rename_table,
+    fitting_table,
     rename_column,
+    join_alias,
+    swap_table,
+    join_owner,
+    rows_of_child,
+    aggregate_condition,
+    aggregate_of_aggregate,
+    group_completion,
+    all_or_any,
     null_comparison,
 )
 
 
-@dataclass(slots=True)
-class _Search:
-    catalog: Catalog
-    check: Check
-    checks_left: int = CHECKS_MAX
-    seen: set[str] = field(default_factory=set[str])
-    found: list[Mend] = field(default_factory=list[Mend])
-
-    def walk(self, draft: Draft, failure: Failure, steps: tuple[Candidate, ...]) -> None:
-        for rule in RULES:
-            passed: list[Candidate] = []
-            open_: list[tuple[Candidate, Failure]] = []
-            for candidate in rule(draft, failure, self.catalog):
-                if candidate.sql in self.seen or self.checks_left <= 0:
-                    continue
-                self.seen.add(candidate.sql)
-                self.checks_left -= 1
-                still = self.check(candidate.sql)
-                if still is None:
-                    passed.append(candidate)
-                else:
-                    open_.append((candidate, still))
-            if len(passed) == 1 and len(self.found) < MENDS_MAX:
-                self.found.append(Mend(passed[0].sql, (*steps, passed[0])))
-            # A single way that fails otherwise than before is progress: the next rule goes on from there.
-            if not passed and len(open_) == 1 and len(steps) + 1 < STEPS_MAX:
-                candidate, still = open_[0]
-                if TRAITS[still.code].by_rule and (still.code, still.facts) != (failure.code, failure.facts):
-                    self.walk(draft.model_copy(update={"sql": candidate.sql}), still, (*steps, candidate))
-
-
 def mends(draft: Draft, failure: Failure, catalog: Catalog, *, check: Check) -> tuple[Mend, ...]:
-    """Return the statements that rules reach from a failed draft and that pass the check.
+    """Return the statements that rules reach from a failed draft and that pass the check, least doubt first.
 
-    At most MENDS_MAX, those that keep the meaning first, else in the order of the rules. Empty if no rule knows
-    the failure.
+    At most MENDS_MAX. Empty if no rule knows the failure.
     """
     if not TRAITS[failure.code].by_rule:
         return ()
-    search = _Search(catalog, check, seen={draft.sql})
-    search.walk(draft, failure, ())
-    return tuple(sorted(search.found, key=lambda each: not each.keeps_meaning))
+    until = time.monotonic() + SECONDS_MAX
+    same = read(draft.sql, draft.dialect)
+    seen = {draft.sql} if same is None else {draft.sql, write(same, draft.dialect)}
+    found: list[Mend] = []
+    waiting: list[tuple[float, int, str, tuple[Candidate, ...]]] = []
+
+    def propose(sql: str, why: Failure, steps: tuple[Candidate, ...], doubt: float) -> None:
+        here = draft.model_copy(update={"sql": sql})
+        for rule in RULES:
+            for candidate in rule(here, why, catalog):
+                if candidate.sql not in seen:
+                    seen.add(candidate.sql)
+                    entry = (doubt + candidate.doubt, len(seen), candidate.sql, (*steps, candidate))
+                    heapq.heappush(waiting, entry)
+
+    propose(draft.sql, failure, (), 0.0)
+    checks_left, expansions_left = CHECKS_MAX, EXPANSIONS_MAX
+    while waiting and checks_left > 0 and time.monotonic() < until:
+        doubt, _, sql, steps = heapq.heappop(waiting)
+        if found and (doubt > found[0].doubt + MARGIN or len(found) >= MENDS_MAX):
+            break
+        checks_left -= 1
+        still = check(sql)
+        if still is None:
+            found.append(Mend(sql, steps))
+        elif TRAITS[still.code].by_rule and len(steps) < STEPS_MAX and expansions_left > 0:
+            expansions_left -= 1
+            propose(sql, still, steps, doubt)
+    rivals = len(found) - 1
+    return tuple(Mend(each.sql, each.steps, rivals) for each in found)

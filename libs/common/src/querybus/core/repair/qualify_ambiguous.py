@@ -5,6 +5,8 @@ Inner joins on that very column only: under an outer join the sides differ, and 
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
@@ -14,11 +16,14 @@ from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.tree import identifier, own_sources, read, sites, write
 
+CODES: Final = (FailureCode.AMBIGUOUS_COLUMN, FailureCode.COLUMN_NOT_FOUND)
+"""A name that two derived tables give is sometimes reported as unknown."""
+
 
 def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the ambiguous column qualified everywhere, or nothing if one place stays doubtful."""
     name = failure.facts.name
-    if failure.code is not FailureCode.AMBIGUOUS_COLUMN or not name:
+    if failure.code not in CODES or not name:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
@@ -38,7 +43,14 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
         return ()
     after = ", ".join(f"{each}.{name}" for each in sorted(chosen))
     return (
-        Candidate(RuleName.QUALIFY_AMBIGUOUS, write(tree, draft.dialect), keeps_meaning=True, before=name, after=after),
+        Candidate(
+            RuleName.QUALIFY_AMBIGUOUS,
+            write(tree, draft.dialect),
+            keeps_meaning=True,
+            before=name,
+            after=after,
+            doubt=0.05,
+        ),
     )
 
 

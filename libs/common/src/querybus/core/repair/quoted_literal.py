@@ -38,5 +38,12 @@ def quoted_literal(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Ca
     before = ", ".join(f'"{each}"' for each in changed)
     after = ", ".join(f"'{each}'" for each in changed)
     return (
-        Candidate(RuleName.QUOTED_LITERAL, write(tree, draft.dialect), keeps_meaning=True, before=before, after=after),
+        Candidate(
+            RuleName.QUOTED_LITERAL,
+            write(tree, draft.dialect),
+            keeps_meaning=True,
+            before=before,
+            after=after,
+            doubt=0.05,
+        ),
     )

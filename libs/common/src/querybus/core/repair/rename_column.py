@@ -1,47 +1,97 @@
-"""A column that nobody owns takes the name of the one column in scope that is nearly spelt so.
+"""A column that nobody owns takes the name of the one column in scope that is a spelling or prefix variant of it.
 
-An assumption, and the weakest of the rules: on unseen answers such a rename ran in 7 cases and was right in 1.
+An assumption, and a weak one: on unseen answers such a rename ran in 7 cases and was right in 1. It is weaker still
+where another table owns the name as it was written.
 """
 
 from __future__ import annotations
 
-from querybus.core.catalog import Catalog
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.closeness import closest
-from querybus.core.repair.tree import identifier, read, sites, write
+from querybus.core.repair.closeness import MARGIN_MIN, SCORE_MIN, score, variant_score
+from querybus.core.repair.links import owners_of
+from querybus.core.repair.tree import Source, identifier, read, unresolved, write
+
+_CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
+NAME_EXISTS_DOUBT: Final = 0.6
+WEAK_DOUBT: Final = 0.3
+IN_JOIN_DOUBT: Final = 0.4
+SAME_NAME_MIN: Final = 0.96
 
 
 def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
-    """Return the draft with the unknown column renamed wherever it is unknown."""
-    name = failure.facts.name
-    if failure.code is not FailureCode.COLUMN_NOT_FOUND or not name:
+    """Return the draft with the unknown columns renamed: without those of join conditions, and with them."""
+    if failure.code not in _CODES:
         return ()
+    without, with_ = (_renamed(draft, failure, catalog, in_joins=each) for each in (False, True))
+    if without is None or with_ is None or without.sql == with_.sql:
+        return tuple(each for each in (without or with_,) if each is not None)
+    return (without, with_)
+
+
+def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool) -> Candidate | None:
     tree = read(draft.sql, draft.dialect)
     if tree is None:
-        return ()
-    changed: set[str] = set()
-    for site in list(sites(tree, catalog, name)):
-        if site.is_resolved:
-            continue
+        return None
+    changed: dict[str, str] = {}
+    doubt = 0.0
+    for site in unresolved(tree, catalog, failure.facts.name):
         source = site.source(site.qualifier) if site.qualifier else None
         if site.qualifier and source is None:
             continue
-        pool = source.columns if source else [column for each in site.sources for column in each.columns]
-        known = closest(name, pool)
+        name = site.column.name
+        known = closest_variant(name, (source,) if source else site.sources, catalog)
         if known is None:
-            return ()
-        site.column.set("this", identifier(known, site.column.this))
-        changed.add(known)
+            continue
+        column, close = known
+        if column.lower() == name.lower():
+            continue
+        joins = isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join) and close < SAME_NAME_MIN
+        if joins and not in_joins:
+            continue
+        site.column.set("this", identifier(column, site.column.this))
+        changed[name] = column
+        elsewhere = NAME_EXISTS_DOUBT if close < 0.9 and owners_of(catalog, name) else 0.0
+        doubt = max(
+            doubt,
+            1.25 - close + (WEAK_DOUBT if close < SCORE_MIN else 0.0) + elsewhere + (IN_JOIN_DOUBT if joins else 0.0),
+        )
     if not changed:
-        return ()
-    return (
-        Candidate(
-            RuleName.RENAME_COLUMN,
-            write(tree, draft.dialect),
-            keeps_meaning=False,
-            before=name,
-            after=", ".join(sorted(changed)),
-        ),
+        return None
+    return Candidate(
+        RuleName.RENAME_COLUMN,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=", ".join(changed),
+        after=", ".join(dict.fromkeys(changed.values())),
+        doubt=doubt,
     )
+
+
+def closest_variant(name: str, sources: tuple[Source, ...], catalog: Catalog) -> tuple[str, float] | None:
+    """Return the one column of these sources that is near enough and clearly nearest, with its score."""
+    ranked: list[tuple[float, str]] = []
+    for each in sources:
+        table = catalog.table(each.table) if each.table else None
+        ranked += [(near(name, column, table), column) for column in each.columns]
+    ranked.sort(reverse=True)
+    if not ranked or ranked[0][0] <= 0:
+        return None
+    best, column = ranked[0]
+    rival = next((value for value, other in ranked[1:] if other.lower() != column.lower()), 0.0)
+    return (column, best) if best - rival >= MARGIN_MIN else None
+
+
+def near(name: str, column: str, table: Table | None) -> float:
+    """Return how close a name is to a column of a table."""
+    if table is None:
+        value = score(name, column)
+        return value if value >= 0.8 else 0.0
+    key = table.primary_key[0] if len(table.primary_key) == 1 else None
+    return variant_score(name, column, table.name, key)

@@ -16,7 +16,7 @@ from querybus.core.repair.tree import identifier, read, write
 
 
 def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
-    """Return the draft with every unknown table renamed, or nothing if one has no clear counterpart."""
+    """Return the draft with every unknown table renamed, as far as there is a clear counterpart."""
     if failure.code is not FailureCode.TABLE_NOT_FOUND:
         return ()
     tree = read(draft.sql, draft.dialect)
@@ -30,7 +30,7 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
             continue
         known = closest(name, [each.name for each in catalog.tables])
         if known is None:
-            return ()
+            continue
         table.set("this", identifier(known, table.this))
         changed[name] = known
     if not changed:
@@ -46,5 +46,6 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
             keeps_meaning=False,
             before=", ".join(changed),
             after=", ".join(changed.values()),
+            doubt=0.2,
         ),
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -17,11 +19,20 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.sql.parse import Form, parse
 
+READ_MAX: Final = 128
+
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read(sql: str, dialect: Dialect) -> exp.Expr | None:
-    """Return the tree of exactly one query, or None for anything else."""
+    """Return an own tree of exactly one query, or None for anything else."""
+    tree = _read(sql, dialect)
+    return None if tree is None else tree.copy()
+
+
+@lru_cache(maxsize=READ_MAX)
+def _read(sql: str, dialect: Dialect) -> exp.Expr | None:
+    """Many rules look at one text; it is parsed once."""
     statement = parse(sql, dialect)
     if isinstance(statement, Failure) or statement.form is not Form.QUERY:
         return None
@@ -63,13 +74,60 @@ class Site:
         return next((each for each in self.sources if each.alias.lower() == alias.lower()), None)
 
     @property
+    def select(self) -> exp.Select | None:
+        """The query block that the reference stands in, if it is a SELECT."""
+        block = self.scope.expression
+        return block if isinstance(block, exp.Select) else None
+
+    @property
+    def sees_unknown(self) -> bool:
+        """Whether a source whose columns are not known may give the column."""
+        if self.qualifier:
+            source = self.source(self.qualifier)
+            return source is not None and not source.columns
+        return any(not each.columns for each in self.sources)
+
+    @property
+    def is_output_alias(self) -> bool:
+        """Whether the bare name is one that the block itself gives to an output, outside of its outputs."""
+        block = self.select
+        if (
+            block is None
+            or self.qualifier
+            or any(self.column is each or self.column in each.find_all(exp.Column) for each in block.expressions)
+        ):
+            return False
+        return any(
+            isinstance(each, exp.Alias) and each.alias.lower() == self.column.name.lower() for each in block.expressions
+        )
+
+    @property
     def is_resolved(self) -> bool:
         """Whether some visible source gives the column as it is written."""
         name = self.column.name
         if self.qualifier:
             source = self.source(self.qualifier)
             return source is not None and source.owned(name) is not None
-        return any(each.owned(name) for each in self.sources)
+        return any(each.owned(name) for each in self.sources) or self.is_output_alias
+
+
+def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> list[Site]:
+    """Return the references that no visible source gives.
+
+    Where all resolve and the engine still does not know the name, those are meant that only an outer block gives.
+    """
+    every = list(sites(tree, catalog))
+    found = [each for each in every if not each.is_resolved and not each.sees_unknown]
+    if found or name is None:
+        return found
+    return [
+        each
+        for each in every
+        if each.column.name.lower() == name.lower()
+        and not each.qualifier
+        and not each.is_output_alias
+        and not any(source.owned(name) for source in own_sources(each.scope, catalog))
+    ]
 
 
 def scopes(tree: exp.Expr) -> list[Scope]:
@@ -84,9 +142,17 @@ def sites(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> Iterator
     """Yield the column references of a tree; with a name, only those of that name (case ignored)."""
     for scope in scopes(tree):
         sources = visible(scope, catalog)
-        for column in scope.columns:
+        for column in own_columns(scope):
             if name is None or column.name.lower() == name.lower():
                 yield Site(column, scope, sources)
+
+
+def own_columns(scope: Scope) -> list[exp.Column]:
+    """Return the references that are written in the block itself, not in a sub-query of it."""
+    block = scope.expression
+    if not isinstance(block, exp.Select):
+        return list(scope.columns)
+    return [each for each in scope.columns if each.find_ancestor(exp.Select) is block]
 
 
 def visible(scope: Scope, catalog: Catalog) -> tuple[Source, ...]:
@@ -115,3 +181,59 @@ def identifier(name: str, like: exp.Expr | None = None) -> exp.Identifier:
     """Return a name as it has to stand in a statement: quoted where it must be, or where it was."""
     was_quoted = isinstance(like, exp.Identifier) and bool(like.args.get("quoted"))
     return exp.to_identifier(name, quoted=was_quoted or not _PLAIN_IDENTIFIER.fullmatch(name))
+
+
+def bare(name: str) -> exp.Column:
+    """Return an unqualified reference to a column."""
+    return exp.Column(this=identifier(name))
+
+
+def reference(alias: str, name: str) -> exp.Column:
+    """Return a reference to a column of a source."""
+    return exp.Column(this=identifier(name), table=identifier(alias))
+
+
+def free_alias(tree: exp.Expr, table: str) -> str:
+    """Return the table's own name, or the first of it with a number that nothing in the statement goes by."""
+    taken = {each.alias_or_name.lower() for each in tree.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    if table.lower() not in taken:
+        return table
+    return next(f"{table}_{number}" for number in range(2, 1_000) if f"{table}_{number}".lower() not in taken)
+
+
+def equal(alias: str, columns: tuple[str, ...], other: str, other_columns: tuple[str, ...]) -> exp.Expr:
+    """Return the condition of a join on keys."""
+    parts: list[exp.Expr] = [
+        exp.EQ(this=reference(alias, one), expression=reference(other, two))
+        for one, two in zip(columns, other_columns, strict=True)
+    ]
+    condition = parts[0]
+    for each in parts[1:]:
+        condition = exp.And(this=condition, expression=each)
+    return condition
+
+
+def keep_owners(select: exp.Select, scope: Scope, catalog: Catalog, added: tuple[str, ...]) -> None:
+    """Qualify what a table that is about to be joined would make ambiguous, and keep what `*` stands for."""
+    sources = list(own_sources(scope, catalog))
+    for column in own_columns(scope):
+        if column.table or column.name.lower() not in added:
+            continue
+        owner = next((each.alias for each in sources if each.owned(column.name)), None)
+        if owner is not None:
+            column.set("table", identifier(owner))
+    for place, each in enumerate(list(select.expressions)):
+        if isinstance(each, exp.Star):
+            stars: list[exp.Expr] = [exp.Column(this=exp.Star(), table=identifier(source.alias)) for source in sources]
+            select.set("expressions", [*select.expressions[:place], *stars, *select.expressions[place + 1 :]])
+            break
+
+
+def add_join(select: exp.Select, table: str, alias: str, condition: exp.Expr) -> exp.Join:
+    """Add an inner join at the end of the FROM."""
+    node = exp.Table(this=identifier(table))
+    if alias.lower() != table.lower():
+        node.set("alias", exp.TableAlias(this=identifier(alias)))
+    join = exp.Join(this=node, on=condition)
+    select.append("joins", join)
+    return join

@@ -37,5 +37,6 @@ def use_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
             keeps_meaning=True,
             before=", ".join(changed),
             after=", ".join(changed.values()),
+            doubt=0.05,
         ),
     )

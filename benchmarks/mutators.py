@@ -1,0 +1,309 @@
+"""Breaks reference statements on purpose, seeded, one class of error at a time; knows nothing of the rules of repair.
+
+A mutant is kept only if the engine refuses it and the reference runs: then the reference's rows are what to come back
+to. Classes are what models do: mistyped names, columns behind the wrong alias, a join left out, functions and forms of
+another dialect, a keyword as a name, a parenthesis lost, a column that two tables have left unqualified.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+Mutate = Callable[[exp.Expr, str, random.Random, "Names"], str | None]
+
+KEYWORDS = ("order", "group", "from", "table", "select", "where", "values", "join")
+
+
+class Names:
+    """The tables and columns of one database file, in lower case."""
+
+    def __init__(self, opened: sqlite3.Connection) -> None:
+        self.columns: dict[str, set[str]] = {}
+        for (table,) in opened.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"):
+            rows = opened.execute(f'PRAGMA table_info("{table}")')
+            self.columns[table.lower()] = {row[1].lower() for row in rows}
+
+
+def _slip(name: str, chance: random.Random) -> str | None:
+    """One slip of the finger: a letter left out, doubled, swapped with its neighbour or replaced."""
+    if len(name) < 4:
+        return None
+    place = chance.randrange(1, len(name) - 1)
+    kind = chance.randrange(4)
+    if kind == 0:
+        return name[:place] + name[place + 1 :]
+    if kind == 1:
+        return name[:place] + name[place] + name[place:]
+    if kind == 2 and name[place] != name[place + 1]:
+        return name[:place] + name[place + 1] + name[place] + name[place + 2 :]
+    return name[:place] + chance.choice("aeiorstn") + name[place + 1 :]
+
+
+def typo_in_column(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    del sql, names
+    columns = [each for each in tree.find_all(exp.Column) if isinstance(each.this, exp.Identifier)]
+    if not columns:
+        return None
+    name = chance.choice(columns).name
+    slipped = _slip(name, chance)
+    if slipped is None or slipped == name:
+        return None
+    for each in columns:
+        if each.name.lower() == name.lower():
+            each.set("this", exp.to_identifier(slipped))
+    return tree.sql(dialect="sqlite")
+
+
+def typo_in_table(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    del sql, names
+    tables = list(tree.find_all(exp.Table))
+    if not tables:
+        return None
+    name = chance.choice(tables).name
+    slipped = _slip(name, chance)
+    if slipped is None or slipped == name:
+        return None
+    for each in tables:
+        if each.name.lower() == name.lower():
+            each.set("this", exp.to_identifier(slipped))
+    return tree.sql(dialect="sqlite")
+
+
+def spelling_variant(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """Words joined or parted otherwise, or the plural: first_name as FirstName, orders as order."""
+    del sql, names
+    columns = [each for each in tree.find_all(exp.Column) if isinstance(each.this, exp.Identifier)]
+    if not columns:
+        return None
+    name = chance.choice(columns).name
+    if "_" in name:
+        varied = "".join(part.capitalize() for part in name.split("_"))
+    elif re.search(r"[a-z][A-Z]", name):
+        varied = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    else:
+        varied = name[:-1] if name.lower().endswith("s") else f"{name}s"
+    for each in columns:
+        if each.name.lower() == name.lower():
+            each.set("this", exp.to_identifier(varied))
+    return tree.sql(dialect="sqlite")
+
+
+def wrong_owner(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A column behind the alias of another table of its block that does not have it."""
+    del sql
+    found: list[tuple[exp.Column, str]] = []
+    for select in tree.find_all(exp.Select):
+        tables = [each for each in select.find_all(exp.Table) if each.find_ancestor(exp.Select) is select]
+        for column in select.find_all(exp.Column):
+            if not column.table or column.find_ancestor(exp.Select, exp.Join) is not select:
+                continue
+            found += [
+                (column, each.alias_or_name)
+                for each in tables
+                if each.alias_or_name.lower() != column.table.lower()
+                and column.name.lower() not in names.columns.get(each.name.lower(), {column.name.lower()})
+            ]
+    if not found:
+        return None
+    column, alias = chance.choice(found)
+    column.set("table", exp.to_identifier(alias))
+    return tree.sql(dialect="sqlite")
+
+
+def dropped_join(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A join left out whose alias is still used outside of it."""
+    del sql, names
+    joins = [
+        each
+        for each in tree.find_all(exp.Join)
+        if isinstance(each.this, exp.Table) and isinstance(each.parent, exp.Select)
+    ]
+    chance.shuffle(joins)
+    for join in joins:
+        alias, select = join.this.alias_or_name.lower(), join.parent
+        used = [
+            each
+            for each in (select.find_all(exp.Column) if select else ())
+            if each.table.lower() == alias and each.find_ancestor(exp.Join) is not join
+        ]
+        others = [each for each in used if each.find_ancestor(exp.Join) is not None]
+        if used and not others:
+            join.pop()
+            return tree.sql(dialect="sqlite")
+    return None
+
+
+def wrong_condition(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A join on a column that one of its two tables does not have: the other side's name on both sides."""
+    del sql
+    found: list[tuple[exp.Column, str]] = []
+    for join in tree.find_all(exp.Join):
+        condition = join.args.get("on")
+        if (
+            not isinstance(condition, exp.EQ)
+            or not isinstance(join.this, exp.Table)
+            or not isinstance(join.parent, exp.Select)
+        ):
+            continue
+        tables = {each.alias_or_name.lower(): each.name.lower() for each in join.parent.find_all(exp.Table)}
+        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            if isinstance(one, exp.Column) and isinstance(other, exp.Column) and one.name.lower() != other.name.lower():
+                table = tables.get(one.table.lower(), "")
+                if other.name.lower() not in names.columns.get(table, {other.name.lower()}):
+                    found.append((one, other.name))
+    if not found:
+        return None
+    column, name = chance.choice(found)
+    column.set("this", exp.to_identifier(name))
+    return tree.sql(dialect="sqlite")
+
+
+def wrong_function(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A call of another dialect around an output or a condition, which changes no value."""
+    del sql, names
+    select = tree if isinstance(tree, exp.Select) else tree.find(exp.Select)
+    if select is None:
+        return None
+    columns = [
+        each for each in select.expressions if isinstance(each, exp.Column) and isinstance(each.this, exp.Identifier)
+    ]
+    calls = ["ISNULL({0}, {0})", "MULTIPLY({0}, 1)", "ADD({0}, 0)", "SUBTRACT({0}, 0)"]
+    equals = [each for each in select.find_all(exp.EQ) if isinstance(each.right, exp.Literal) and each.right.is_string]
+    if equals and (not columns or chance.random() < 0.5):
+        equal = chance.choice(equals)
+        text = equal.left.sql(dialect="sqlite")
+        made = chance.choice([f"CONCAT({text}, '')", f"LEFT({text}, 1000)", f"UCASE({text})"])
+        right = equal.right.name.replace("'", "''")
+        value = f"'{right.upper() if made.startswith('UCASE') else right}'"
+        if made.startswith("UCASE"):
+            return None
+        before = equal.sql(dialect="sqlite")
+        return tree.sql(dialect="sqlite").replace(before, f"{made} = {value}", 1)
+    if not columns:
+        return None
+    column = chance.choice(columns)
+    before = column.sql(dialect="sqlite")
+    call = chance.choice(calls[:1]).format(before)
+    text = tree.sql(dialect="sqlite")
+    return text.replace(f"SELECT {before}", f"SELECT {call}", 1) if f"SELECT {before}" in text else None
+
+
+def unquoted_keyword(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """An alias that is a keyword, unquoted."""
+    del sql, names
+    tables = [each for each in tree.find_all(exp.Table) if each.alias]
+    keyword = chance.choice(KEYWORDS)
+    if not tables:
+        return None
+    alias = chance.choice(tables).alias
+    text = tree.sql(dialect="sqlite")
+    text = re.sub(rf"\b{re.escape(alias)}\.", f"{keyword}.", text)
+    return re.sub(rf"\bAS {re.escape(alias)}\b", f"AS {keyword}", text)
+
+
+def missing_parenthesis(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    del tree, names
+    places = [place for place, letter in enumerate(sql) if letter == ")" and sql[:place].count("'") % 2 == 0]
+    if not places:
+        return None
+    place = chance.choice(places)
+    return sql[:place] + sql[place + 1 :]
+
+
+def foreign_limit(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """TOP n, or LIMIT in front of ORDER BY."""
+    del sql, names
+    if not isinstance(tree, exp.Select):
+        return None
+    limit = tree.args.get("limit")
+    count = limit.expression.name if isinstance(limit, exp.Limit) else ""
+    if not count:
+        return None
+    tree.set("limit", None)
+    order = tree.args.get("order")
+    if chance.random() < 0.5 or order is None:
+        return re.sub(r"^SELECT( DISTINCT)?", rf"SELECT\1 TOP {count}", tree.sql(dialect="sqlite"))
+    tree.set("order", None)
+    return f"{tree.sql(dialect='sqlite')} LIMIT {count} {order.sql(dialect='sqlite')}"
+
+
+def unqualified(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A qualifier left away where two tables have the column."""
+    del sql, names
+    columns = [each for each in tree.find_all(exp.Column) if each.table and not each.find_ancestor(exp.Join)]
+    if not columns:
+        return None
+    chance.choice(columns).set("table", None)
+    return tree.sql(dialect="sqlite")
+
+
+def wrapped(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """Fences and prose around the statement."""
+    del tree, names
+    return chance.choice(
+        (
+            f"```sql\n{sql}\n```",
+            f"Here is the query:\n```\n{sql};\n```\nIt lists what you asked for.",
+            f"The answer is: {sql};",
+            f"{sql};\n\nThis query answers the question.",
+        )
+    )
+
+
+CLASSES: dict[str, Mutate] = {
+    each.__name__: each
+    for each in (
+        typo_in_column, typo_in_table, spelling_variant, wrong_owner, dropped_join, wrong_condition, wrong_function,
+        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified, wrapped,
+    )
+}  # fmt: skip
+
+
+def mutants(questions: list[dict[str, Any]], folder: Path, *, per_class: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield at most `per_class` mutants of each class: class, db_id, question, sql, gold."""
+    chance = random.Random(seed)
+    order = list(questions)
+    chance.shuffle(order)
+    opened: dict[str, sqlite3.Connection] = {}
+    names: dict[str, Names] = {}
+    wanted = dict.fromkeys(CLASSES, per_class)
+    for row in order:
+        kinds = [kind for kind, left in wanted.items() if left > 0]
+        if not kinds:
+            return
+        database = row["db_id"]
+        if database not in opened:
+            opened[database] = sqlite3.connect(
+                f"{(folder / f'{database}.sqlite').absolute().as_uri()}?mode=ro", uri=True
+            )
+            names[database] = Names(opened[database])
+        try:
+            sqlglot.parse_one(row["gold"], dialect="sqlite")
+        except SqlglotError:
+            continue
+        for kind in kinds:
+            tree = sqlglot.parse_one(row["gold"], dialect="sqlite")
+            broken = CLASSES[kind](tree, row["gold"], chance, names[database])
+            if broken is None or broken == row["gold"] or _runs(opened[database], broken):
+                continue
+            if not _runs(opened[database], row["gold"]):
+                continue
+            wanted[kind] -= 1
+            yield {"class": kind, "db_id": database, "question": row["question"], "sql": broken, "gold": row["gold"]}
+
+
+def _runs(opened: sqlite3.Connection, sql: str) -> bool:
+    try:
+        opened.execute(f"EXPLAIN {sql}")
+    except (sqlite3.Error, sqlite3.Warning):
+        return False
+    return True

@@ -1,0 +1,116 @@
+"""An alias that the block uses but never declares becomes a join with the table that has all columns taken from it.
+
+An assumption. The join was meant, so rows may meet several others; but one table must fit, over one key.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft
+from querybus.core.repair.candidate import Candidate, RuleName
+from querybus.core.repair.closeness import words
+from querybus.core.repair.links import Link, between, owners_of, paths
+from querybus.core.repair.tree import (
+    Source,
+    add_join,
+    equal,
+    free_alias,
+    keep_owners,
+    own_columns,
+    own_sources,
+    read,
+    unresolved,
+    write,
+)
+
+_CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
+
+
+def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the missing table joined under the alias."""
+    if failure.code not in _CODES:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    lacking = [
+        each
+        for each in unresolved(tree, catalog)
+        if each.qualifier and each.source(each.qualifier) is None and each.select is not None
+    ]
+    if not lacking:
+        return ()
+    site = lacking[0]
+    select, alias = site.select, site.qualifier
+    if select is None:
+        return ()
+    names = {each.name.lower() for each in own_columns(site.scope) if each.table.lower() == alias.lower()}
+    sources = [each for each in own_sources(site.scope, catalog) if each.table and each.columns]
+    present = {(each.table or "").lower() for each in sources}
+    fitting = [
+        table
+        for table in owners_of(catalog, site.column.name)
+        if all(table.column(name) is not None for name in names) and table.name.lower() not in present
+    ]
+    named = [each for each in fitting if each.name.lower() == alias.lower()]
+    ways: list[tuple[Source, tuple[Link, ...]]] = []
+    for table in named or fitting:
+        direct = [(source, (link,)) for source in sources for link in between(catalog, source.table or "", table.name)]
+        ways += direct
+    if not ways:
+        ways = [
+            (source, path)
+            for source in sources
+            for path in paths(catalog, source.table or "", multiplying=True)
+            if len(path) == 2 and path[-1].other in {table.name for table in named or fitting}
+            and path[0].other.lower() not in present
+        ]  # fmt: skip
+    declared = [each for each in ways if all(link.is_declared for link in each[1])]
+    ways = declared or ways
+    hinted = [each for each in ways if set(words(alias)) & set(words(each[1][-1].other))]
+    ways = hinted or ways
+    if len({each[1][-1].other for each in ways}) != 1 or len(ways) > 2:
+        return ()
+    found: list[Candidate] = []
+    source, path = ways[0]
+    added = tuple(
+        each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
+    )
+    keep_owners(select, site.scope, catalog, added)
+    here = source.alias
+    for link in path:
+        is_last = link is path[-1]
+        joined = alias if is_last else free_alias(tree, link.other)
+        join = add_join(select, link.other, joined, equal(here, link.columns, joined, link.other_columns))
+        _place_early(select, join)
+        here = joined
+    found.append(
+        Candidate(
+            RuleName.JOIN_ALIAS,
+            write(tree, draft.dialect),
+            keeps_meaning=False,
+            before=alias,
+            after=path[-1].other,
+            doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path) + (0.3 if len(ways) > 1 else 0.0),
+        )
+    )
+    return tuple(found)
+
+
+def _place_early(select: exp.Select, join: exp.Join) -> None:
+    """Move a join before the first one whose condition speaks of it, as engines read joins from the left."""
+    alias = join.this.alias_or_name.lower()
+    joins: list[exp.Join] = select.args["joins"]
+    for place, each in enumerate(joins):
+        condition = each.args.get("on")
+        if (
+            each is not join
+            and condition is not None
+            and any(column.table.lower() == alias for column in condition.find_all(exp.Column))
+        ):
+            joins.remove(join)
+            joins.insert(place, join)
+            return

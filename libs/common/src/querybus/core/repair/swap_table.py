@@ -1,0 +1,88 @@
+"""A block over one table that lacks a column reads the one other table that has every column the block names.
+
+An assumption: the wrong table was written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft
+from querybus.core.repair.candidate import Candidate, RuleName
+from querybus.core.repair.closeness import words
+from querybus.core.repair.links import between, owners_of
+from querybus.core.repair.tree import identifier, own_columns, own_sources, read, unresolved, write
+
+TRIED_MAX: Final = 2
+
+
+def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the table replaced."""
+    if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+    if not lacking:
+        return ()
+    site = lacking[0]
+    select = site.select
+    sources = list(own_sources(site.scope, catalog))
+    if (
+        select is None
+        or len(sources) != 1
+        or not sources[0].table
+        or any(isinstance(e, exp.Star) for e in select.expressions)
+    ):
+        return ()
+    source = sources[0]
+    written = [each for each in own_columns(site.scope) if each.table.lower() in ("", source.alias.lower())]
+    aliases = {each.alias.lower() for each in select.expressions if isinstance(each, exp.Alias)}
+    names = {each.name.lower() for each in written if not isinstance(each.this, exp.Star)} - aliases
+    fitting = [
+        table
+        for table in owners_of(catalog, site.column.name)
+        if all(table.column(name) is not None for name in names) and table.name.lower() != (source.table or "").lower()
+    ]
+    if not fitting:
+        return ()
+    ranked = sorted(
+        fitting,
+        key=lambda table: (
+            not between(catalog, source.table or "", table.name),
+            -len(set(words(table.name)) & set(words(source.table or ""))),
+        ),
+    )
+    node = next(
+        (
+            each
+            for each in select.find_all(exp.Table)
+            if each.name.lower() == (source.table or "").lower() and each.find_ancestor(exp.Select) is select
+        ),
+        None,
+    )
+    if node is None:
+        return ()
+    by_name = [each for each in written if each.table.lower() == (source.table or "").lower() and not node.alias]
+    found: list[Candidate] = []
+    for number, table in enumerate(ranked[:TRIED_MAX]):
+        node.set("this", identifier(table.name))
+        for column in by_name:
+            column.set("table", identifier(table.name))
+        doubt = (0.5 if len(names) > 1 else 0.75) + (0.15 * number) + (0.2 if len(fitting) > 1 else 0.0)
+        found.append(
+            Candidate(
+                RuleName.SWAP_TABLE,
+                write(tree, draft.dialect),
+                keeps_meaning=False,
+                before=source.table or "",
+                after=table.name,
+                doubt=doubt,
+            )
+        )
+    return tuple(found)
