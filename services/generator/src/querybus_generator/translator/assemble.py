@@ -6,8 +6,6 @@ alternatives, things that hold at the same time, and the rest together.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.form import (
     Aggregate,
@@ -106,10 +104,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
-        if isinstance(ranking.grouped, int) and ranking.counted is None:
-            many = [each for each in tables if is_many(sketch, ranking.grouped, each) and each != ranking.grouped]
-            ranking = replace(ranking, by=None, counted=many[0]) if many else ranking
-        by = _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
+        by = _ranked_by(sketch, anchor, ranking, tables)
         parent = _of_parent(sketch, anchor, ranking, by, targets)
         if parent is not None:
             sketch.absences.append((ranking.place, parent))
@@ -153,7 +148,9 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(each.aggregate is None for each in targets),
         everything=sketch.everything if not targets else None,
     )
-    return _combined(sketch, semi_joined(form, sketch.index))
+    combined = _combined(sketch, form)
+    # A combination keeps each row once by itself.
+    return combined if combined.combined is not None else semi_joined(form, sketch.index)
 
 
 def _named(sketch: Sketch, place: int, measure: Measure) -> Measure:
@@ -206,9 +203,7 @@ def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
     )
 
 
-def _of_parent(
-    sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]
-) -> Comparison | None:
+def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
     """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
     home = by.home
     if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
@@ -220,6 +215,16 @@ def _of_parent(
         return None
     form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
     return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:
+    """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
+    counted = ranking.counted
+    if isinstance(ranking.grouped, int) and counted is None:
+        many = [each for each in tables if each != ranking.grouped and is_many(sketch, ranking.grouped, each)]
+        if many:
+            return Measure(aggregate=Aggregate.COUNT, table=many[0])
+    return _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=counted)
 
 
 def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:

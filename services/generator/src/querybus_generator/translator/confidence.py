@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from querybus_generator.translator.form import Form, columns_of
+from querybus_generator.translator.form import Form, Membership, columns_of
 from querybus_generator.translator.lexicon import Op, lexicon
 from querybus_generator.translator.names import is_han
 from querybus_generator.translator.nodes import NodeKind
@@ -106,7 +106,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_ranked": float(form.limit is not None),
         "is_ordered": float(bool(form.order) and form.limit is None),
         "is_combined": float(form.combined is not None),
-        "is_absent": float(bool(sketch.absences)),
+        "is_absent": float(any(isinstance(each, Membership) for _, each in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
     return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)

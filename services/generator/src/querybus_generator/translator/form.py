@@ -209,16 +209,20 @@ def _condition_columns(condition: Condition) -> set[ColumnRef]:
 
 
 def gist(form: Form) -> tuple[object, ...]:
-    """Return what tells two forms apart in what they mean: groups and their labels count by their tables only."""
+    """Return what tells two forms apart in what they mean: groups, their labels and counts tell by their tables only."""
     grouped = {column.table for column in form.group}
-    plain = {each for each in form.targets if each.aggregate is not None or each.home not in grouped}
+    plain = {
+        (each.aggregate, each.home if each.aggregate is Aggregate.COUNT else each.column)
+        for each in form.targets
+        if each.aggregate is not None or each.home not in grouped
+    }
     return (
         frozenset(tables_of(form)),
         frozenset(plain),
         frozenset(form.where),
         frozenset(grouped),
-        form.having,
-        form.order,
+        tuple((each.left.home, each.operator, each.right) for each in form.having),
+        tuple((each.by.aggregate, each.by.home, each.descending) for each in form.order),
         form.limit,
         form.everything,
         None if form.combined is None else (form.combined[0], gist(form.combined[1])),

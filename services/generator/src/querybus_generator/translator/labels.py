@@ -19,9 +19,8 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
 
     A column with a display name in the question's language is judged by that name.
     """
-    words = lexicon().label_words
     own = index.table(table)
-    table_words = {word for name in index.entries_of_table(table).names for word in name}
+    table_words = index.table_words[table]
     found: list[tuple[int, int, ColumnRef]] = []
     foreign = {name for key in own.foreign_keys for name in key.columns}
     for number, column in enumerate(own.columns):
@@ -30,15 +29,9 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         names = index.entry_of_column(table, number).names
         if chinese and column.display_names.get("zh"):
             names = tuple(each for each in names if is_han("".join(each))) or names
-        for name in names:
-            if column.name in foreign or not _is_label(name[-1]):
-                continue
-            if name[-1] in words or not is_han(name[-1]):
-                rest = len([each for each in name[:-1] if each not in table_words])
-            else:
-                rest = 1
-            found.append((rest, number, ColumnRef(table, number)))
-            break
+        rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
+        if rests and column.name not in foreign:
+            found.append((min(rests), number, ColumnRef(table, number)))
     if found:
         least = min(each[0] for each in found)
         chosen = [ref for rest, _, ref in found if rest == least]
@@ -46,6 +39,13 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
     return key_columns(index, table)
+
+
+def _rest(name: tuple[str, ...], table_words: frozenset[str]) -> int:
+    """How many words of a label's name say more than the table and the label word do."""
+    if is_han(name[-1]) and name[-1] not in lexicon().label_words:
+        return 1
+    return sum(1 for each in name[:-1] if each not in table_words)
 
 
 def _is_label(word: str) -> bool:

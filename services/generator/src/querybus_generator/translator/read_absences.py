@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from querybus_generator.translator.form import (
     Comparison,
+    Condition,
     Form,
     Measure,
     Membership,
@@ -158,10 +159,13 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     own = columns_named(sketch.index, anchor, near[:1])
     beyond = path[0].target if path[0].source == anchor else path[0].source
     theirs = columns_named(sketch.index, beyond, far[:1])
-    conditions = tuple(each.condition for each in inside)
-    form = Form(
-        targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and conditions else (), where=conditions
-    )
+    conditions: tuple[Condition, ...] = tuple(each.condition for each in inside)
+    if sketch.index.column(theirs[0].table, theirs[0].column).nullable and theirs[0] not in key_columns(
+        sketch.index, beyond
+    ):
+        # One empty key would make NOT IN exclude everything.
+        conditions = (*conditions, Comparison(Measure(theirs[0]), Operator.NOT_NULL))
+    form = Form(targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and inside else (), where=conditions)
     for each in inside:
         sketch.conditions.remove(each)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))

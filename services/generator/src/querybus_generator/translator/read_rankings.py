@@ -111,7 +111,9 @@ def _common(sketch: Sketch, place: int) -> None:
 def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
     """ "Most common across products": the products are where it is counted, not what is common."""
     between = sketch.nodes[place + 1 : following]
-    return not sketch.chinese and any(node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between)
+    return not sketch.chinese and any(
+        node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between
+    )
 
 
 def _most(sketch: Sketch, place: int) -> None:

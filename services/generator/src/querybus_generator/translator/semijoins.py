@@ -1,7 +1,8 @@
-"""A join that would count a row's figure more than once becomes a membership: sums and averages stay true.
+"""A join that would show a row, or count its figure, more than once becomes a membership.
 
-"The average score of customers who have a loan" averages customers, not loans. Applies to forms without groups whose
-figures all come from one table, where the other tables only say which of its rows are meant.
+"The average score of customers who have a loan" averages customers, not loans; "customers who have a loan" names each
+customer once. Applies to forms without groups whose targets all come from one table, where the other tables only say
+which of its rows are meant; counts take care of themselves where they are written.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form:
     homes = {each.home for each in form.targets}
     if form.group or form.having or form.order or len(homes) != 1:
         return form
-    if not any(each.aggregate in _FIGURES for each in form.targets):
+    if not any(each.aggregate in _FIGURES for each in form.targets) and any(each.aggregate for each in form.targets):
         return form
     home = next(iter(homes))
     others = [table for table in tables_of(form) if table != home]

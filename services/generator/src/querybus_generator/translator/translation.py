@@ -27,7 +27,7 @@ from querybus_generator.translator.sketch import Sketch
 from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.write import Written, write
 
-CONFIDENCE_MIN: Final = 0.75
+CONFIDENCE_MIN: Final = 0.72
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
 _LINKS_WEIGHT: Final = 0.5
