@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -183,10 +183,41 @@ def check_sql(
     from querybus_cli.operate import judge_lines
 
     refused = 0
-    for line in usage(judge_lines, file, catalog, dialect):
+    for line in lines(judge_lines, file, catalog, dialect):
         refused += line["verdict"] == "refuse"
         typer.echo(json.dumps(line, ensure_ascii=False))
     raise typer.Exit(4 if refused else 0)
+
+
+@app.command(name="check-words")
+def check_words(
+    catalog: Annotated[Path, typer.Option(help="catalog file: {tables: {table: {column: type}}, ...}")],
+    file: Annotated[Path | None, typer.Argument(help="JSON lines {id, text, lang}; default: standard input")] = None,
+) -> None:
+    """Say which sentences give a name or a technical word away; one JSON line each: id, leak, found.
+
+    Example: echo '{"id": 1, "text": "cust_id is missing", "lang": "en"}' | querybus check-words --catalog catalog.json
+    """
+    from querybus_cli.words import check_words_lines
+
+    for line in lines(check_words_lines, file, catalog):
+        typer.echo(json.dumps(line, ensure_ascii=False))
+
+
+@app.command()
+def chart(
+    file: Annotated[
+        Path | None, typer.Argument(help="JSON lines {columns, rows, row_count, question}; default: standard input")
+    ] = None,
+) -> None:
+    """Choose and specify the chart of results; one JSON line each: chart, spec.
+
+    Example: querybus chart results.jsonl
+    """
+    from querybus_cli.words import chart_lines
+
+    for line in lines(chart_lines, file):
+        typer.echo(json.dumps(line, ensure_ascii=False))
 
 
 @app.command()
@@ -208,6 +239,14 @@ def usage(work: Any, *arguments: Any) -> Any:
     """Call, and turn a ValueError or a missing file into a message and exit code 2."""
     try:
         return work(*arguments)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
+def lines(work: Any, *arguments: Any) -> Iterator[Any]:
+    """Give the lines of a work one by one; trouble with a line is as much a usage error as trouble at the start."""
+    try:
+        yield from work(*arguments)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
 

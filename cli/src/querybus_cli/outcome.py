@@ -62,6 +62,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "summary": answer.get("summary", ""),
         "chart": answer.get("chart"),
         "notes": answer.get("notes") or [],
+        "explanation": answer.get("explanation", ""),
         "detail": answer.get("detail", ""),
         "query_id": answer.get("query_id"),
         "thread_id": answer.get("thread_id"),
@@ -84,6 +85,8 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
         f"  {number}. {escape(str(option['text']))}" for number, option in enumerate(answer.get("options") or (), 1)
     )
     parts.extend(f"[dim]· {escape(str(note))}[/dim]" for note in answer.get("notes") or ())
+    if answer.get("explanation"):
+        parts.append(f"[dim]{escape(str(answer['explanation']))}[/dim]")
     if answer.get("detail"):
         parts.append(f"[dim]{escape(str(answer['detail']))}[/dim]")
     if with_path:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.messages import Result, ResultColumn, Scalar
-from querybus_presenter.chart import BARS_MAX, chart
+from querybus_presenter.chart import BARS_KEPT, BARS_MAX, Kind, asked_kind, chart
+from querybus_presenter.shape import shape_of
 from querybus_presenter.summary import summary
 from querybus_presenter.texts import load_texts
 from querybus_presenter.values import in_words, number
@@ -31,8 +32,8 @@ def told(
         row_count=more.get("row_count", len(rows)),
         truncated=more.get("truncated", False),
     )
-    texts = WORDS[language, "business"]
-    return summary(result, [each[0] for each in columns], [each[1] for each in columns], texts)
+    labels = [each[1] for each in columns]
+    return summary(shape_of(result, labels), labels, WORDS[language, "business"])
 
 
 COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
@@ -41,8 +42,8 @@ COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", "3 results. Highest Count: Bern (1,200). Lowest: Rome (5). Total: 1,235."),
-        ("zh", "共 3 条结果。Count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。"),
+        ("en", "3 results. Highest Count: Bern (1,200). Lowest: Rome (5). Total: 1,235. Bern makes up 97.2% of it."),
+        ("zh", "共 3 条结果。Count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
     ],
 )
 def test_a_small_result_tells_extremes_and_total(language: Language, text: str) -> None:
@@ -73,15 +74,15 @@ def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:
     ("columns", "row", "english", "chinese"),
     [
         ([("x", "Value 1", INTEGER)], (1234567,), "The answer is 1,234,567.", None),
-        ([("x", "数值 1", INTEGER)], (1234567,), None, "结果为 1,234,567。"),
-        ([("x", "Count", INTEGER)], (42,), "Count: 42.", "Count：42。"),
+        ([("x", "数值 1", INTEGER)], (1234567,), None, "结果是 1,234,567。"),
+        ([("x", "Count", INTEGER)], (42,), "The answer is 42.", "结果是 42。"),
         ([("x", "Count", INTEGER)], (None,), "There is no value for this.", "没有对应的数值。"),
-        ([("x", "birth year", INTEGER)], (1987,), "birth year: 1987.", None),
+        ([("x", "birth year", INTEGER)], (1987,), "The birth year is 1987.", None),
         (
             [("a", "name", TEXT), ("b", "since", DATE)],
             ("Ann", "2024-03-05"),
             "name: Ann; since: 5 March 2024.",
-            "name：Ann；since：2024年3月5日。",
+            "name为 Ann；since为 2024年3月5日。",
         ),
     ],
 )
@@ -97,6 +98,43 @@ def test_one_row_is_told_whole(
 def test_no_row_is_said_so() -> None:
     assert told(COUNTS) == "Nothing matches this question."
     assert told(COUNTS, language="zh") == "没有符合条件的结果。"
+
+
+def test_one_figure_is_a_sentence_in_the_readers_language() -> None:
+    def single(name: str, label: str, language: Language, value: Scalar = 4000, counted: str | None = None) -> str:
+        result = Result(columns=(ResultColumn(name=name, kind=INTEGER),), rows=((value,),), row_count=1)
+        return summary(shape_of(result, [name]), [label], WORDS[language, "analyst"], counted=counted)
+
+    assert single("COUNT(*)", "COUNT(*)", "en") == "The answer is 4,000."
+    assert single("COUNT(*)", "COUNT(*)", "zh", 3) == "结果是 3。"
+    assert single("n", "数量", "zh", 3) == "结果是 3。"
+    assert single("n", "平均金额", "zh", 3) == "平均金额是 3。"
+    assert single("n", "avg age", "zh", 3) == "结果是 3。"
+    assert single("n", "Average age", "en", 30) == "The average age is 30."
+    assert single("n", "Number of visits", "en", 30) == "The answer is 30 (number of visits)."
+    assert single("n", "Count", "en", counted="customers") == "There are 4,000 customers."
+    assert single("n", "Count", "en", 1, counted="customers") == "The answer is 1."
+    assert single("n", "数量", "zh", counted="客户") == "共有 4,000 条客户记录。"
+
+
+def test_a_large_result_is_described_by_ranges_middles_and_frequent_values() -> None:
+    columns = [("cty", "city", TEXT), ("age", "age", INTEGER), ("d", "since", DATE)]
+    rows = [(["Bern", "Bern", "Lyon", "Rome"][n % 4], n, f"2024-01-{n + 1:02d}") for n in range(24)]
+    assert told(columns, *rows) == (
+        "24 results. city: 3 different, most often Bern (12). age: from 0 to 23, half of them at most 11. "
+        "The middle half lies between 5 and 17. since: from 1 January 2024 to 24 January 2024."
+    )
+    assert told(columns, *rows, row_count=2_000).startswith("2,000 results. What follows is about the first 24. city:")
+    assert told(columns, *rows, language="zh").startswith("共 24 条结果。city：共 3 种，最常见的是Bern（12 次）。")
+
+
+def test_a_course_over_time_is_told_from_its_first_point_to_its_last() -> None:
+    columns = [("d", "day", DATE), ("price", "price", NUMBER)]
+    said = told(columns, ("2024-01-03", 7), ("2024-01-01", 5), ("2024-01-02", 4))
+    assert said == (
+        "3 results. From 1 January 2024 to 3 January 2024 it rose from 5 to 7. "
+        "Highest price: 3 January 2024 (7). Lowest: 2 January 2024 (4)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,6 +169,8 @@ def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: La
     said = told([("k", "letter", TEXT), ("SUM(v)", "Total", NUMBER)], *rows, language=language)
     amounts = [Decimal(str(value)) for _, value in rows]
     allowed = {Decimal(1), Decimal(len(rows)), sum(amounts, Decimal(0)), *amounts}
+    if sum(amounts):
+        allowed.add(round(max(amounts) * 100 / sum(amounts), 1))
     for found in re.findall(r"-?\d[\d,]*(?:\.\d+)?", said):
         assert any(abs(Decimal(found.replace(",", "")) - each) < Decimal("0.005") for each in allowed), said
 
@@ -139,7 +179,10 @@ def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: La
 
 
 def drawn(columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...]) -> Any:
-    return chart([each[0] for each in columns], [each[2] for each in columns], [each[1] for each in columns], rows)
+    result = Result(
+        columns=tuple(ResultColumn(name=name, kind=kind) for name, _, kind in columns), rows=rows, row_count=len(rows)
+    )
+    return chart(shape_of(result, [each[1] for each in columns]), WORDS["en", "business"]).spec
 
 
 def test_a_category_and_a_number_are_bars_from_zero() -> None:
@@ -169,12 +212,11 @@ def test_a_time_and_a_number_are_a_line_in_order() -> None:
         (COUNTS, [("Bern", 3), ("Bern", 4)]),
         (COUNTS, [("Bern", 3), (None, 4)]),
         (COUNTS, [("Bern", 3), ("Lyon", None)]),
-        (COUNTS, [(f"city {n}", n) for n in range(BARS_MAX + 1)]),
         ([("a", "a", TEXT), ("b", "b", TEXT)], [("x", "y"), ("z", "w")]),
         ([("name", "name", TEXT), ("customer_id", "customer", INTEGER)], [("x", 1), ("z", 2)]),
         ([("name", "name", TEXT), ("birth_year", "born", INTEGER)], [("x", 1987), ("z", 1990)]),
         ([("a", "a", INTEGER), ("b", "b", INTEGER)], [(1, 2), (2, 3), (3, 4)]),
-        ([("a", "a", TEXT), ("b", "b", INTEGER), ("c", "c", INTEGER)], [("x", 1, 2), ("y", 2, 3)]),
+        ([("a", "a", TEXT), ("b", "b", INTEGER), ("c", "c", INTEGER)], [("x", 1, 2000), ("y", 2, 3000)]),
         ([("d", "day", DATE), ("n", "n", INTEGER)], [("soon", 1), ("later", 2), ("never", 3)]),
         ([("n", "n", INTEGER)], [(1,), (2,)]),
         ([], []),
@@ -184,6 +226,100 @@ def test_no_chart_where_none_is_clear(
     columns: list[tuple[str, str, ColumnKind]], rows: list[tuple[Scalar, ...]]
 ) -> None:
     assert drawn(columns, *rows) is None
+
+
+def test_of_many_bars_the_largest_are_drawn_and_that_is_said() -> None:
+    spec = drawn(COUNTS, *((f"city {n}", n) for n in range(BARS_MAX + 1)))
+    assert [each["Count"] for each in spec["data"]["values"]] == list(range(BARS_KEPT))
+    assert spec["usermeta"]["notes"] == ["The 20 smallest of 31 are drawn."]
+    shuffled = drawn(COUNTS, *((f"city {n}", n * 7 % 31) for n in range(BARS_MAX + 1)))
+    assert [each["Count"] for each in shuffled["data"]["values"]] == list(range(30, 30 - BARS_KEPT, -1))
+    assert shuffled["title"]["text"] == ["The 20 largest of 31 are drawn."]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("sales by city as a pie", Kind.PIE),
+        ("sales by city as a pie chart, please", Kind.PIE),
+        ("show it in a table", Kind.TABLE),
+        ("画成折线图", Kind.LINE),
+        ("各城市客户数，用饼图", Kind.PIE),
+        ("金额直方图", Kind.HISTOGRAM),
+        ("a scatter plot of price and stock", Kind.SCATTER),
+        ("which bar has the most visitors", None),
+        ("tables per room", None),
+        ("area of each country", None),
+        ("各产品线的销售额", None),
+    ],
+)
+def test_a_person_may_ask_for_a_picture_by_name(question: str, kind: Kind | None) -> None:
+    assert asked_kind(question) is kind
+
+
+def asked(question: str, columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...], **more: Any) -> Any:
+    result = Result(
+        columns=tuple(ResultColumn(name=name, kind=kind) for name, _, kind in columns),
+        rows=rows,
+        row_count=more.get("row_count", len(rows)),
+    )
+    language: Language = more.get("language", "en")
+    return chart(shape_of(result, [each[1] for each in columns]), WORDS[language, "business"], question)
+
+
+def test_a_picture_that_would_mislead_is_not_drawn_and_the_reason_is_said() -> None:
+    made = asked("as a pie", COUNTS, ("Bern", -3), ("Lyon", 4))
+    assert (made.kind, made.notes) == (Kind.BAR, ("A pie needs a few positive parts that make up a whole.",))
+    averages = asked(
+        "画成饼图", [("a", "城市", TEXT), ("AVG(b)", "平均值", NUMBER)], ("北京", 3.5), ("上海", 4), language="zh"
+    )
+    assert (averages.kind, averages.notes) == (Kind.BAR, ("饼图需要少量构成整体的正数。",))
+    assert asked("as a line", COUNTS, ("Bern", 3), ("Lyon", 4)).kind is Kind.BAR
+    assert asked("as a pie", COUNTS, ("Bern", 3), ("Lyon", 4)).kind is Kind.PIE
+
+
+def test_part_of_a_result_is_drawn_only_where_a_part_says_something() -> None:
+    rows = [(f"city {chr(97 + n)}", 100 - n) for n in range(10)]
+    made = asked("", COUNTS, *rows, row_count=500)
+    assert (made.kind, made.notes) == (Kind.BAR, ("The 10 largest of 500 are drawn.",))
+    assert asked("", COUNTS, *reversed(rows[:4]), rows[7], row_count=500).kind is Kind.TABLE
+    days = [("d", "day", DATE), ("n", "n", INTEGER)]
+    assert asked("", days, *((f"2024-01-0{n}", n) for n in range(1, 6)), row_count=500).kind is Kind.TABLE
+
+
+def test_weekdays_months_and_ranges_keep_their_own_order() -> None:
+    for places, ordered in (
+        (["Sun", "Mon", "Fri"], ["Mon", "Fri", "Sun"]),
+        (["周日", "周一", "周五"], ["周一", "周五", "周日"]),
+        (["10月", "2月", "1月"], ["1月", "2月", "10月"]),
+        (["18-29", "<18", "60+"], ["<18", "18-29", "60+"]),
+    ):
+        spec = drawn([("k", "k", TEXT), ("n", "n", INTEGER)], *((each, n) for n, each in enumerate(places, 1)))
+        assert [each["k"] for each in spec["data"]["values"]] == ordered
+        assert spec["encoding"]["x"]["sort"] is None
+
+
+def test_two_categories_are_bars_side_by_side_or_a_grid() -> None:
+    columns = [("c", "city", TEXT), ("d", "channel", TEXT), ("n", "sales", INTEGER)]
+    small = asked("", columns, *((c, d, 3) for c in "abc" for d in "xy"))
+    assert (small.kind, small.spec["encoding"]["xOffset"]["field"]) == (Kind.BAR, "channel")
+    large = asked("", columns, *((c, d, 3) for c in "abcdefgh" for d in "uvwxyz"))
+    assert large.kind is Kind.HEATMAP
+    assert asked("", columns, *(("a", d, 3) for d in "xx")).kind is Kind.TABLE
+
+
+def test_one_value_is_a_big_number_and_many_are_a_histogram() -> None:
+    amount = [("amount", "amount", NUMBER)]
+    assert asked("", amount, (4000,)).spec["encoding"]["text"]["field"] == "amount"
+    spread = asked("", amount, *((n * 1.5,) for n in range(40)))
+    assert spread.kind is Kind.HISTOGRAM
+    assert spread.spec["encoding"]["y"] == {
+        "aggregate": "count",
+        "type": "quantitative",
+        "scale": {"zero": True},
+        "title": "Count",
+    }
+    assert asked("", [("id", "id", INTEGER)], *((n,) for n in range(40))).kind is Kind.TABLE
 
 
 def test_untyped_numbers_are_numbers_and_signs_in_a_label_are_no_path() -> None:

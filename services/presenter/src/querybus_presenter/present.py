@@ -7,9 +7,11 @@ generator worded is shown, because it cannot be checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from sqlglot import exp
 
 from querybus.core.catalog import Catalog
 from querybus.core.delivery import Delivery
@@ -29,14 +31,18 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.plain import plain_finished
-from querybus_presenter.chart import chart
-from querybus_presenter.labels import labels
+from querybus_presenter.chart import Drawn, chart
+from querybus_presenter.explain import assurance, counted, explanation
+from querybus_presenter.labels import is_neutral, labels
 from querybus_presenter.lineage import Lineage, lineage
 from querybus_presenter.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
 from querybus_presenter.ports import Catalogs
+from querybus_presenter.shape import Shape, shape_of
+from querybus_presenter.statement import read
 from querybus_presenter.summary import fixed_summary, summary
 from querybus_presenter.texts import Texts, Words
 
+_EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -90,10 +96,14 @@ class _Desk:
     def finished(self) -> Finished:
         body = self.envelope.body
         result = body.result or _NOTHING
-        names = [each.name for each in result.columns]
-        shown = self._labels(result) if self.is_business else tuple(names)
+        names = tuple(each.name for each in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
-        told = self._summary(result, names, shown) if is_answer else ""
+        tree = self._tree()
+        spoken = self._labels(result) if self.is_business or is_answer else names
+        shown = spoken if self.is_business else names
+        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_answer else None
+        told = self._summary(result, shape, spoken, tree) if is_answer else ""
+        drawn = self._chart(shape)
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
@@ -112,8 +122,9 @@ class _Desk:
             truncated=result.truncated,
             pages=result.pages,
             summary=told,
-            chart=self._chart(result, names, shown) if is_answer else None,
-            notes=self._notes(result),
+            chart=drawn.spec if drawn else None,
+            notes=(*self._notes(result), *(drawn.notes if drawn else ())),
+            explanation=self._explanation(tree) if body.outcome in _EXPLAINED else "",
         )
         if self.is_business:
             return Finished(answer=answer)
@@ -184,21 +195,38 @@ class _Desk:
                 found.append(each.model_copy(update={"id": _free_id(found)}))
         return tuple(found)
 
-    def _summary(self, result: Result, names: list[str], shown: tuple[str, ...]) -> str:
+    def _tree(self) -> exp.Expr | None:
+        body = self.envelope.body
+        dialect = body.dialect or (self.catalog.dialect if self.catalog else None)
+        if body.sql is None or dialect is None or body.outcome not in _EXPLAINED:
+            return None
+        return read(body.sql, dialect)
+
+    def _summary(self, result: Result, shape: Shape | None, spoken: tuple[str, ...], tree: exp.Expr | None) -> str:
         fixed = fixed_summary(result.row_count, self.texts)
-        if not self.envelope.options.summary:
+        if not self.envelope.options.summary or shape is None:
             return fixed
-        told = _or_none(lambda: summary(result, names, shown, self.texts))
+        # An analyst's column that has no name for people is called by its own.
+        called = [
+            each.name if is_neutral(label, self.texts) and not self.is_business and each.name.isidentifier() else label
+            for each, label in zip(shape.facets, spoken, strict=True)
+        ]
+        plural = counted(tree, self.catalog, self.texts)
+        told = _or_none(lambda: summary(shape, called, self.texts, counted=plural))
         if told is None or (self.is_business and leaks(told, self.catalog, self.texts.language)):
             return fixed
         return told
 
-    def _chart(self, result: Result, names: list[str], shown: tuple[str, ...]) -> Mapping[str, object] | None:
-        is_whole = len(result.rows) == result.row_count and not result.truncated
-        if self.envelope.options.chart != "auto" or not is_whole:
+    def _chart(self, shape: Shape | None) -> Drawn | None:
+        if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
             return None
-        kinds = [each.kind for each in result.columns]
-        return _or_none(lambda: chart(names, kinds, shown, result.rows))
+        return _or_none(lambda: chart(shape, self.texts, self.envelope.question))
+
+    def _explanation(self, tree: exp.Expr | None) -> str:
+        told = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
+        if self.is_business and leaks(told, self.catalog, self.texts.language, said=self.envelope.question):
+            return " ".join(assurance(self.envelope, self.texts, with_figures=False))
+        return told
 
     def _notes(self, result: Result) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts
@@ -217,7 +245,7 @@ class _Desk:
 
 def _gives_away(answer: Answer, desk: _Desk) -> bool:
     """Return whether any words of the answer give something away; rows are the reader's own data."""
-    # What a summary quotes from the rows was judged with the summary; a label or a text is judged here.
+    # What a summary quotes from the rows was judged with the summary, and an explanation when it was made.
     said = [
         *(() if answer.outcome is Outcome.ANSWERED else (answer.message,)),
         answer.next_step,
@@ -225,7 +253,7 @@ def _gives_away(answer: Answer, desk: _Desk) -> bool:
         *answer.notes,
         *(text for each in answer.options for text in (each.text, each.question)),
     ]
-    return bool(leaks("\n".join(said), desk.catalog, desk.texts.language, said=desk.envelope.question))
+    return any(leaks(each, desk.catalog, desk.texts.language, said=desk.envelope.question) for each in said if each)
 
 
 def _or_none(make: Callable[[], _MadeT]) -> _MadeT | None:
@@ -240,6 +268,19 @@ def _joined(first: str, second: str, texts: Texts) -> str:
     if texts.language == "zh":
         return f"{first if first.endswith(('。', '？', '！')) else first + '。'}{second}"
     return f"{first if first.endswith(('.', '?', '!')) else first + '.'} {second}"
+
+
+def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that can tell the columns of a chart apart."""
+    found: list[str] = []
+    for each in shown:
+        count = 2
+        name = each
+        while name in found:
+            name = f"{each} ({count})"
+            count += 1
+        found.append(name)
+    return tuple(found)
 
 
 def _free_id(taken: list[Option]) -> str:

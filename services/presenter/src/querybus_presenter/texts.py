@@ -40,6 +40,8 @@ class Texts:
     trigger: Rows
     next: Rows
     summary: Rows
+    chart: Rows
+    explain: Rows
     about: Rows
     labels: Rows
     kinds: Rows
@@ -50,7 +52,20 @@ class Texts:
 
 Words = Mapping[tuple[Language, Audience], Texts]
 
-_ROWS: Final = ("outcome", "code", "trigger", "next", "summary", "about", "labels", "kinds", "notes", "questions")
+_ROWS: Final = (
+    "outcome",
+    "code",
+    "trigger",
+    "next",
+    "summary",
+    "chart",
+    "explain",
+    "about",
+    "labels",
+    "kinds",
+    "notes",
+    "questions",
+)
 
 
 def load_texts() -> dict[tuple[Language, Audience], Texts]:

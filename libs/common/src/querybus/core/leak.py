@@ -18,6 +18,8 @@ from querybus.core.vocabulary import is_word
 
 TEXT_LENGTH_MAX: Final = 20_000
 FOUND_MAX: Final = 20
+TEXTS_KEPT: Final = 2_048
+KEPT_LENGTH_MAX: Final = 200
 
 
 def _words(text: str) -> frozenset[str]:
@@ -31,85 +33,104 @@ _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$#]*")
 _NAME = r"[A-Za-z_][A-Za-z0-9_$#]*"
 
-_DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])")
+# ASCII throughout: a Chinese character beside a name is a border, not a part of it.
+_DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])", re.ASCII)
 _SAID_OF_TABLES: Final = _words("name names number numbers title titles type types size")
 _TABLES_OF_PEOPLE: Final = _words("time league price first last next same other result results top")
-_IN_CODE = re.compile(r"`([^`\n]{1,128})`")
+_IN_CODE = re.compile(r"`([^`\n]{1,128})`", re.ASCII)
+_OF_TABLES = re.compile(r"column|field|table|view|schema|alias|字段|列|表", re.IGNORECASE)
 _TOLD_AS_NAME = re.compile(
     r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias)\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|列|表)\s*)"
     r"(?:(?P<quote>[\"'“‘「《])(?P<quoted>[^\"'”’」》\n]{1,128})[\"'”’」》]|(?P<bare>[A-Za-z_][A-Za-z0-9_$#]*))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _NAMED_BEFORE = re.compile(
-    rf"(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?)\b|\s*(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
-    re.IGNORECASE,
+    rf"(?<![A-Za-z0-9_])(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?)\b|\s*(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
+    re.IGNORECASE | re.ASCII,
 )
 
 # Keywords where only SQL puts them. Upper case alone is enough for pairs; lower case needs the shape of a statement.
 _SQL: Final = (
-    re.compile(r"\bSELECT\s+(?:DISTINCT\s+|TOP\s+\d+\s+)?(?:[\w.\"`\[\]*]+|\w+\s*\()"),
-    re.compile(r"\b(?:FROM|JOIN|INTO|WHERE|HAVING)\s+[\"`\[]?\w+"),
-    re.compile(r"\b(?:GROUP|ORDER|PARTITION)\s+BY\b"),
-    re.compile(r"\b(?:LEFT|RIGHT|INNER|OUTER|CROSS|FULL)\s+(?:OUTER\s+)?JOIN\b", re.IGNORECASE),
-    re.compile(r"\bUNION\s+(?:ALL|SELECT)\b", re.IGNORECASE),
-    re.compile(r"\b(?:LIMIT|OFFSET)\s+\d+\b"),
+    re.compile(r"\bSELECT\s+(?:DISTINCT\s+|TOP\s+\d+\s+)?(?:[\w.\"`\[\]*]+|\w+\s*\()", re.ASCII),
+    re.compile(r"\b(?:FROM|JOIN|INTO|WHERE|HAVING)\s+[\"`\[]?\w+", re.ASCII),
+    re.compile(r"\b(?:GROUP|ORDER|PARTITION)\s+BY\b", re.ASCII),
+    re.compile(r"\b(?:LEFT|RIGHT|INNER|OUTER|CROSS|FULL)\s+(?:OUTER\s+)?JOIN\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\bUNION\s+(?:ALL|SELECT)\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\b(?:LIMIT|OFFSET)\s+\d+\b", re.ASCII),
     re.compile(
-        r"\b(?:INSERT\s+INTO|DELETE\s+FROM|DROP\s+TABLE|ALTER\s+TABLE|CREATE\s+TABLE|TRUNCATE\s+TABLE)\b", re.IGNORECASE
+        r"\b(?:INSERT\s+INTO|DELETE\s+FROM|DROP\s+TABLE|ALTER\s+TABLE|CREATE\s+TABLE|TRUNCATE\s+TABLE)\b",
+        re.IGNORECASE | re.ASCII,
     ),
-    re.compile(r"\bUPDATE\s+\w+\s+SET\b", re.IGNORECASE),
-    re.compile(r"\bselect\s+(?:\*|count\s*\(|distinct\s+\w+\s+from|[\w.]+(?:\s*,\s*[\w.]+)+\s+from)", re.IGNORECASE),
-    re.compile(r"\b(?:count|sum|avg|min|max|coalesce|cast|strftime|date_trunc|group_concat|nullif)\(", re.IGNORECASE),
-    re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s\("),
-    re.compile(r"\bwhere\s+[\w.\"`]+\s*(?:=|<>|!=|<=|>=|<|>|\blike\b|\bin\s*\()", re.IGNORECASE),
-    re.compile(r"\b(?:IS\s+(?:NOT\s+)?NULL|NOT\s+NULL|NOT\s+EXISTS|CASE\s+WHEN)\b"),
-    re.compile(r"\b[A-Za-z_]\w*\s*(?:<>|!=)\s*['\"\w]"),
-    re.compile(r"(?<![\w@])[\w.]+\s*=\s*'[^'\n]*'"),
-    re.compile(r"\border\s+by\s+[\w.\"`]+(?:\s*\([^)]*\))?\s+(?:asc|desc)\b", re.IGNORECASE),
-    re.compile(r"\bhaving\s+(?:count|sum|avg|min|max)\b", re.IGNORECASE),
-    re.compile(r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on\s+[\w.\"`]+\s*=|using\s*\()", re.IGNORECASE),
-    re.compile(r"\bis\s+(?:not\s+)?null\b|\bNULL\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE),
-    re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)"),
-    re.compile(r"\bSELECT\b"),
+    re.compile(r"\bUPDATE\s+\w+\s+SET\b", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"\bselect\s+(?:\*|count\s*\(|distinct\s+\w+\s+from|[\w.]+(?:\s*,\s*[\w.]+)+\s+from)", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(
+        r"\b(?:count|sum|avg|min|max|coalesce|cast|strftime|date_trunc|group_concat|nullif)\(", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s\(", re.ASCII),
+    re.compile(r"\bwhere\s+[\w.\"`]+\s*(?:=|<>|!=|<=|>=|<|>|\blike\b|\bin\s*\()", re.IGNORECASE | re.ASCII),
+    re.compile(r"\b(?:IS\s+(?:NOT\s+)?NULL|NOT\s+NULL|NOT\s+EXISTS|CASE\s+WHEN)\b", re.ASCII),
+    re.compile(r"\b[A-Za-z_]\w*\s*(?:<>|!=)\s*['\"\w]", re.ASCII),
+    re.compile(r"(?<![\w@])[\w.]+\s*=\s*'[^'\n]*'", re.ASCII),
+    re.compile(r"\border\s+by\s+[\w.\"`]+(?:\s*\([^)]*\))?\s+(?:asc|desc)\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\bhaving\s+(?:count|sum|avg|min|max)\b", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on\s+[\w.\"`]+\s*=|using\s*\()", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(
+        r"\bis\s+(?:not\s+)?null\b|\bNULL\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)", re.ASCII),
+    re.compile(r"\bSELECT\b", re.ASCII),
 )
+# Most sentences hold no sign of a statement or a place; those are told apart at once.
+_MAYBE_SQL: Final = re.compile(
+    r"\b(?:select|join|into|where|having|group|order|partition|union|limit|offset|insert|delete|drop|alter|create|truncate"
+    r"|update|null|exists|case)\b|(?-i:\bFROM\b)|[=<>]|!=|\w\s?\(",
+    re.IGNORECASE | re.ASCII,
+)
+_MAYBE_PLACE: Final = re.compile(r"[/\\]|[\w\]]:\w|\w\.\w|localhost", re.IGNORECASE | re.ASCII)
+_SELECT: Final = re.compile(r"\bselect\b", re.IGNORECASE | re.ASCII)
 # "Select the customers from Bern" is English: only what goes on as a statement, or reads from a known name, is SQL.
 _SELECTED = re.compile(
     r"\bselect\s+(?!(?:the|a|an|all|your|one|any|some)\b)[^.!?;。！？\n]{1,200}\bfrom\s+[\"`]?(?P<source>\w+)[\"`]?"
     r"(?P<goes_on>\s*;|\s+(?:where|group\s+by|order\s+by|limit|join)\b)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _TECHNICAL: Final = (
-    re.compile(r"(?<![A-Za-z0-9])[A-Za-z]*sql[A-Za-z0-9]*(?![A-Za-z0-9])", re.IGNORECASE),
+    re.compile(r"(?<![A-Za-z0-9])[A-Za-z]*sql[A-Za-z0-9]*(?![A-Za-z0-9])", re.IGNORECASE | re.ASCII),
     re.compile(
         r"(?<![A-Za-z0-9_])(?:psycopg\d?|asyncpg|asyncmy|aiomysql|postgres|mariadb|duckdb|clickhouse|oracledb|cx_oracle"
         r"|bigquery|odbc|jdbc|faststream|jetstream|langchain|openai|pydantic|stack\s?trace|traceback|errno"
         r"|foreign\s+key|primary\s+key|database|databases|schemas?|varchar|nvarchar|bigint|smallint|timestamptz|subquery"
         r"|subqueries|db2|redshift|sqlalchemy|uvloop)(?![A-Za-z0-9_])",
-        re.IGNORECASE,
+        re.IGNORECASE | re.ASCII,
     ),
-    re.compile(r"(?<![A-Za-z0-9_])(?:[A-Z][A-Za-z0-9]*)(?:Error|Exception|Warning)(?![A-Za-z0-9_])"),
-    re.compile(r"(?<![A-Za-z0-9_])(?:ORA|DPY|SQLSTATE|PLS)-?\s?\d{3,5}"),
+    re.compile(r"(?<![A-Za-z0-9_])(?:[A-Z][A-Za-z0-9]*)(?:Error|Exception|Warning)(?![A-Za-z0-9_])", re.ASCII),
+    re.compile(r"(?<![A-Za-z0-9_])(?:ORA|DPY|SQLSTATE|PLS)-?\s?\d{3,5}", re.ASCII),
     re.compile(
         r"\b(?:no\s+such\s+(?:column|table|function)|unknown\s+(?:column|table)|(?:relation|column|table)\s+[\"'`]?[\w.]+[\"'`]?\s+does\s+not\s+exist)\b|\bDB::",
-        re.IGNORECASE,
+        re.IGNORECASE | re.ASCII,
     ),
-    re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈"),
+    re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈", re.ASCII),
 )
 _PLACES: Final = (
-    re.compile(r"(?<![\w/.])(?:/[\w.@~-]+){2,}/?"),
-    re.compile(r"(?<![A-Za-z])[A-Za-z]:\\[^\s，。；]+"),
-    re.compile(r"\\\\[\w.-]+\\[\w.$-]+"),
-    re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://[^\s，。；]+"),
-    re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.]\d)"),
-    re.compile(r"(?<![\w.])localhost(?::\d{1,5})?", re.IGNORECASE),
+    re.compile(r"(?<![\w/.])(?:/[\w.@~-]+){2,}/?", re.ASCII),
+    re.compile(r"(?<![A-Za-z])[A-Za-z]:\\[^\s，。；]+", re.ASCII),
+    re.compile(r"\\\\[\w.-]+\\[\w.$-]+", re.ASCII),
+    re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://[^\s，。；]+", re.ASCII),
+    re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.]\d)", re.ASCII),
+    re.compile(r"(?<![\w.])localhost(?::\d{1,5})?", re.IGNORECASE | re.ASCII),
     re.compile(
         r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*\.(?:local|internal|lan|svc|localdomain)(?![\w-])",
-        re.IGNORECASE,
+        re.IGNORECASE | re.ASCII,
     ),
-    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)+:\d{2,5}(?!\d)"),
-    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*:\d{4,5}(?![\d,])"),
-    re.compile(r"(?<![\w:])\[?(?:[0-9a-f]{1,4}:){4,7}[0-9a-f:]{1,4}\]?(?![\w:])", re.IGNORECASE),
-    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]+){2,}(?![\w-])"),
-    re.compile(r"(?<![\w.])[\w-]+\.(?:sqlite3?|db|duckdb|py|ya?ml|sock|pem|parquet)(?![\w])", re.IGNORECASE),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)+:\d{2,5}(?!\d)", re.ASCII),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*:\d{4,5}(?![\d,])", re.ASCII),
+    re.compile(r"(?<![\w:])\[?(?:[0-9a-f]{1,4}:){4,7}[0-9a-f:]{1,4}\]?(?![\w:])", re.IGNORECASE | re.ASCII),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]+){2,}(?![\w-])", re.ASCII),
+    re.compile(r"(?<![\w.])[\w-]+\.(?:sqlite3?|db|duckdb|py|ya?ml|sock|pem|parquet)(?![\w])", re.IGNORECASE | re.ASCII),
 )
 
 
@@ -123,31 +144,39 @@ def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str =
     if len(text) > TEXT_LENGTH_MAX:
         return (text[:40],)
     spoken = said.casefold()
-    found: dict[str, None] = {}
-    for piece in _pieces(text, catalog):
-        if piece.casefold() not in spoken:
-            found[piece] = None
-        if len(found) >= FOUND_MAX:
-            break
-    return tuple(found)
+    identifiers = catalog.identifiers if catalog else frozenset[str]()
+    found = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
+    return tuple(dict.fromkeys(each for each in found if each.casefold() not in spoken))[:FOUND_MAX]
 
 
-def _pieces(text: str, catalog: Catalog | None) -> Iterator[str]:
-    for pattern in (*_SQL, *_TECHNICAL, *_PLACES):
+@lru_cache(maxsize=TEXTS_KEPT)
+def _found(text: str, identifiers: frozenset[str]) -> tuple[str, ...]:
+    """Return the pieces of a short text; labels and fixed sentences come again and again."""
+    return tuple(_pieces(text, identifiers))
+
+
+def _pieces(text: str, identifiers: frozenset[str]) -> Iterator[str]:
+    names = _names_of(identifiers)
+    patterns = (
+        *(_SQL if _MAYBE_SQL.search(text) else ()),
+        *_TECHNICAL,
+        *(_PLACES if _MAYBE_PLACE.search(text) else ()),
+    )
+    for pattern in patterns:
         for match in pattern.finditer(text):
             yield match[0].strip()
-    known = _names_of(catalog.identifiers).known if catalog else frozenset[str]()
-    for match in _SELECTED.finditer(text):
-        if match["goes_on"] or match["source"].lower() in known:
-            yield match[0]
-    if catalog is None:
+    if _SELECT.search(text):
+        for match in _SELECTED.finditer(text):
+            if match["goes_on"] or match["source"].lower() in names.known:
+                yield match[0]
+    if not identifiers:
         return
-    names = _names_of(catalog.identifiers)
     for match in _WORD.finditer(text):
         if match[0].lower() in names.technical:
             yield match[0]
+    lowered = text.lower() if names.phrases else ""
     for phrase in names.phrases:
-        if phrase in text.lower():
+        if phrase in lowered:
             yield phrase
     yield from _written_as_names(text, names.known)
 
@@ -159,10 +188,13 @@ def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
     for match in _IN_CODE.finditer(text):
         if match[1].strip().lower() in known:
             yield match[0]
-    for match in _TOLD_AS_NAME.finditer(text):
+    is_of_tables = _OF_TABLES.search(text) is not None
+    for match in _TOLD_AS_NAME.finditer(text) if is_of_tables else ():
         name = match["quoted"] or match["bare"]
         if name.strip().lower() in known and name.lower() not in _SAID_OF_TABLES:
             yield match[0]
+    if not is_of_tables:
+        return
     for match in _NAMED_BEFORE.finditer(text):
         name = match["name"].lower()
         if name in known and name not in _TABLES_OF_PEOPLE:

@@ -285,6 +285,7 @@ class Answer(Value):
     summary: str = ""
     chart: Mapping[str, object] | None = None
     notes: tuple[str, ...] = ()
+    explanation: str = Field(default="", description="what was done for the answer, in words, and how sure it is")
 
 
 class Finished(Value):

@@ -118,6 +118,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "summary": answer.summary,
         "chart": answer.chart,
         "notes": list(answer.notes),
+        "explanation": answer.explanation,
         "classification": _classification(envelope, is_analyst=is_analyst),
         "retries": _retries(envelope),
         "attempts": [_attempt(each, is_analyst=is_analyst) for each in envelope.attempts],
