@@ -227,7 +227,7 @@ def _count(log: list[Entry], event: EventName) -> int:
 
 
 def _deadline(log: list[Entry]) -> float:
-    return max((int(entry.headers.get(DEADLINE_HEADER, "0")) / 1_000 for entry in log), default=time.time())
+    return max((int(entry.headers.get(DEADLINE_HEADER, "0")) / 1_000 for entry in log), default=float("inf"))
 
 
 def _ended_at(log: list[Entry]) -> float:

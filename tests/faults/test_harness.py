@@ -40,8 +40,8 @@ async def test_with_acks_before_publishing_the_harness_reports_queries_that_were
         await house.kill_mid_work("presenter-1")
 
     plan = Plan(modules={StageName.PRESENTER: "tests.faults.hasty_service"})
-    row = Row("an ack before the publish", kill_presenter, plan)
-    figures = await measure(row, queries=40, seconds=4.0, seed=3, deadline_seconds=12)
+    row = Row("an ack before the publish", kill_presenter, plan, deadline_seconds=12)
+    figures = await measure(row, queries=40, seconds=4.0, seed=3)
     assert figures.lost > 0, figures
     assert figures.finished < figures.accepted
     assert broken(row, figures)
