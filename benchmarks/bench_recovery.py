@@ -120,7 +120,7 @@ async def go(place: Place, question: str, sql: str) -> Tried:
         if isinstance(found, str):
             rows = rows_of(place.opened, found)
             if not isinstance(rows, sqlite3.Error):
-                tried.runs, tried.sql = True, draft.sql
+                tried.runs, tried.sql = True, found
                 tried.confidence = envelope.body.analysis.confidence
                 return tried
             found = sqlite_failure(

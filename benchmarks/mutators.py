@@ -50,7 +50,11 @@ def _slip(name: str, chance: random.Random) -> str | None:
 
 def typo_in_column(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     del sql, names
-    columns = [each for each in tree.find_all(exp.Column) if isinstance(each.this, exp.Identifier)]
+    columns = [
+        each
+        for each in tree.find_all(exp.Column)
+        if isinstance(each.this, exp.Identifier) and not each.this.args.get("quoted")
+    ]
     if not columns:
         return None
     name = chance.choice(columns).name
@@ -81,7 +85,11 @@ def typo_in_table(tree: exp.Expr, sql: str, chance: random.Random, names: Names)
 def spelling_variant(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     """Words joined or parted otherwise, or the plural: first_name as FirstName, orders as order."""
     del sql, names
-    columns = [each for each in tree.find_all(exp.Column) if isinstance(each.this, exp.Identifier)]
+    columns = [
+        each
+        for each in tree.find_all(exp.Column)
+        if isinstance(each.this, exp.Identifier) and not each.this.args.get("quoted")
+    ]
     if not columns:
         return None
     name = chance.choice(columns).name
@@ -236,34 +244,35 @@ def foreign_limit(tree: exp.Expr, sql: str, chance: random.Random, names: Names)
     return f"{tree.sql(dialect='sqlite')} LIMIT {count} {order.sql(dialect='sqlite')}"
 
 
-def unqualified(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
-    """A qualifier left away where two tables have the column."""
+def unqualified_key(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A qualifier left away before a column that its block joins on, equal on both sides."""
     del sql, names
-    columns = [each for each in tree.find_all(exp.Column) if each.table and not each.find_ancestor(exp.Join)]
-    if not columns:
+    found: list[exp.Column] = []
+    for select in tree.find_all(exp.Select):
+        keys = {
+            each.left.name.lower()
+            for join in select.args.get("joins") or ()
+            for each in join.find_all(exp.EQ)
+            if isinstance(each.left, exp.Column)
+            and isinstance(each.right, exp.Column)
+            and each.left.name.lower() == each.right.name.lower()
+        }
+        found += [
+            each
+            for each in select.find_all(exp.Column)
+            if each.table and each.name.lower() in keys and each.find_ancestor(exp.Join, exp.Select) is select
+        ]
+    if not found:
         return None
-    chance.choice(columns).set("table", None)
+    chance.choice(found).set("table", None)
     return tree.sql(dialect="sqlite")
-
-
-def wrapped(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
-    """Fences and prose around the statement."""
-    del tree, names
-    return chance.choice(
-        (
-            f"```sql\n{sql}\n```",
-            f"Here is the query:\n```\n{sql};\n```\nIt lists what you asked for.",
-            f"The answer is: {sql};",
-            f"{sql};\n\nThis query answers the question.",
-        )
-    )
 
 
 CLASSES: dict[str, Mutate] = {
     each.__name__: each
     for each in (
         typo_in_column, typo_in_table, spelling_variant, wrong_owner, dropped_join, wrong_condition, wrong_function,
-        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified, wrapped,
+        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key,
     )
 }  # fmt: skip
 

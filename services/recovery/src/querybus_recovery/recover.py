@@ -224,6 +224,11 @@ def _new_mends(
     tried = {normalise(each.sql, draft.dialect) for each in envelope.attempts}
     tried.add(normalise(draft.sql, draft.dialect))
     found = mends(draft, failure, catalog, check=still_fails)
+    first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
+    if draft.origin is Origin.RULE and first is not None and first.code is not None:
+        # The engine refused a mend: what else the author's own draft could have meant comes after it.
+        why = still_fails(first.sql) or Failure.of(first.code, first.detail)
+        found += mends(draft.model_copy(update={"sql": first.sql}), why, catalog, check=still_fails)
     return tuple(each for each in found if normalise(each.sql, draft.dialect) not in tried)
 
 

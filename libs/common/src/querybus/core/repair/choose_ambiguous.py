@@ -5,12 +5,15 @@ An assumption: a text rather than a key of another table's, a table's own name r
 
 from __future__ import annotations
 
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Failure
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.qualify_ambiguous import CODES
-from querybus.core.repair.tree import Source, identifier, own_sources, read, sites, write
+from querybus.core.repair.tree import Source, identifier, own_columns, own_sources, read, sites, write
 
 
 def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -32,7 +35,8 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
             owners = [each for each in own_sources(site.scope, catalog) if each.owned(name)]
             if len(owners) < 2:
                 continue
-            owners.sort(key=lambda each: _rank(each, name, catalog))
+            spoken = _spoken(site.scope, name)
+            owners.sort(key=lambda each: (each.alias.lower() in spoken, _rank(each, name, catalog)))
             if place < len(owners):
                 site.column.set("table", identifier(owners[place].alias))
                 chosen[f"{owners[place].alias}.{name}"] = None
@@ -48,6 +52,17 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
                 )
             )
     return tuple(found)
+
+
+def _spoken(scope: Scope, name: str) -> set[str]:
+    """Return the sources whose column of that name the block names elsewhere: then the bare name means another."""
+    return {
+        each.table.lower()
+        for each in own_columns(scope)
+        if each.table
+        and each.name.lower() == name.lower()
+        and isinstance(each.find_ancestor(exp.Join, exp.Group, exp.Select), exp.Select)
+    }
 
 
 def _is_outer(block: object) -> bool:

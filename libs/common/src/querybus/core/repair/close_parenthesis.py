@@ -5,7 +5,8 @@ The place is an assumption unless it is the end of the text: the pipeline takes 
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sqlglot import TokenType
 from sqlglot.errors import SqlglotError
@@ -19,6 +20,7 @@ from querybus.core.sql.parse import GRAMMARS, parse
 
 MISSING_MAX: Final = 3
 PLACES_MAX: Final = 24
+FURTHER_DOUBT: Final = 0.05
 
 _BEFORE: Final = frozenset(
     {
@@ -38,6 +40,13 @@ _BEFORE: Final = frozenset(
         TokenType.LTE,
         TokenType.EQ,
         TokenType.NEQ,
+        TokenType.ASC,
+        TokenType.DESC,
+        TokenType.JOIN,
+        TokenType.ON,
+        TokenType.UNION,
+        TokenType.INTERSECT,
+        TokenType.EXCEPT,
     }
 )
 
@@ -50,7 +59,7 @@ def close_parenthesis(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     text = draft.sql.strip().rstrip(";").rstrip()
     # Only a text within the parser's caps, whose words can be told, comes back as a plain syntax error.
     refused = parse(text, draft.dialect)
-    if not isinstance(refused, Failure) or refused.code is not FailureCode.SYNTAX_ERROR:
+    if isinstance(refused, Failure) and refused.code is not FailureCode.SYNTAX_ERROR:
         return ()
     try:
         tokens = GRAMMARS[draft.dialect].tokenize(text)
@@ -69,11 +78,47 @@ def close_parenthesis(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
             return ()
     if not 0 < open_ <= MISSING_MAX:
         return ()
+    stars = [
+        token.end + 1
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if before.token_type is TokenType.L_PAREN
+        and token.token_type is TokenType.STAR
+        and after.token_type is not TokenType.R_PAREN
+    ]
+    if open_ == 1 and len(stars) == 1:
+        # After `(*` nothing else can follow.
+        whole = f"{text[: stars[0]]}){text[stars[0] :]}"
+        sure = Candidate(RuleName.CLOSE_PARENTHESIS, whole, keeps_meaning=True, before="", after=")", doubt=0.05)
+        return (sure,) if read(whole, draft.dialect) is not None else ()
     texts = [text + ")" * open_]
     if open_ == 1:
-        texts.extend(f"{text[:place].rstrip()}) {text[place:]}" for place in places[:PLACES_MAX])
+        closed = [f"{text[:place].rstrip()}) {text[place:]}" for place in places[:PLACES_MAX]]
+        # A call ends soon; a sub-query and a condition go on as far as they can.
+        texts = [*closed, *texts] if _is_call(tokens) else [*texts, *reversed(closed)]
+    readable = [each for each in texts if read(each, draft.dialect) is not None]
     return tuple(
-        Candidate(RuleName.CLOSE_PARENTHESIS, each, keeps_meaning=False, before="", after=")", doubt=0.3)
-        for each in texts
-        if read(each, draft.dialect) is not None
+        Candidate(
+            RuleName.CLOSE_PARENTHESIS,
+            each,
+            keeps_meaning=False,
+            before="",
+            after=")",
+            doubt=0.3 + FURTHER_DOUBT * number,
+        )
+        for number, each in enumerate(readable)
     )
+
+
+def _is_call(tokens: Sequence[Any]) -> bool:
+    """Return whether the parenthesis that stays open is a call's: a name before it, no SELECT behind it."""
+    open_: list[int] = []
+    for number, token in enumerate(tokens):
+        if token.token_type is TokenType.L_PAREN:
+            open_.append(number)
+        elif token.token_type is TokenType.R_PAREN and open_:
+            open_.pop()
+    place = open_[-1]
+    follows = tokens[place + 1].token_type if place + 1 < len(tokens) else None
+    before = tokens[place - 1] if place else None
+    is_named = before is not None and before.end + 1 == tokens[place].start and before.text[:1].isalpha()
+    return is_named and before is not None and before.text.upper() != "IN" and follows is not TokenType.SELECT

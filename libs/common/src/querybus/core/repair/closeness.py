@@ -33,12 +33,12 @@ def plain(name: str) -> str:
 def singular(name: str) -> str:
     """Return an English plural's singular, as far as its ending tells.
 
-    >>> singular("categories"), singular("boxes"), singular("orders"), singular("address")
-    ('category', 'box', 'order', 'address')
+    >>> singular("categories"), singular("boxes"), singular("courses"), singular("address")
+    ('category', 'box', 'course', 'address')
     """
     if len(name) > 4 and name.endswith("ies"):
         return name[:-3] + "y"
-    if len(name) > 4 and name.endswith(("ses", "xes", "zes", "ches", "shes")):
+    if len(name) > 4 and name.endswith(("sses", "xes", "ches", "shes", "tuses", "buses")):
         return name[:-2]
     if len(name) > 3 and name.endswith("s") and not name.endswith(("ss", "us", "is")):
         return name[:-1]

@@ -97,6 +97,7 @@ def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float
     }
     wanted -= outputs
     own = set(words(node.name))
+    present = {each.name.lower() for each in node.root().find_all(exp.Table)}
     ranked: list[tuple[float, Table]] = []
     for table in catalog.tables:
         exact = sum(table.column(name) is not None for name in wanted)
@@ -109,7 +110,7 @@ def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float
         linked = any(between(catalog, table.name, each.table or "") for each in others)
         share = (exact + 0.7 * close) / max(1, len(wanted))
         fit = 0.6 * share + 0.35 * max(alike, score(node.name, table.name) - 0.3) + 0.1 * linked
-        fit -= 0.15 * any((each.table or "").lower() == table.name.lower() for each in others)
+        fit -= 0.15 * (table.name.lower() in present)
         if own == theirs:
             return [(1.2, table)]
         if share > 0 or alike > 0:

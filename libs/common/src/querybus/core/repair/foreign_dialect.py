@@ -33,6 +33,8 @@ def foreign_dialect(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
     # Caps were checked by the own reading: only a plain syntax error goes on to other readers.
     if not isinstance(refused, Failure) or refused.code is not FailureCode.SYNTAX_ERROR:
         return ()
+    if text.count("(") != text.count(")"):
+        return ()
     for reader in _READERS:
         if reader == draft.dialect.value:
             continue

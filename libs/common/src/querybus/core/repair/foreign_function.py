@@ -43,7 +43,7 @@ _FORMAT_WORDS: Final = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "HH"
 def foreign_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every such call translated; nothing if one that is not known here has no counterpart."""
     del catalog
-    if failure.code is not FailureCode.FUNCTION_NOT_FOUND:
+    if failure.code not in (FailureCode.FUNCTION_NOT_FOUND, FailureCode.SYNTAX_ERROR):
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

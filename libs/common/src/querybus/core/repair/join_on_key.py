@@ -68,12 +68,12 @@ def _mend(
         meant = [each for each in columns if each.table.lower() != joined.alias.lower()]
         partners = [each for each in earlier if any(each.alias.lower() == one.table.lower() for one in meant)]
         for place, pool in enumerate((partners, [each for each in earlier if each not in partners])):
-            found = _direct(joined, pool, columns, catalog)
+            found = _direct(scope, join, joined, pool, columns, catalog)
             if found is not None:
                 link, partner = found
                 after = equal(joined.alias, link.columns, partner.alias, link.other_columns)
                 part.replace(after)
-                return before, after.sql(dialect=draft.dialect.value), 0.45 + link.doubt + 0.4 * place
+                return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
         for partner in partners or earlier:
             way = route(catalog, partner.table or "", joined.table)
             if way is None or len(way) < 2 or any(each.other.lower() in _tables(sources) for each in way[:-1]):
@@ -113,16 +113,28 @@ def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[S
 
 
 def _direct(
-    joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
+    scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
 ) -> tuple[Link, Source] | None:
     found = [(link, each) for each in pool for link in between(catalog, joined.table or "", each.table or "")]
     if len(found) > 1:
         names = {each.name.lower() for each in written}
-        found = [
+        named = [
             (link, each)
             for link, each in found
-            if names & {name.lower() for name in (*link.columns, *link.other_columns)}
+            if names
+            & {
+                name.lower()
+                for name in (link.columns if len({one.columns for one, _ in found}) > 1 else link.other_columns)
+            }
         ]
+        found = named or found
+    if len(found) > 1:
+        used = {
+            each.name.lower()
+            for other in (joined_ for joined_ in (scope.expression.args.get("joins") or []) if joined_ is not join)
+            for each in other.find_all(exp.Column)
+        }
+        found = [(link, each) for link, each in found if not used & {name.lower() for name in link.other_columns}]
     return found[0] if len(found) == 1 else None
 
 

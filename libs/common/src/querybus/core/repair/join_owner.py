@@ -89,6 +89,8 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             column, further = given
             if path[-1].multiplies and column in path[-1].other_columns:
                 continue
+            if qualifier and not qualified and not hinted & set(words(last)):
+                continue  # an alias that was never declared is for the rule about such aliases
             doubt = 0.6 + 0.5 * (len(path) - 1) + further + sum(each.doubt for each in path) + 0.02 * number
             doubt += 0.7 * sum(each.multiplies for each in path)
             doubt += 0.25 if qualified and source not in qualified else 0.0

@@ -18,9 +18,85 @@ from querybus.core.repair.tree import read
 from querybus.core.sql.parse import GRAMMARS, parse
 
 WORDS_MAX: Final = 4
-_NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.STAR})
+_QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 _BACKTICKS: Final = (Dialect.MYSQL, Dialect.BIGQUERY)
-_KEPT: Final = frozenset({"SELECT", "FROM", "WHERE", "CASE", "NULL", "DISTINCT", "NOT", "EXISTS", "CAST"})
+_RESERVED: Final = frozenset(
+    [
+        "ADD",
+        "ALL",
+        "ALTER",
+        "AND",
+        "ANY",
+        "AS",
+        "ASC",
+        "BETWEEN",
+        "BY",
+        "CASE",
+        "CHECK",
+        "COLUMN",
+        "CREATE",
+        "CROSS",
+        "DEFAULT",
+        "DELETE",
+        "DESC",
+        "DISTINCT",
+        "DROP",
+        "ELSE",
+        "END",
+        "EXCEPT",
+        "EXISTS",
+        "FETCH",
+        "FOR",
+        "FOREIGN",
+        "FROM",
+        "FULL",
+        "GRANT",
+        "GROUP",
+        "HAVING",
+        "IN",
+        "INDEX",
+        "INNER",
+        "INSERT",
+        "INTERSECT",
+        "INTO",
+        "IS",
+        "JOIN",
+        "KEY",
+        "LEFT",
+        "LIKE",
+        "LIMIT",
+        "NATURAL",
+        "NOT",
+        "NULL",
+        "OFFSET",
+        "ON",
+        "OR",
+        "ORDER",
+        "OUTER",
+        "PRIMARY",
+        "REFERENCES",
+        "RIGHT",
+        "ROW",
+        "ROWS",
+        "SELECT",
+        "SET",
+        "TABLE",
+        "THEN",
+        "TO",
+        "TRANSACTION",
+        "UNION",
+        "UNIQUE",
+        "UPDATE",
+        "USER",
+        "USING",
+        "VALUES",
+        "VIEW",
+        "WHEN",
+        "WHERE",
+        "WINDOW",
+        "WITH",
+    ]
+)
 _LEADS: Final = frozenset(
     {
         "SELECT",
@@ -83,7 +159,7 @@ def quote_keyword(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
 
 
 def _is_keyword(token: Any) -> bool:
-    return token.token_type not in _NAMES and token.text[:1].isalpha() and token.text.upper() not in _KEPT
+    return token.token_type not in _QUOTED and token.text.upper() in _RESERVED
 
 
 def _must_be_name(tokens: list[Any], number: int) -> bool:
@@ -99,7 +175,7 @@ def _must_be_name(tokens: list[Any], number: int) -> bool:
 
 def _may_be_name(tokens: list[Any], number: int) -> bool:
     token = tokens[number]
-    if not _is_keyword(token) or not number:
+    if not _is_keyword(token) or not number or _must_be_name(tokens, number - 1):
         return False
     after = tokens[number + 1] if number + 1 < len(tokens) else None
     if after is not None and after.token_type is TokenType.L_PAREN:

@@ -57,7 +57,7 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
             continue
         site.column.set("this", identifier(column, site.column.this))
         changed[name] = column
-        elsewhere = NAME_EXISTS_DOUBT if close < 0.9 and owners_of(catalog, name) else 0.0
+        elsewhere = NAME_EXISTS_DOUBT if close < SAME_NAME_MIN and owners_of(catalog, name) else 0.0
         doubt = max(
             doubt,
             1.25 - close + (WEAK_DOUBT if close < SCORE_MIN else 0.0) + elsewhere + (IN_JOIN_DOUBT if joins else 0.0),

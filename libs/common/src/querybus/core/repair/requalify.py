@@ -5,17 +5,15 @@ An assumption: the person's question may have meant another column of the table 
 
 from __future__ import annotations
 
-from typing import Final
-
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.tree import identifier, read, sites, write
+from querybus.core.repair.closeness import words
+from querybus.core.repair.tree import Source, identifier, read, sites, write
 
-IN_JOIN_DOUBT: Final = 0.8
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
 
 
@@ -27,7 +25,6 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
     if tree is None:
         return ()
     changed: dict[str, str] = {}
-    doubt = 0.4
     for site in list(sites(tree, catalog)):
         name = site.column.name
         if not site.qualifier or site.is_resolved:
@@ -37,7 +34,9 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
         if len(owners) != 1:
             continue
         if isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join):
-            doubt = IN_JOIN_DOUBT
+            continue  # what connects two tables is for the rule about keys
+        if site.source(site.qualifier) is None and not _sounds_like(site.qualifier, owners[0]):
+            continue  # an alias that was never declared rather means a join that was left out
         changed[f"{site.qualifier}.{name}"] = f"{owners[0].alias}.{name}"
         site.column.set("table", identifier(owners[0].alias))
     if not changed:
@@ -49,13 +48,17 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
             keeps_meaning=False,
             before=", ".join(changed),
             after=", ".join(changed.values()),
-            doubt=doubt,
+            doubt=0.4,
         ),
     )
 
 
+def _sounds_like(alias: str, source: Source) -> bool:
+    return bool(set(words(alias)) & set(words(source.table or source.alias)))
+
+
 def _would_equal_itself(column: exp.Column, alias: str, name: str) -> bool:
-    """Return whether a comparison would then have one column, or a join's condition one table, on both sides."""
+    """Return whether a comparison would then have the same column on both sides."""
     parent = column.parent
     if not isinstance(parent, exp.Predicate | exp.Binary):
         return False
@@ -63,6 +66,6 @@ def _would_equal_itself(column: exp.Column, alias: str, name: str) -> bool:
         isinstance(each, exp.Column)
         and each is not column
         and each.table.lower() in (alias.lower(), "")
-        and (each.name.lower() == name.lower() or isinstance(column.find_ancestor(exp.Join, exp.Select), exp.Join))
+        and each.name.lower() == name.lower()
         for each in parent.iter_expressions()
     )

@@ -75,6 +75,9 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         for column in by_name:
             column.set("table", identifier(table.name))
         doubt = (0.5 if len(names) > 1 else 0.75) + (0.15 * number) + (0.2 if len(fitting) > 1 else 0.0)
+        # Aggregates count the rows of the table that was written: then a join keeps more of what was said.
+        doubt += 0.35 if select.find(exp.AggFunc) is not None else 0.0
+
         found.append(
             Candidate(
                 RuleName.SWAP_TABLE,
