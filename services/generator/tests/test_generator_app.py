@@ -9,10 +9,11 @@ from typing import Any, cast
 from services.generator.tests.shop_for_generation import asked
 
 from querybus.bus.journal import Entry, Journal
+from querybus.bus.publish import address_of
 from querybus.core.envelope import Envelope, encode
 from querybus.core.messages import Asked, Concluded, Outcome
 from querybus.core.prompts.question import Turn
-from querybus.core.subjects import EventAddress, EventName, StageName
+from querybus.core.subjects import StageName
 from querybus_generator.app import build
 from querybus_generator.journal_history import JournalHistory
 from querybus_generator.settings import Settings
@@ -44,7 +45,7 @@ class KeptLog:
         self._entries = tuple(
             Entry(
                 sequence=number,
-                address=EventAddress("acme", "t", each.query_id, EventName(each.event)),
+                address=address_of(each),
                 headers={},
                 data=encode(each),
                 stored_at=0,
