@@ -21,14 +21,30 @@ from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DIALECTS: Final[dict[str, Dialect]] = {"sqlite": Dialect.SQLITE, "duckdb": Dialect.DUCKDB}
+_DIALECTS: Final[dict[str, Dialect]] = {
+    "sqlite": Dialect.SQLITE,
+    "duckdb": Dialect.DUCKDB,
+    "postgresql": Dialect.POSTGRESQL,
+}
 
-_TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL"}
+_SERVER_PARAMETERS: Final = frozenset({"host", "port", "ssl"})
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
 class BadConnections(Exception):
     """The connections cannot be used as configured; the message says where and why, without secrets."""
+
+
+class PoolLimits(BaseModel):
+    """How many connections to a server are kept and how long one is waited for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int = Field(default=20, ge=1, le=500)
+    overflow: int = Field(default=10, ge=0, le=500, description="opened beyond `size` and closed again")
+    wait_seconds: float = Field(default=30.0, gt=0)
+    recycle_seconds: int = Field(default=3_600, ge=1, description="after which a connection is replaced")
 
 
 class ConnectionConfig(BaseModel):
@@ -49,6 +65,8 @@ class ConnectionConfig(BaseModel):
     personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
     without_values: tuple[str, ...] = Field(default=(), description="`table` or `table.column` not to be sampled")
     values: bool = Field(default=True, description="keep frequent values of text columns in the catalog")
+    pool: PoolLimits = PoolLimits()
+    role_may_write: bool = Field(default=False, description="take a database role that could change data")
     catalog_seconds: float = Field(default=3_600.0, gt=0, description="how often the catalog is read again")
 
     @model_validator(mode="after")
@@ -160,7 +178,10 @@ def _url_problem(entry: ConnectionConfig) -> str | None:
     kind = url.get_backend_name()
     if _DIALECTS[kind] in _IN_FILES:
         return _file_problem(kind, url)
-    return None
+    if not url.database:
+        return f"a {_TITLES[kind]} URL names its database: {kind}://user:password@host/database"
+    unknown = sorted(set(url.query) - _SERVER_PARAMETERS)
+    return f"the URL's parameter {unknown[0]!r} is not known here" if unknown else None
 
 
 def _file_problem(kind: str, url: URL) -> str | None:

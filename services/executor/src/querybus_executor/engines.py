@@ -76,9 +76,16 @@ class Engines:
         edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         return edge, partial(_read_duckdb, config, edge)
 
+    def _postgres(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.postgres import postgres_server, read_postgres
+
+        server = postgres_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_postgres, config, server)
+
     _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
         Dialect.SQLITE: _sqlite,
         Dialect.DUCKDB: _duckdb,
+        Dialect.POSTGRESQL: _postgres,
     }
 
 

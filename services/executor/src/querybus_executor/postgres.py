@@ -1,0 +1,255 @@
+"""PostgreSQL through asyncpg in SQLAlchemy's pool: read-only by role, by transaction and by protocol.
+
+Statements go through the extended protocol only, which takes one statement; one that returns no rows is refused
+before it runs. Each runs in a READ ONLY transaction that has already been used, with its limits set inside it, and is
+always rolled back; the session is discarded before it is lent again. Dates, times and intervals keep PostgreSQL's own
+text (infinity, years before Christ); numbers stay exact as `cells` says.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+import asyncpg
+import sqlalchemy as sa
+from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.messages import ResultColumn, Scalar
+from querybus.ops.metrics import Metrics
+from querybus_executor.catalog_sql import QUERIES, read_catalog
+from querybus_executor.cells import cell
+from querybus_executor.connections import ConnectionConfig, PoolLimits
+from querybus_executor.databases import ROLE_MAY_WRITE
+from querybus_executor.kinds import kind_of_type
+from querybus_executor.ports import Estimate, Rows
+from querybus_executor.postgres_errors import postgres_failure
+from querybus_executor.server import CONNECT_SECONDS_MAX, Asked, Server
+
+BATCH_ROWS_FIRST: Final = 256
+BATCH_ROWS_MAX: Final = 8_192
+LOCK_SECONDS_MAX: Final = 2.0
+IDLE_SECONDS: Final = 30.0
+RESERVED_CONNECTIONS: Final = 2
+
+_EXPLAIN: Final = "EXPLAIN (FORMAT JSON) "
+_SETTINGS: Final = {
+    "application_name": "querybus",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "default_transaction_read_only": "on",
+}
+_AS_TEXT: Final = ("date", "timestamp", "timestamptz", "timetz", "interval", "json", "jsonb")
+_PLAIN: Final = frozenset({"int2", "int4", "int8", "oid", "bool", "text", "varchar", "bpchar", "name", *_AS_TEXT})
+_RIGHTS: Final = """
+SELECT current_user::text,
+ (SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles
+  WHERE rolname = current_user),
+ EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
+  'pg_read_server_files', 'pg_execute_server_program', 'pg_signal_backend', 'pg_maintain')
+  AND pg_has_role(current_user, r.oid, 'MEMBER')),
+ has_database_privilege(current_database(), 'CREATE'),
+ (SELECT min(n.nspname)::text FROM pg_namespace n WHERE n.nspname NOT LIKE 'pg\\_%'
+  AND has_schema_privilege(n.oid, 'CREATE')),
+ (SELECT min(n.nspname || '.' || c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+  AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER')
+  OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')))
+"""
+
+
+def postgres_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metrics) -> Server:
+    """Return the edge of a PostgreSQL connection; nothing is connected yet."""
+    reserved = PoolLimits(size=RESERVED_CONNECTIONS, overflow=0)
+    pools = [_pool(config, limits, metrics) for limits in (config.pool, reserved)]
+    return Server(config.name, Postgres(), pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
+
+
+async def read_postgres(config: ConnectionConfig, server: Server) -> Catalog | Failure:
+    """Return the catalog, unless the database is away or its role may write without being allowed to."""
+    rights = await server.own(_RIGHTS, 1, CONNECT_SECONDS_MAX)
+    if isinstance(rights, Failure):
+        return Failure.of(FailureCode.CONNECTION, rights.detail, rights.facts)
+    trouble = None if config.role_may_write else _too_mighty(rights.rows[0])
+    if trouble is not None:
+        return Failure.of(FailureCode.CONNECTION, trouble, Facts(rule=ROLE_MAY_WRITE))
+    schema = await server.own("SELECT current_schema()::text", 1, CONNECT_SECONDS_MAX)
+    default = None if isinstance(schema, Failure) else schema.rows[0][0]
+    return await read_catalog(
+        config, server.own, QUERIES[Dialect.POSTGRESQL], default_schema=None if default is None else str(default)
+    )
+
+
+def _too_mighty(rights: Sequence[Scalar]) -> str | None:
+    role, administers, writes_all, creates, schema, table = rights
+    may = None
+    if administers:
+        may = "is a superuser or administers roles, databases or replication"
+    elif writes_all:
+        may = "belongs to a role that writes data, files or runs programs"
+    elif creates:
+        may = "may create schemas in the database"
+    elif schema is not None:
+        may = f"may create tables in the schema {schema}"
+    elif table is not None:
+        may = f"may change the table {table}"
+    if may is None:
+        return None
+    return f"the role {role} {may}: use one that may only SELECT (docs/connections.md), or set role_may_write"
+
+
+class Postgres:
+    """The driver of asyncpg's sessions."""
+
+    async def begin(self, session: Any, seconds: float) -> None:
+        """Open the transaction; the SELECT closes the door through which it could still become READ WRITE."""
+        limit = max(1, int(seconds * 1_000))
+        await session.execute(
+            f"BEGIN READ ONLY; SET LOCAL statement_timeout = {limit};"
+            f" SET LOCAL lock_timeout = {max(1, min(limit // 2, int(LOCK_SECONDS_MAX * 1_000)))};"
+            f" SET LOCAL idle_in_transaction_session_timeout = {limit + int(IDLE_SECONDS * 1_000)}; SELECT 1"
+        )
+
+    async def run(self, session: Any, asked: Asked) -> Rows | Failure:
+        """Stream the rows of one statement through a cursor on the server."""
+        started = time.monotonic()
+        prepared = await session.prepare(asked.sql)
+        attributes = prepared.get_attributes()
+        if not attributes:
+            return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="25006"))
+        convert = _converter([each.type.name for each in attributes])
+        cursor = await prepared.cursor()
+        rows: list[Sequence[Scalar]] = []
+        size, bytes_left, truncated, cut = BATCH_ROWS_FIRST, asked.bytes_max, False, False
+        while not truncated:
+            wanted = min(size, asked.rows_max + 1 - len(rows))
+            batch = await cursor.fetch(wanted)
+            for record in batch:
+                row = convert(record)
+                bytes_left -= _bytes_of(row)
+                cut = bytes_left < 0
+                truncated = cut or len(rows) == asked.rows_max
+                if truncated:
+                    break
+                rows.append(row)
+            if len(batch) < wanted:
+                break
+            size = min(BATCH_ROWS_MAX, size * 4)
+        return Rows(
+            columns=tuple(_column(each) for each in attributes),
+            rows=rows,
+            truncated=truncated,
+            cut_bytes=cut,
+            duration_ms=(time.monotonic() - started) * 1_000,
+        )
+
+    async def explain(self, session: Any, sql: str) -> Estimate | Failure:
+        """Return the planner's rows and cost."""
+        try:
+            found = await session.fetchval(_EXPLAIN + sql)
+        except PostgresError as error:
+            return _worded(error, sql, skipped=len(_EXPLAIN))
+        plan = json.loads(found)[0]["Plan"]
+        return Estimate(rows=int(plan["Plan Rows"]), cost=float(plan["Total Cost"]))
+
+    async def stop(self, session: Any) -> None:
+        """Do nothing: asyncpg has asked the server to cancel when the task was, and waits for it in `reset`."""
+
+    async def reset(self, session: Any) -> None:
+        """Roll back and forget settings, locks, listeners, temporary tables and prepared statements."""
+        await session.execute("ROLLBACK")
+        await session.execute("DISCARD ALL")
+
+    def failure(self, error: BaseException, sql: str) -> Failure | None:
+        """Return what an error of asyncpg or of the network means."""
+        if isinstance(error, PostgresError):
+            return _worded(error, sql)
+        if isinstance(error, OSError | InterfaceError | InternalClientError | asyncpg.ConnectionDoesNotExistError):
+            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+        return None
+
+
+def _worded(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
+    """Return what a server's error means; `skipped` characters of our own stood before the statement."""
+    state = str(getattr(error, "sqlstate", None) or "XX000")
+    position = str(getattr(error, "position", None) or "")
+    routine = str(getattr(error, "server_source_function", None) or "")
+    place = int(position) - skipped if position.isdigit() and int(position) > skipped else None
+    return postgres_failure(state, str(error), routine, place, sql)
+
+
+def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> AsyncEngine:
+    engine = create_async_engine(
+        config.parsed_url.set(drivername="postgresql+asyncpg"),
+        pool_size=limits.size,
+        max_overflow=limits.overflow,
+        pool_timeout=limits.wait_seconds,
+        pool_recycle=limits.recycle_seconds,
+        # The edge itself rolls back and discards, before the pool has the session again.
+        pool_reset_on_return=None,
+        hide_parameters=True,
+        connect_args={
+            "timeout": CONNECT_SECONDS_MAX,
+            # DISCARD ALL forgets prepared statements, so none may be remembered on this side.
+            "statement_cache_size": 0,
+            "prepared_statement_cache_size": 0,
+            "server_settings": _SETTINGS,
+        },
+    )
+
+    def opened(adapted: Any, _record: sa.pool.ConnectionPoolEntry) -> None:
+        metrics.database_opened(config.name)
+        adapted.run_async(_with_text_types)
+
+    event.listen(engine.sync_engine, "connect", opened)
+    return engine
+
+
+async def _with_text_types(session: Any) -> None:
+    for each in _AS_TEXT:
+        await session.set_type_codec(each, schema="pg_catalog", encoder=str, decoder=str, format="text")
+
+
+def _column(attribute: Any) -> ResultColumn:
+    kind, name = str(attribute.type.kind), str(attribute.type.name)
+    if kind == "array":
+        return ResultColumn(name=attribute.name, kind=ColumnKind.JSON, type=name)
+    found = ColumnKind.TEXT if kind == "enum" or name in ("name", "citext", "inet", "cidr") else kind_of_type(name)
+    return ResultColumn(name=attribute.name, kind=found, type=name)
+
+
+def _converter(types: Sequence[str]) -> Callable[[Any], tuple[Scalar, ...]]:
+    odd = [index for index, name in enumerate(types) if name not in _PLAIN]
+    if not odd:
+        return cast("Callable[[Any], tuple[Scalar, ...]]", tuple)
+    functions = [(index, _float if types[index] in ("float4", "float8") else cell) for index in odd]
+
+    def convert(record: Any) -> tuple[Scalar, ...]:
+        row = list(record)
+        for index, function in functions:
+            row[index] = function(row[index])
+        return tuple(row)
+
+    return convert
+
+
+def _float(value: Any) -> Scalar:
+    return value if value is None or math.isfinite(value) else cell(value)
+
+
+def _bytes_of(row: Sequence[Scalar]) -> int:
+    """Return about how long the row is as JSON."""
+    total = 2
+    for each in row:
+        if isinstance(each, str):
+            total += 3 + (len(each) if each.isascii() else 3 * len(each))
+        else:
+            total += 8
+    return total

@@ -1,0 +1,222 @@
+"""A database server behind a bounded pool: waiting, deadlines, cancels, short retries and a breaker, for any driver.
+
+What differs between engines is a Driver. Every statement has a session of its own from `begin` to `reset`; a session
+that cannot be reset in time is closed, not lent again. A blip is tried again for a moment; a server that stays away
+opens the connection's breaker, and every question is told so at once. Explain, probe and the catalog have their own
+small pool, so they never wait behind the statements that fill the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import QueuePool
+
+from querybus.core.failure import Failure, FailureCode
+from querybus.ops.metrics import Metrics
+from querybus_executor.ports import Estimate, Load, Purpose, Rows
+
+CONNECT_SECONDS_MAX: Final = 5.0
+GRACE_SECONDS: Final = 0.25
+RESET_SECONDS_MAX: Final = 2.0
+RETRY_PAUSES_SECONDS: Final = (0.05, 0.25)
+BREAKER_FAILURES: Final = 3
+BREAKER_SECONDS: Final = 5.0
+OWN_BYTES_MAX: Final = 256 << 20
+T = TypeVar("T", Rows, Estimate)
+
+_RETRIED: Final = frozenset({FailureCode.CONNECTION, FailureCode.LOCK})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One statement with its limits; `seconds` is what is left for it when it begins."""
+
+    sql: str
+    rows_max: int
+    bytes_max: int
+    seconds: float
+
+
+class Driver(Protocol):
+    """What one engine's driver does with one of its sessions."""
+
+    async def begin(self, session: Any, seconds: float) -> None:
+        """Open a read-only transaction with these limits."""
+        ...
+
+    async def run(self, session: Any, asked: Asked) -> Rows | Failure:
+        """Run a statement as a stream."""
+        ...
+
+    async def explain(self, session: Any, sql: str) -> Estimate | Failure:
+        """Return what the engine expects of a statement."""
+        ...
+
+    async def stop(self, session: Any) -> None:
+        """End what the session does, after its task was cancelled."""
+        ...
+
+    async def reset(self, session: Any) -> None:
+        """Undo whatever a statement may have left in the session."""
+        ...
+
+    def failure(self, error: BaseException, sql: str) -> Failure | None:
+        """Return what an error means, or None where it is no error of the engine."""
+        ...
+
+
+class Server:
+    """One database on a server. Nothing is connected before the first statement."""
+
+    def __init__(
+        self,
+        name: str,
+        driver: Driver,
+        pool: AsyncEngine,
+        reserved: AsyncEngine,
+        *,
+        bytes_max: int,
+        metrics: Metrics,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._driver = driver
+        self._pools = {False: pool, True: reserved}
+        self._bytes_max = bytes_max
+        self._metrics = metrics
+        self._timer = timer
+        self._waiting = 0
+        self._failures = 0
+        self._closed_until = 0.0
+        self._settling: set[asyncio.Task[None]] = set()
+
+    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+        """Return at most `rows_max` rows, or why there are none, within `seconds_max` and a moment."""
+        return await self._rows(sql, rows_max, seconds_max, self._bytes_max, reserved=purpose is not Purpose.EXECUTE)
+
+    async def own(self, sql: str, rows_max: int, seconds_max: float) -> Rows | Failure:
+        """Run a statement of our own about the database's tables."""
+        return await self._rows(sql, rows_max, seconds_max, OWN_BYTES_MAX, reserved=True)
+
+    async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
+        """Return what the engine expects of the statement, or has against it; it is not run."""
+
+        async def ask(session: Any, _seconds: float) -> Estimate | Failure:
+            return await self._driver.explain(session, sql)
+
+        return await self._tried(ask, sql, seconds_max, reserved=True)
+
+    def load(self) -> Load:
+        """Return how busy the pool for statements is."""
+        pool = self._pools[False].sync_engine.pool
+        if not isinstance(pool, QueuePool):
+            return Load(open=0, idle=0, waiting=self._waiting)
+        return Load(open=pool.checkedin() + pool.checkedout(), idle=pool.checkedin(), waiting=self._waiting)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._settling:
+            await asyncio.gather(*self._settling, return_exceptions=True)
+        for pool in self._pools.values():
+            await pool.dispose()
+
+    async def _rows(
+        self, sql: str, rows_max: int, seconds_max: float, bytes_max: int, *, reserved: bool
+    ) -> Rows | Failure:
+        async def ask(session: Any, seconds: float) -> Rows | Failure:
+            return await self._driver.run(session, Asked(sql, rows_max, bytes_max, seconds))
+
+        return await self._tried(ask, sql, seconds_max, reserved=reserved)
+
+    async def _tried(
+        self, ask: Callable[[Any, float], Awaitable[T | Failure]], sql: str, seconds_max: float, *, reserved: bool
+    ) -> T | Failure:
+        if self._timer() < self._closed_until:
+            return Failure.of(
+                FailureCode.CONNECTION, "the database did not answer a moment ago; it is tried again soon"
+            )
+        until = self._timer() + seconds_max
+        found = await self._once(ask, sql, until, reserved=reserved)
+        for pause in RETRY_PAUSES_SECONDS:
+            if not isinstance(found, Failure) or found.code not in _RETRIED or self._timer() + pause >= until:
+                break
+            await asyncio.sleep(pause)
+            found = await self._once(ask, sql, until, reserved=reserved)
+        self._note(is_away=isinstance(found, Failure) and found.code is FailureCode.CONNECTION)
+        return found
+
+    def _note(self, *, is_away: bool) -> None:
+        was_open = self._failures >= BREAKER_FAILURES
+        self._failures = self._failures + 1 if is_away else 0
+        is_open = self._failures >= BREAKER_FAILURES
+        if is_open:
+            self._closed_until = self._timer() + BREAKER_SECONDS
+        if is_open != was_open:
+            self._metrics.breaker("database", self._name, is_open=is_open)
+
+    async def _once(
+        self, ask: Callable[[Any, float], Awaitable[T | Failure]], sql: str, until: float, *, reserved: bool
+    ) -> T | Failure:
+        lent: AsyncConnection | None = None
+        session: Any = None
+        finished = False
+        try:
+            async with asyncio.timeout(max(0.001, until - self._timer()) + GRACE_SECONDS):
+                self._waiting += not reserved
+                try:
+                    lent = await self._pools[reserved].connect()
+                finally:
+                    self._waiting -= not reserved
+                session = (await lent.get_raw_connection()).driver_connection
+                left = max(0.001, until - self._timer())
+                await self._driver.begin(session, left)
+                found = await ask(session, left)
+                finished = True
+                return found
+        except (TimeoutError, PoolTimeout):
+            if session is None:
+                return Failure.of(FailureCode.TIMEOUT, "no connection to the database became free in time")
+            return Failure.of(FailureCode.TIMEOUT, "the statement was ended at its time limit")
+        except Exception as error:
+            finished = session is not None
+            failure = self._driver.failure(_cause(error), sql)
+            if failure is None:
+                raise
+            if session is None:
+                # Whatever a server says at the door, a connection is what there is not.
+                return Failure.of(FailureCode.CONNECTION, f"no connection: {failure.detail}", failure.facts)
+            return failure
+        finally:
+            if lent is not None:
+                # The caller does not wait for this: the session is cleaned, or closed where that fails.
+                task = asyncio.get_running_loop().create_task(self._settle(lent, session, finished=finished))
+                self._settling.add(task)
+                task.add_done_callback(self._settling.discard)
+
+    async def _settle(self, lent: AsyncConnection, session: Any, *, finished: bool) -> None:
+        try:
+            async with asyncio.timeout(RESET_SECONDS_MAX):
+                if not finished:
+                    await self._driver.stop(session)
+                await self._driver.reset(session)
+        except Exception:  # noqa: BLE001 - whatever is wrong with a session, it is not lent again
+            await lent.invalidate()
+        finally:
+            await lent.close()
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return the driver's own error under SQLAlchemy's wrapping."""
+    if isinstance(error, DBAPIError) and error.orig is not None:
+        return error.orig.__cause__ or error.orig
+    if isinstance(error, SQLAlchemyError) and error.__cause__ is not None:
+        return error.__cause__
+    return error

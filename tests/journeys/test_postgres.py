@@ -1,0 +1,60 @@
+"""A question to PostgreSQL through the whole house: bus, six services, a private server with a role that only reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from querybus_cli.house import House, HousePlan
+from tests.database_servers import PostgresServer, postgres_server
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow]
+
+SCRIPT = """
+CREATE DATABASE shop;
+\\c shop
+CREATE TABLE customers (id integer PRIMARY KEY, name text NOT NULL, city text);
+CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer REFERENCES customers (id), amount numeric(10, 2));
+INSERT INTO customers VALUES (1, 'Ann', 'Lyon'), (2, 'Bob', 'Paris'), (3, 'Cid', 'Lyon');
+INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20), (3, 2, 5);
+CREATE ROLE reader LOGIN;
+GRANT SELECT ON customers, orders TO reader;
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        running.execute(SCRIPT)
+        yield running
+
+
+async def test_a_question_to_postgres_is_answered_and_a_mighty_role_is_not_used(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "connections.yaml"
+    connections = [
+        {"name": "shop", "url": server.url("reader", "shop")},
+        {"name": "mighty", "url": server.url("postgres", "shop")},
+    ]
+    file.write_text(json.dumps({"connections": connections}))
+    async with House(HousePlan(file, sync="2m")) as house, house.client("analyst") as client:
+        for question, expected in (
+            ("How many customers are there?", [[3]]),
+            ("What is the total amount of orders?", [[35.5]]),
+            ("How many customers are there in Lyon?", [[2]]),
+        ):
+            body = {"question": question, "connection": "shop", "wait_seconds": 30}
+            reply = await client.call("ask", body, timeout_seconds=40)
+            assert reply["outcome"] == "answered", reply
+            assert reply["rows"] == expected, reply
+        reply = await client.call(
+            "ask",
+            {"question": "How many customers are there?", "connection": "mighty", "wait_seconds": 30},
+            timeout_seconds=40,
+        )
+        assert reply["outcome"] == "failed", reply
+        assert reply["code"] == "connection", reply
