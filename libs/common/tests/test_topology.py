@@ -26,6 +26,7 @@ from querybus.core.topology import (
     FOLLOWED_BUCKETS,
     READ_BUCKETS,
     SUBMIT,
+    SWEEPER,
     WRITTEN_BUCKETS,
     Sizes,
     submit_durable,
@@ -137,3 +138,11 @@ def test_sizes_are_the_operators_choice() -> None:
     table = topology(Sizes(replicas=3, max_ack_pending=99, ack_wait_seconds={StageName.EXECUTOR: 1.0}))
     executor = next(each for each in table.consumers if each.name == StageName.EXECUTOR)
     assert (table.replicas, executor.max_ack_pending, executor.ack_wait_seconds) == (3, 99, 1.0)
+
+
+def test_a_question_that_waits_comes_back_in_time_to_be_ended_when_its_gateway_dies():
+    table = topology(tenants=("acme",))
+    waits = {each.name: each.ack_wait_seconds for each in table.consumers if each.stream != EVENTS}
+    assert set(waits) == {"acme", SWEEPER}
+    # The house ends a query at the latest 10 seconds after its deadline.
+    assert all(seconds <= 5 for seconds in waits.values())

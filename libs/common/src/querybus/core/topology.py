@@ -130,6 +130,10 @@ ACK_WAIT_SECONDS: Final[dict[StageName, float]] = {
 """How long a message may go without a heartbeat; the presenter's is short because its death must be found within
 the 10 seconds after the deadline that the house allows."""
 
+GATEWAY_ACK_WAIT_SECONDS: Final = 5.0
+"""The same for what a gateway holds of submitted questions and advisories: no sweeper knows a query that waits in the
+submit queue, so only its redelivery can end it in time when the gateway that held it died."""
+
 # What a thread needs beyond the age of the main stream: how it began and how it ended.
 _REMEMBERED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
 
@@ -217,14 +221,14 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
             SUBMIT,
             submit_durable(tenant),
             (f"{ROOT}.submit.{tenant}.*",),
-            30.0,
+            GATEWAY_ACK_WAIT_SECONDS,
             1_024,
             max_deliver=-1,
             deliver="all",
         )
         for tenant in tenants
     )
-    sweeper = Consumer(ADVISORIES, SWEEPER, (), 30.0, 1_024, max_deliver=-1, deliver="all")
+    sweeper = Consumer(ADVISORIES, SWEEPER, (), GATEWAY_ACK_WAIT_SECONDS, 1_024, max_deliver=-1, deliver="all")
     return Topology(streams, (*stages, *submitted, sweeper), BUCKETS, sizes.replicas)
 
 
