@@ -463,10 +463,9 @@ def _are_alike(amounts: Sequence[Facet]) -> bool:
 def _falling(y: Facet) -> str:
     """Return `down` or `up` if the rows came sorted by the amount, else nothing."""
     known = [each for each in y.numbers if each is not None]
-    pairs = list(pairwise(known))
-    if all(a >= b for a, b in pairs):
+    if all(a >= b for a, b in pairwise(known)):
         return "down"
-    return "up" if all(a <= b for a, b in pairs) else ""
+    return "up" if all(a <= b for a, b in pairwise(known)) else ""
 
 
 # What a specification is made of.

@@ -117,7 +117,6 @@ class _Desk:
                 AnswerColumn(id=f"c{n}" if self.is_business else each.name, label=label, kind=each.kind)
                 for n, (each, label) in enumerate(zip(result.columns, shown, strict=True), 1)
             ),
-            rows=result.rows,
             row_count=result.row_count,
             truncated=result.truncated,
             pages=result.pages,
@@ -126,6 +125,8 @@ class _Desk:
             notes=(*self._notes(result), *(drawn.notes if drawn else ())),
             explanation=self._explanation(tree) if body.outcome in _EXPLAINED else "",
         )
+        # The rows were checked when the conclusion was read; checking them again costs more than wording them.
+        answer = answer.model_copy(update={"rows": result.rows})
         if self.is_business:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)

@@ -23,6 +23,7 @@ Key = tuple[float, ...] | str
 """Where a cell stands in its column's natural order."""
 
 RANGES_MIN: Final = 2
+FLOAT_DECIMALS_MAX: Final = 9
 _CATEGORIES: Final = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.OTHER})
 _IDENTITY = re.compile(r"(?:^|[\W_])(?:id|no|code|key|number|zip)$|编号$|[a-z]Id$|[a-z]ID$")
 _LATITUDE = re.compile(r"(?:^|[\W_])(?:lat|latitude)$|纬度$", re.IGNORECASE)
@@ -221,8 +222,11 @@ def total(numbers: Sequence[Number]) -> Decimal:
     >>> total([1, 2]), total([0.1, 0.2]), total([1, Decimal("0.5")])
     (Decimal('3'), Decimal('0.3'), Decimal('1.5'))
     """
-    if all(type(each) is int for each in numbers):
+    kinds = {type(each) for each in numbers}
+    if kinds <= {int}:
         return Decimal(sum(numbers))
+    if Decimal not in kinds:
+        return Decimal(repr(round(math.fsum(numbers), FLOAT_DECIMALS_MAX)))
     return sum((decimal(each) for each in numbers), Decimal(0))
 
 

@@ -9,7 +9,7 @@ a Chinese name counts as a word unless it is written as no word is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -86,8 +86,8 @@ _SQL: Final = (
 )
 # Most sentences hold no sign of a statement or a place; those are told apart at once.
 _MAYBE_SQL: Final = re.compile(
-    r"\b(?:select|join|into|where|having|group|order|partition|union|limit|offset|insert|delete|drop|alter|create|truncate"
-    r"|update|null|exists|case)\b|(?-i:\bFROM\b)|[=<>]|!=|\w\s?\(",
+    r"\b(?:select|join|having|partition|union|insert|delete|drop|alter|create|truncate|update|null|like)\b"
+    r"|\b(?:order|group)\s+by\b|\blimit\s+\d|(?-i:\b(?:FROM|INTO|WHERE|OFFSET|EXISTS|CASE)\b)|[=<>]|!=|\w\s?\(",
     re.IGNORECASE | re.ASCII,
 )
 _MAYBE_PLACE: Final = re.compile(r"[/\\]|[\w\]]:\w|\w\.\w|localhost", re.IGNORECASE | re.ASCII)
@@ -98,23 +98,25 @@ _SELECTED = re.compile(
     r"(?P<goes_on>\s*;|\s+(?:where|group\s+by|order\s+by|limit|join)\b)?",
     re.IGNORECASE | re.ASCII,
 )
+_TECHNICAL_WORDS: Final = _words("""
+    psycopg psycopg2 psycopg3 asyncpg asyncmy aiomysql postgres mariadb duckdb clickhouse oracledb cx_oracle bigquery odbc
+    jdbc faststream jetstream langchain openai pydantic stacktrace traceback errno database databases schema schemas varchar
+    nvarchar bigint smallint timestamptz subquery subqueries db2 redshift sqlalchemy uvloop
+""")
+_ERROR: Final = re.compile(r"[A-Z][A-Za-z0-9]*(?:Error|Exception|Warning)", re.ASCII)
+_MAYBE_TECHNICAL: Final = re.compile(r"\d{3}|\b(?:stack|key|such|unknown|exist)\b|DB::", re.IGNORECASE | re.ASCII)
 _TECHNICAL: Final = (
-    re.compile(r"(?<![A-Za-z0-9])[A-Za-z]*sql[A-Za-z0-9]*(?![A-Za-z0-9])", re.IGNORECASE | re.ASCII),
     re.compile(
-        r"(?<![A-Za-z0-9_])(?:psycopg\d?|asyncpg|asyncmy|aiomysql|postgres|mariadb|duckdb|clickhouse|oracledb|cx_oracle"
-        r"|bigquery|odbc|jdbc|faststream|jetstream|langchain|openai|pydantic|stack\s?trace|traceback|errno"
-        r"|foreign\s+key|primary\s+key|database|databases|schemas?|varchar|nvarchar|bigint|smallint|timestamptz|subquery"
-        r"|subqueries|db2|redshift|sqlalchemy|uvloop)(?![A-Za-z0-9_])",
-        re.IGNORECASE | re.ASCII,
+        r"(?<![A-Za-z0-9_])(?:stack\strace|foreign\s+key|primary\s+key)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII
     ),
-    re.compile(r"(?<![A-Za-z0-9_])(?:[A-Z][A-Za-z0-9]*)(?:Error|Exception|Warning)(?![A-Za-z0-9_])", re.ASCII),
     re.compile(r"(?<![A-Za-z0-9_])(?:ORA|DPY|SQLSTATE|PLS)-?\s?\d{3,5}", re.ASCII),
     re.compile(
         r"\b(?:no\s+such\s+(?:column|table|function)|unknown\s+(?:column|table)|(?:relation|column|table)\s+[\"'`]?[\w.]+[\"'`]?\s+does\s+not\s+exist)\b|\bDB::",
         re.IGNORECASE | re.ASCII,
     ),
-    re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈", re.ASCII),
 )
+_TECHNICAL_IN_CHINESE: Final = re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈")
+
 _PLACES: Final = (
     re.compile(r"(?<![\w/.])(?:/[\w.@~-]+){2,}/?", re.ASCII),
     re.compile(r"(?<![A-Za-z])[A-Za-z]:\\[^\s，。；]+", re.ASCII),
@@ -157,28 +159,35 @@ def _found(text: str, identifiers: frozenset[str]) -> tuple[str, ...]:
 
 def _pieces(text: str, identifiers: frozenset[str]) -> Iterator[str]:
     names = _names_of(identifiers)
-    patterns = (
-        *(_SQL if _MAYBE_SQL.search(text) else ()),
-        *_TECHNICAL,
-        *(_PLACES if _MAYBE_PLACE.search(text) else ()),
-    )
-    for pattern in patterns:
-        for match in pattern.finditer(text):
-            yield match[0].strip()
+    if _MAYBE_SQL.search(text):
+        yield from _matches(_SQL, text)
+    if _MAYBE_TECHNICAL.search(text):
+        yield from _matches(_TECHNICAL, text)
+    yield from _matches((_TECHNICAL_IN_CHINESE,), text)
+    if _MAYBE_PLACE.search(text):
+        yield from _matches(_PLACES, text)
     if _SELECT.search(text):
         for match in _SELECTED.finditer(text):
             if match["goes_on"] or match["source"].lower() in names.known:
                 yield match[0]
+    for match in _WORD.finditer(text):
+        word = match[0]
+        lower = word.lower()
+        if "sql" in lower or lower in _TECHNICAL_WORDS or lower in names.technical or _ERROR.fullmatch(word):
+            yield word
     if not identifiers:
         return
-    for match in _WORD.finditer(text):
-        if match[0].lower() in names.technical:
-            yield match[0]
     lowered = text.lower() if names.phrases else ""
     for phrase in names.phrases:
         if phrase in lowered:
             yield phrase
     yield from _written_as_names(text, names.known)
+
+
+def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[str]:
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            yield match[0].strip()
 
 
 def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
