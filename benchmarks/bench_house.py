@@ -1,0 +1,354 @@
+"""Measures the running house against what it is built on and what it replaces, in the same run on the same machine.
+
+a: verbs that think nothing against raw nats-py JetStream hops of the same count and size, and a whole question of one
+caller; b: CPU per question at 64 callers above a hand-written ChatOpenAI + sqlite3 loop; c: questions per second with
+a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity.
+Medians of rounds taken in turn. Prints a table and writes build/bench/house.json. A missed target is no error unless
+`--strict` is given. Linux only: CPU is read from /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from callers import Callers, Window, measure
+from hop_pipeline import HopPipeline, Route
+from house_under_load import FIRST_NUMBER, HouseUnderLoad
+from process_group import ROOT, ProcessGroup
+
+from querybus.core.subjects import StageName
+
+CALLERS = 64
+MODEL_SECONDS = 0.2
+CALLS_MAX = 8
+"""Model calls of one generator at once, in row d."""
+OVERLOAD = 2.0
+OVERLOAD_DEADLINE_SECONDS = 10
+OVERLOAD_WARM_SECONDS = 5.0
+"""The queue of what waits must be full before what is refused and what is answered is steady."""
+REQUIRED: Mapping[str, tuple[str, float]] = {
+    "a_null_to_floor": ("<=", 1.5),
+    "a_full_above_floor_ms": ("<=", 8.0),
+    "b_cpu_above_loop_ms": ("<=", 6.0),
+    "c_per_second": (">=", 150.0),
+    "d_2_to_1": (">=", 1.8),
+    "d_4_to_1": (">=", 3.3),
+    "e_goodput_to_peak": (">=", 0.8),
+    "e_unclear": ("<=", 0.0),
+    "e_memory_growth_mb": ("<=", 256.0),
+}
+
+
+@dataclass
+class Bench:
+    """What the rows share: processes, the length of a window, the figures so far."""
+
+    directory: Path
+    group: ProcessGroup
+    seconds: float
+    rounds: int
+    figures: dict[str, float] = field(default_factory=dict[str, float])
+    spins: list[float] = field(default_factory=list[float])
+    spreads: dict[str, float] = field(default_factory=dict[str, float])
+    wrong: Counter[str] = field(default_factory=Counter[str])
+
+    async def window(self, ask: Callable[[int], Awaitable[str]], callers: int, **more: Any) -> Window:
+        self.spins.append(spin_ms())
+        window = await measure(ask, callers, warm_seconds=self.seconds / 3, seconds=self.seconds, **more)
+        self.note(window)
+        return window
+
+    def note(self, window: Window) -> None:
+        self.wrong.update({word: count for word, count in window.outcomes.items() if word != "answered"})
+
+    def put(self, name: str, values: Sequence[float], digits: int = 2) -> float:
+        """Keep the median of the rounds, and how far they lie apart."""
+        found = statistics.median(values)
+        self.figures[name] = round(found, digits)
+        self.spreads[name] = round((max(values) - min(values)) / found, 3) if found else 0.0
+        return found
+
+
+def spin_ms() -> float:
+    """Return how long a fixed piece of work takes: what varies here is the machine."""
+    begun = time.perf_counter()
+    total = 0
+    for number in range(400_000):
+        total += number & 7
+    return (time.perf_counter() - begun) * 1_000
+
+
+async def row_a(bench: Bench, house: HouseUnderLoad) -> None:
+    async with HopPipeline("raw", bench.group) as raw:
+        async with HopPipeline("null", bench.group) as null:
+            route = await null.route()
+            await _hops(bench, null, raw, route)
+        sizes = await house.sizes()
+        times: dict[str, list[float]] = {"floor": [], "full": []}
+
+        async def ask_raw(_: int) -> str:
+            return await raw.ask_raw(sizes)
+
+        for _ in range(bench.rounds):
+            times["floor"].append((await bench.window(ask_raw, 1)).p50_ms)
+            times["full"].append((await bench.window(house.ask, 1)).p50_ms)
+    bench.put("a_full_floor_p50_ms", times["floor"])
+    bench.put("a_full_p50_ms", times["full"])
+    bench.put("a_full_above_floor_ms", [a - b for a, b in zip(times["full"], times["floor"], strict=True)])
+
+
+async def _hops(bench: Bench, null: HopPipeline, raw: HopPipeline, route: Route) -> None:
+    async def ask_raw(_: int) -> str:
+        return await raw.ask_raw(route)
+
+    for callers in (1, CALLERS):
+        windows: list[tuple[Window, Window]] = []
+        for _ in range(bench.rounds):
+            floor = await bench.window(ask_raw, callers, cpu=raw.cpu)
+            windows.append((floor, await bench.window(null.ask_null, callers, cpu=null.cpu)))
+        mark = "" if callers == 1 else f"_{callers}"
+        bench.put(f"a_floor{mark}_p50_ms", [floor.p50_ms for floor, _ in windows])
+        bench.put(f"a_null{mark}_p50_ms", [null.p50_ms for _, null in windows])
+        bench.put(f"a_null_to_floor{mark}", [null.p50_ms / floor.p50_ms for floor, null in windows])
+        bench.put(f"a_floor{mark}_cpu_ms", [floor.cpu_ms for floor, _ in windows])
+        bench.put(f"a_null{mark}_cpu_ms", [null.cpu_ms for _, null in windows])
+        if callers > 1:
+            bench.put(f"a_floor{mark}_per_second", [floor.per_second for floor, _ in windows], 1)
+            bench.put(f"a_null{mark}_per_second", [null.per_second for _, null in windows], 1)
+    bench.figures["a_null_bytes_mean"] = round(statistics.mean(size for _, size in route))
+
+
+async def _loop_window(bench: Bench, callers: int) -> Window:
+    """Return a window of the hand-written loop, which has callers and CPU of its own."""
+    bench.spins.append(spin_ms())
+    bench.group.tell("loop", f"{callers} {bench.seconds / 3} {bench.seconds}")
+    found = json.loads(await bench.group.line("loop"))
+    window = Window(found["seconds"], Counter(found["outcomes"]), tuple(found["milliseconds"]), found["cpu_seconds"])
+    bench.note(window)
+    return window
+
+
+async def _against_loop(bench: Bench, house: HouseUnderLoad) -> list[tuple[Window, Window]]:
+    await bench.group.start("loop", [sys.executable, "benchmarks/direct_loop.py"], speaks=True)
+    task = {
+        "base_url": house.base_url,
+        "database": str(house.database),
+        "messages": house.messages,
+        "number": str(FIRST_NUMBER),
+    }
+    bench.group.tell("loop", json.dumps(task))
+    await bench.group.line("loop")
+    windows: list[tuple[Window, Window]] = []
+    for _ in range(bench.rounds):
+        loop = await _loop_window(bench, CALLERS)
+        windows.append((loop, await bench.window(house.ask, CALLERS, cpu=house.cpu)))
+    await bench.group.stop("loop")
+    return windows
+
+
+async def row_b(bench: Bench, house: HouseUnderLoad) -> None:
+    await house.delay_model(0)
+    before = house.cpu_by_service()
+    asked = 0
+    windows = await _against_loop(bench, house)
+    asked = sum(window.outcomes.total() for _, window in windows)
+    # Warming up is in these shares as well, so they are scaled to what the windows say.
+    moved = {name: seconds - before[name] for name, seconds in house.cpu_by_service().items()}
+    share = sum(window.cpu_seconds for _, window in windows) / sum(moved.values())
+    bench.put("b_loop_cpu_ms", [loop.cpu_ms for loop, _ in windows])
+    bench.put("b_house_cpu_ms", [window.cpu_ms for _, window in windows])
+    bench.put("b_cpu_above_loop_ms", [window.cpu_ms - loop.cpu_ms for loop, window in windows])
+    bench.put("b_loop_per_second", [loop.per_second for loop, _ in windows], 1)
+    bench.put("b_house_per_second", [window.per_second for _, window in windows], 1)
+    for name, seconds in moved.items():
+        bench.figures[f"b_{name}_cpu_ms"] = round(seconds * share * 1_000 / asked, 2)
+
+
+async def row_c(bench: Bench, house: HouseUnderLoad) -> None:
+    await house.delay_model(MODEL_SECONDS)
+    windows = await _against_loop(bench, house)
+    bench.put("c_per_second", [window.per_second for _, window in windows], 1)
+    bench.put("c_p50_ms", [window.p50_ms for _, window in windows], 1)
+    bench.put("c_loop_per_second", [loop.per_second for loop, _ in windows], 1)
+    bench.put("c_to_loop", [window.per_second / loop.per_second for loop, window in windows])
+    bench.put("c_cpu_ms", [window.cpu_ms for _, window in windows])
+
+
+async def row_d(bench: Bench, house: HouseUnderLoad) -> None:
+    await house.delay_model(MODEL_SECONDS)
+    found: dict[int, float] = {}
+    for count in (1, 2, 4):
+        await house.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
+        windows = [await bench.window(house.ask, CALLERS) for _ in range(bench.rounds)]
+        found[count] = bench.put(f"d_{count}_per_second", [each.per_second for each in windows], 1)
+    for count in (2, 4):
+        bench.figures[f"d_{count}_to_1"] = round(found[count] / found[1], 2)
+    await house.replicas(StageName.GENERATOR, 1)
+
+
+async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
+    await house.delay_model(MODEL_SECONDS)
+    # The cap of queries in flight is the server's own way to refuse, so it stands at its default.
+    await house.replicas(StageName.GATEWAY, 1, in_flight_max=CALLERS)
+    async with Callers(house.ask, CALLERS) as callers:
+        await asyncio.sleep(bench.seconds / 3)
+        peak = (await callers.window(bench.seconds)).per_second
+    before = most = house.memory_mb()
+    ended: list[tuple[float, str]] = []
+
+    async def one(number: int) -> None:
+        word = await house.ask_within(number, OVERLOAD_DEADLINE_SECONDS)
+        ended.append((time.monotonic(), word))
+
+    begun, number = time.monotonic(), 0
+    lasts = OVERLOAD_WARM_SECONDS + 2 * bench.seconds
+    async with asyncio.TaskGroup() as group:
+        while (passed := time.monotonic() - begun) < lasts:
+            while number < passed * peak * OVERLOAD:
+                number += 1
+                group.create_task(one(number))
+            most = max(most, house.memory_mb())
+            await asyncio.sleep(0.02)
+    steady = [word for at, word in ended if begun + OVERLOAD_WARM_SECONDS <= at < begun + lasts]
+    words = Counter(word for _, word in ended)
+    goodput = steady.count("answered") / (2 * bench.seconds)
+    bench.figures |= {
+        "e_peak_per_second": round(peak, 1),
+        "e_offered_per_second": round(number / lasts, 1),
+        "e_goodput_per_second": round(goodput, 1),
+        "e_goodput_to_peak": round(goodput / peak, 2),
+        "e_answered": words["answered"],
+        "e_refused": sum(count for word, count in words.items() if word.startswith("refused")),
+        "e_expired": sum(count for word, count in words.items() if word.startswith("expired")),
+        "e_memory_mb": round(before),
+        "e_memory_peak_mb": round(most),
+        "e_memory_growth_mb": round(most - before),
+    }
+    bench.figures["e_unclear"] = words.total() - sum(
+        int(bench.figures[f"e_{name}"]) for name in ("answered", "refused", "expired")
+    )
+    print("   e ended as: " + ", ".join(f"{word} {count}" for word, count in words.most_common()))
+
+
+ROWS: Mapping[str, tuple[str, Callable[[Bench, HouseUnderLoad], Awaitable[None]]]] = {
+    "a": ("null verbs and one caller against raw hops", row_a),
+    "b": (f"CPU per question, {CALLERS} callers, instant model", row_b),
+    "c": (f"{CALLERS} callers, model of {MODEL_SECONDS:g} s", row_c),
+    "d": (f"generator replicas of {CALLS_MAX} calls at once", row_d),
+    "e": (f"{OVERLOAD:g} times the capacity", row_e),
+}
+
+
+async def run(bench: Bench, rows: Sequence[str]) -> None:
+    main = asyncio.current_task()
+    assert main is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, main.cancel)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(bench.group)
+        house = await stack.enter_async_context(HouseUnderLoad(bench.directory, bench.group))
+        for name in rows:
+            title, row = ROWS[name]
+            begun = time.monotonic()
+            known = set(bench.figures)
+            print(f"{name}: {title}", flush=True)
+            await row(bench, house)
+            for figure, value in bench.figures.items():
+                if figure not in known:
+                    print(f"   {figure:28}{value:12,.10g}{_spread(bench, figure)}{_judged(figure, value)}")
+            print(f"   ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+def _spread(bench: Bench, figure: str) -> str:
+    spread = bench.spreads.get(figure)
+    return f"{f'+-{spread * 50:.0f} %':>9}" if spread is not None else " " * 9
+
+
+def _judged(figure: str, value: float) -> str:
+    if figure not in REQUIRED:
+        return ""
+    sign, limit = REQUIRED[figure]
+    if _is_met(figure, value):
+        return f"   {sign} {limit:g}  met"
+    return f"   {sign} {limit:g}  MISSED by {abs(value - limit):.4g}"
+
+
+def _is_met(figure: str, value: float) -> bool:
+    sign, limit = REQUIRED[figure]
+    return value <= limit if sign == "<=" else value >= limit
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of one window")
+    parser.add_argument("--rounds", type=int, default=3, help="of which the median is taken")
+    parser.add_argument("--quick", action="store_true", help="one round of one second: to see that it works")
+    parser.add_argument("--strict", action="store_true", help="a missed target is an error")
+    given = parser.parse_args()
+    rows = [each.strip() for each in given.rows.split(",")]
+    if unknown := [each for each in rows if each not in ROWS]:
+        parser.error(f"no such row: {', '.join(unknown)}")
+    load_before = os.getloadavg()
+    with tempfile.TemporaryDirectory(prefix="querybus-bench-") as directory:
+        group = ProcessGroup(Path(directory))
+        seconds, rounds = (1.0, 1) if given.quick else (given.seconds, given.rounds)
+        bench = Bench(Path(directory), group, seconds, rounds)
+        try:
+            uvloop.run(run(bench, rows))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            print("stopped")
+            return 130
+    judged = {name: _is_met(name, bench.figures[name]) for name in REQUIRED if name in bench.figures}
+    met = all(judged.values()) and not bench.wrong
+    noise = (max(bench.spins) - min(bench.spins)) / statistics.median(bench.spins) if bench.spins else 0.0
+    print(
+        f"noise: a fixed piece of work took {statistics.median(bench.spins):.1f} ms"
+        f" (+-{noise * 50:.0f} %); load {load_before[0]:.1f} before, {os.getloadavg()[0]:.1f} after"
+    )
+    if bench.wrong:
+        print("NOT ANSWERED: " + ", ".join(f"{word} {count}" for word, count in bench.wrong.most_common()))
+    missed = [name for name, is_met in judged.items() if not is_met]
+    print("met" if met else f"NOT MET: {', '.join(missed) or 'questions that were not answered'}")
+    report = {
+        "name": "house",
+        "figures": bench.figures | {"spread": bench.spreads, "not_answered": dict(bench.wrong)},
+        "required": {name: f"{REQUIRED[name][0]} {REQUIRED[name][1]:g}" for name in judged},
+        "met": met,
+        "machine": {
+            "cpus": os.cpu_count(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "load_before": load_before,
+            "load_after": os.getloadavg(),
+            "spin_ms": round(statistics.median(bench.spins), 2) if bench.spins else None,
+            "noise": round(noise, 3),
+            "window_seconds": bench.seconds,
+            "rounds": bench.rounds,
+            "quick": given.quick,
+        },
+    }
+    target = ROOT / "build" / "bench" / "house.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if given.strict and not met else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""A whole house of processes with a scripted model in a process of its own, and callers at its bus door.
+
+The services, their settings and the bus are those of `querybus up`; sync `always`, tracing at its default of 1 %. What
+is set apart: slots and the tenant's rate, because one tenant's callers stand for many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from process_group import ProcessGroup, cpu_seconds, free_ports, memory_mb, with_children
+
+from querybus.bus.client import BusClient, NotAccepted
+from querybus.bus.connection import Held
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.journal import Journal
+from querybus.core.subjects import StageName
+from querybus_cli.demo_database import demo_connection, write_demo
+from querybus_cli.house import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
+from querybus_cli.quick import DEMO, demo_file
+from querybus_cli.run_up import is_ready
+
+SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 ORDER BY price DESC LIMIT 5"
+ANSWER = f"```sql\n{SQL}\n```"
+FIRST_NUMBER = 777_001
+SLOTS = 64
+WAIT_SECONDS = 30
+READY_SECONDS = 90.0
+MANY = 100_000
+
+Settings = Mapping[str, Any]
+
+
+def question(number: int) -> str:
+    return f"Which 5 active products that cost more than {number} have the highest price?"
+
+
+class HouseUnderLoad:
+    """Bus, model and six services, as an async context manager; `client` is a caller's connection."""
+
+    client: BusClient
+    messages: list[tuple[str, str]]
+    """The prompt of question FIRST_NUMBER as the model gets it: role and text."""
+
+    def __init__(self, directory: Path, group: ProcessGroup) -> None:
+        self._directory = directory
+        self._group = group
+        self._bus = EmbeddedNats(OUTSIDERS)
+        self._model_port = free_ports(1)[0]
+        self._connected: Any = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._model_port}/v1"
+
+    @property
+    def database(self) -> Path:
+        return demo_file()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def ask(self, number: int) -> str:
+        """Ask and wait for the answer; return its outcome, or why there is none."""
+        return await self.ask_within(number)
+
+    async def ask_within(self, number: int, deadline_seconds: int = 60) -> str:
+        request = {
+            "question": question(number),
+            "connection": DEMO,
+            "wait_seconds": WAIT_SECONDS,
+            "options": {"deadline_seconds": deadline_seconds},
+        }
+        try:
+            reply = await self.client.call("ask", request, timeout_seconds=WAIT_SECONDS + 5)
+        except NotAccepted:
+            return "no reply"
+        if outcome := reply.get("outcome"):
+            return outcome if outcome == "answered" else f"{outcome} ({reply.get('code')})"
+        return f"refused: {reply['code']}" if reply.get("code") else "accepted, no answer yet"
+
+    async def sizes(self) -> list[tuple[str, int]]:
+        """Return the events of one query and their bytes."""
+        reply = await self.client.call("ask", {"question": question(1), "connection": DEMO, "wait_seconds": 30})
+        connection = await self._bus.connect(StageName.GATEWAY)
+        try:
+            entries = await Journal(Held(connection)).query(TENANT, reply["query_id"])
+        finally:
+            await connection.close()
+        return [(entry.address.event.value, len(entry.data)) for entry in entries]
+
+    async def delay_model(self, seconds: float) -> None:
+        """Let the model take that long from now on."""
+        await self._group.stop(*self._group.names("model"))
+        command = ["-m", "tests.scripted_model", "--answer", ANSWER, "--port", str(self._model_port)]
+        command = [sys.executable, *command, "--delay-seconds", f"{seconds:g}"]
+        await self._group.start("model", command, speaks=True)
+        await self._group.line("model")
+
+    async def replicas(self, service: StageName, count: int, **settings: Any) -> None:
+        """Run so many replicas of the service from now on, with these settings."""
+        await self._group.stop(*self._group.names(f"service-{service}-"))
+        await self._run({service: count}, settings)
+
+    def cpu_by_service(self) -> dict[str, float]:
+        """Return CPU seconds so far, of each service with its children and of the bus."""
+        found = {
+            service.value: cpu_seconds(with_children(self._group.pids(f"service-{service}-"))) for service in SERVICES
+        }
+        assert self._bus.pid is not None
+        return found | {"nats-server": cpu_seconds([self._bus.pid])}
+
+    def cpu(self) -> float:
+        return sum(self.cpu_by_service().values())
+
+    def memory_mb(self) -> float:
+        assert self._bus.pid is not None
+        return memory_mb(with_children([*self._group.pids("service-"), self._bus.pid]))
+
+    async def _start(self) -> None:
+        shop = demo_file()
+        if not shop.exists():
+            shop.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(write_demo, shop)
+        (self._directory / "connections.yaml").write_text(
+            json.dumps({"connections": [demo_connection(shop) | {"name": DEMO}]})
+        )
+        await self._bus.start()
+        await self._bus.migrate()
+        await admit_locals(self._bus)
+        await self._group.start(
+            "model-capture",
+            [sys.executable, "-m", "benchmarks.prompt_capture", str(self._model_port), ANSWER],
+            speaks=True,
+        )
+        await self._group.line("model-capture")
+        await self._run(dict.fromkeys(SERVICES, 1), {})
+        outsider = next(each for each in OUTSIDERS if each.user == "analyst")
+        password = self._bus.client_password(outsider.tenant, outsider.credential)
+        self._connected = BusClient.connected(self._bus.url, outsider, password)
+        self.client = await self._connected.__aenter__()
+        outcome = await self.ask(FIRST_NUMBER)
+        if outcome != "answered":
+            raise RuntimeError(f"the house does not answer its first question: {outcome}")
+        heard = json.loads(await self._group.line("model-capture"))
+        self.messages = [(each["role"], each["content"]) for each in heard]
+        await self.delay_model(0)
+
+    async def _run(self, counts: Mapping[StageName, int], settings: Settings) -> None:
+        shared = {"slots": SLOTS, "log_level": "error"}
+        own: dict[StageName, dict[str, Any]] = {each: {**shared, **settings} for each in counts}
+        for each in (StageName.GENERATOR, StageName.RECOVERY):
+            own.setdefault(each, {})["llm_base_url"] = self.base_url
+        own[StageName.GATEWAY] = {
+            "rate_per_second": float(MANY),
+            "rate_burst": MANY,
+            "in_flight_max": 4 * SLOTS,
+            **own.get(StageName.GATEWAY, {}),
+        }
+        plan = HousePlan(connections_file=self._directory / "connections.yaml", extra=own)
+        names = [(service, number) for service, count in counts.items() for number in range(1, count + 1)]
+        addresses: list[str] = []
+        for (service, number), port in zip(names, free_ports(len(names)), strict=True):
+            environment = environment_of(service, self._bus, plan) | {"QUERYBUS_HTTP_PORT": str(port)}
+            await self._group.start(
+                f"service-{service}-{number}", [sys.executable, "-m", f"querybus_{service}"], environment
+            )
+            addresses.append(f"http://127.0.0.1:{port}")
+        async with asyncio.timeout(READY_SECONDS):
+            for each in addresses:
+                while not await asyncio.to_thread(is_ready, each):
+                    await asyncio.sleep(0.1)
+
+    async def _close(self) -> None:
+        if self._connected is not None:
+            await self._connected.__aexit__(None, None, None)
+        await self._group.stop(*self._group.names("service-"), *self._group.names("model"))
+        await self._bus.stop()
