@@ -21,7 +21,6 @@ from querybus.core.sql.check import check
 from querybus.core.subjects import EventName, StageName
 from querybus_recovery.guidance import LANGUAGES, load_guidance
 from querybus_recovery.recover import (
-    ASSUMED_CONFIDENCE,
     MENDS_PER_FAILURE_MAX,
     MENDS_PER_QUERY_MAX,
     RETRY_MS_MIN,
@@ -267,7 +266,8 @@ async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:
     assert isinstance(after.body, Drafted)
     assert after.body.draft.origin is Origin.RULE
     assert after.body.notes == ("Assumption: citty was read as city.",)
-    assert after.body.analysis.confidence == ASSUMED_CONFIDENCE
+    assert after.body.analysis.confidence is not None
+    assert after.body.analysis.confidence < 0.5
 
 
 async def test_a_persons_own_statement_is_never_changed_but_told_how_it_would_pass() -> None:

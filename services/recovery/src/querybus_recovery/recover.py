@@ -6,6 +6,7 @@ concludes. Limits: 3 mends in a row and 6 per query, `options.retries_max` new d
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -30,6 +31,7 @@ from querybus.core.messages import (
 from querybus.core.options import ExecutionMode, OnExecutionFailure
 from querybus.core.policy import Connection
 from querybus.core.repair.candidate import Mend
+from querybus.core.repair.confidence import confidence
 from querybus.core.repair.pipeline import mends
 from querybus.core.sql.check import check
 from querybus.core.sql.render import normalise
@@ -43,8 +45,6 @@ MENDS_PER_QUERY_MAX: Final = 6
 MEND_MS_MIN: Final = 100
 RETRY_MS_MIN: Final = 1_000
 ERROR_LENGTH_MAX: Final = 600
-ASSUMED_CONFIDENCE: Final = 0.46
-"""Share of mended answers with the right rows, measured with a prototype on 234 answers that its rules never saw."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BLANKS = re.compile(r"\s+")
@@ -87,7 +87,8 @@ async def recover(
         known = await catalogs.read(envelope.connection)
         connection = await connections.get(envelope.connection)
         if known is not None and connection is not None:
-            found = _new_mends(envelope, body.draft, failure, known, connection)
+            # The search may take tens of milliseconds: it must not hold up the loop.
+            found = await asyncio.to_thread(_new_mends, envelope, body.draft, failure, known, connection)
     after = decide(envelope, failure, found, texts, remaining_ms=remaining_ms)
     if on_mend is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
@@ -221,8 +222,7 @@ def _new_mends(
         )
         return checked if isinstance(checked, Failure) else None
 
-    tried = {normalise(each.sql, draft.dialect) for each in envelope.attempts}
-    tried.add(normalise(draft.sql, draft.dialect))
+    tried = {normalise(each, draft.dialect) for each in {draft.sql, *(each.sql for each in envelope.attempts)}}
     found = mends(draft, failure, catalog, check=still_fails)
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
@@ -235,9 +235,10 @@ def _new_mends(
 def _mended(envelope: Envelope[Failed], draft: Draft, mend: Mend, texts: Guidance) -> Envelope[Drafted]:
     body = envelope.body
     analysis = body.analysis
-    if not mend.keeps_meaning:
+    sure = confidence(mend)
+    if sure is not None:
         stated = analysis.confidence if analysis.confidence is not None else 1.0
-        analysis = analysis.model_copy(update={"confidence": min(stated, ASSUMED_CONFIDENCE)})
+        analysis = analysis.model_copy(update={"confidence": min(stated, sure)})
     return drafted(
         envelope,
         Drafted(

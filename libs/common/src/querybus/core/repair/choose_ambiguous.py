@@ -13,13 +13,15 @@ from querybus.core.failure import Failure
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.qualify_ambiguous import CODES
-from querybus.core.repair.tree import Source, identifier, own_columns, own_sources, read, sites, write
+from querybus.core.repair.tree import Source, glance, identifier, own_columns, own_sources, read, sites, write
 
 
 def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the name qualified everywhere in its block, the likeliest owner first."""
     name = failure.facts.name
     if failure.code not in CODES or not name:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).shares:
         return ()
     found: list[Candidate] = []
     for place in range(2):

@@ -14,7 +14,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.links import between
-from querybus.core.repair.tree import Site, identifier, own_sources, read, sites, unresolved, write
+from querybus.core.repair.tree import Site, glance, identifier, own_sources, read, sites, unresolved, write
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
@@ -22,6 +22,8 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 def compare_keys(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the names of each such comparison replaced."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not (seen := glance(draft.sql, draft.dialect, catalog, failure.facts.name)).lacks or not seen.has_sub_query:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.closeness import score, words
+from querybus.core.repair.closeness import plain, score, singular, words
 from querybus.core.repair.links import between
 from querybus.core.repair.rename_column import near
 from querybus.core.repair.tree import identifier, own_columns, own_sources, read, scopes, write
@@ -97,7 +97,7 @@ def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float
     }
     wanted -= outputs
     own = set(words(node.name))
-    present = {each.name.lower() for each in node.root().find_all(exp.Table)}
+    present = {singular(plain(each.name)) for each in node.root().find_all(exp.Table)}
     ranked: list[tuple[float, Table]] = []
     for table in catalog.tables:
         exact = sum(table.column(name) is not None for name in wanted)
@@ -110,7 +110,9 @@ def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float
         linked = any(between(catalog, table.name, each.table or "") for each in others)
         share = (exact + 0.7 * close) / max(1, len(wanted))
         fit = 0.6 * share + 0.35 * max(alike, score(node.name, table.name) - 0.3) + 0.1 * linked
-        fit -= 0.15 * (table.name.lower() in present)
+        fit -= 0.15 * (singular(plain(table.name)) in present)
+        # Of equal ones the table with the least besides what is wanted.
+        fit += 0.03 / len(table.columns)
         if own == theirs:
             return [(1.2, table)]
         if share > 0 or alike > 0:

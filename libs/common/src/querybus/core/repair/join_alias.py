@@ -18,6 +18,7 @@ from querybus.core.repair.tree import (
     add_join,
     equal,
     free_alias,
+    glance,
     keep_owners,
     own_columns,
     own_sources,
@@ -32,6 +33,8 @@ _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.T
 def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the missing table joined under the alias."""
     if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_alias:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

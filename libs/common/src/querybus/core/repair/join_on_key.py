@@ -13,7 +13,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.links import Link, between, route
-from querybus.core.repair.tree import Source, equal, free_alias, identifier, own_sources, read, scopes, write
+from querybus.core.repair.tree import Source, equal, free_alias, glance, identifier, own_sources, read, scopes, write
 
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.JOIN_ERROR)
 
@@ -21,6 +21,11 @@ _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.J
 def join_on_key(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every such condition replaced; nothing where none can be."""
     if failure.code not in _CODES:
+        return ()
+    if (
+        not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins
+        and failure.code is not FailureCode.JOIN_ERROR
+    ):
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

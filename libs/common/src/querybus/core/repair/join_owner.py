@@ -22,6 +22,7 @@ from querybus.core.repair.tree import (
     add_join,
     equal,
     free_alias,
+    glance,
     identifier,
     keep_owners,
     own_columns,
@@ -32,7 +33,8 @@ from querybus.core.repair.tree import (
 )
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
-TRIED_MAX: Final = 6
+TRIED_MAX: Final = 4
+FARTHER_MAX: Final = 0.5
 VARIANT_MIN: Final = 0.8
 
 
@@ -40,27 +42,27 @@ def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     """Return the draft with each table joined that could be meant, the nearest first."""
     if failure.code not in _CODES:
         return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+        return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
-    lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+    every = unresolved(tree, catalog, failure.facts.name)
+    lacking = [each for each in every if each.select is not None]
     lacking = [each for each in lacking if each.column.find_ancestor(exp.Join, exp.Select) is each.select]
     if not lacking:
         return ()
     first = lacking[0]
     same = [each for each in lacking if each.select is first.select]
     ways = sorted(_ways(first, same, catalog), key=lambda each: each[0])[:TRIED_MAX]
-    places = [
-        number
-        for number, each in enumerate(unresolved(tree, catalog, failure.facts.name))
-        if each.column is first.column
-    ]
+    ways = [each for each in ways if each[0] <= ways[0][0] + FARTHER_MAX]
+    place = next(number for number, each in enumerate(every) if each.column is first.column)
     found: list[Candidate] = []
     for doubt, alias, path, column in ways:
         own = read(draft.sql, draft.dialect)
-        if own is None or not places:
+        if own is None:
             return ()
-        site = unresolved(own, catalog, failure.facts.name)[places[0]]
+        site = unresolved(own, catalog, failure.facts.name)[place]
         found.append(_joined(own, site, alias, path, column, doubt, draft, catalog))
     return tuple(found)
 

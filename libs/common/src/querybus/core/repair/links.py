@@ -36,7 +36,7 @@ class Link:
         return 0.0 if self.is_declared else 0.3
 
 
-class _Same:
+class Same:
     """A catalog by identity, so that what follows from it can be remembered."""
 
     __slots__ = ("catalog",)
@@ -48,17 +48,17 @@ class _Same:
         return id(self.catalog)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.catalog is self.catalog
+        return isinstance(other, Same) and other.catalog is self.catalog
 
 
 def links_of(catalog: Catalog, table: str) -> tuple[Link, ...]:
     """Return the joins that lead from a table, declared ones first."""
-    return _links(_Same(catalog)).get(table.lower(), ())
+    return _links(Same(catalog)).get(table.lower(), ())
 
 
 def owners_of(catalog: Catalog, column: str) -> tuple[Table, ...]:
     """Return the tables that have a column of that name, case ignored."""
-    return _owners(_Same(catalog)).get(column.lower(), ())
+    return _owners(Same(catalog)).get(column.lower(), ())
 
 
 def between(catalog: Catalog, one: str, other: str) -> list[Link]:
@@ -99,7 +99,7 @@ def route(catalog: Catalog, start: str, end: str) -> tuple[Link, ...] | None:
 
 
 @lru_cache(maxsize=16)
-def _owners(same: _Same) -> dict[str, tuple[Table, ...]]:
+def _owners(same: Same) -> dict[str, tuple[Table, ...]]:
     found: dict[str, list[Table]] = defaultdict(list)
     for table in same.catalog.tables:
         for column in table.columns:
@@ -108,7 +108,7 @@ def _owners(same: _Same) -> dict[str, tuple[Table, ...]]:
 
 
 @lru_cache(maxsize=16)
-def _links(same: _Same) -> dict[str, tuple[Link, ...]]:
+def _links(same: Same) -> dict[str, tuple[Link, ...]]:
     catalog = same.catalog
     found: dict[str, list[Link]] = defaultdict(list)
     seen: set[tuple[str, str, str, str]] = set()

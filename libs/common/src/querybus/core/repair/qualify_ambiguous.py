@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.tree import identifier, own_sources, read, sites, write
+from querybus.core.repair.tree import glance, identifier, own_sources, read, sites, write
 
 CODES: Final = (FailureCode.AMBIGUOUS_COLUMN, FailureCode.COLUMN_NOT_FOUND)
 """A name that two derived tables give is sometimes reported as unknown."""
@@ -24,6 +24,8 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     """Return the draft with the ambiguous column qualified everywhere, or nothing if one place stays doubtful."""
     name = failure.facts.name
     if failure.code not in CODES or not name:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).shares:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

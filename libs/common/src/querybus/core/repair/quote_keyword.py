@@ -124,7 +124,7 @@ _LEADS: Final = frozenset(
 
 def quote_keyword(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the keywords quoted that have to be names."""
-    if failure.code not in (FailureCode.SYNTAX_ERROR, FailureCode.COLUMN_NOT_FOUND, FailureCode.TABLE_NOT_FOUND):
+    if failure.code is not FailureCode.SYNTAX_ERROR:
         return ()
     text = draft.sql.strip().rstrip(";").rstrip()
     refused = parse(text, draft.dialect)

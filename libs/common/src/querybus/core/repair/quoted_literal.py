@@ -11,7 +11,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.tree import read, sites, write
+from querybus.core.repair.tree import glance, read, sites, write
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
 
@@ -19,6 +19,8 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp
 def quoted_literal(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every such word as a literal."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).has_quoted:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

@@ -13,7 +13,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import plain, singular, words
-from querybus.core.repair.tree import bare, identifier, read, sites, write
+from querybus.core.repair.tree import bare, glance, identifier, read, sites, write
 
 _CODES = (
     FailureCode.COLUMN_NOT_FOUND,
@@ -27,6 +27,8 @@ _NUMBERS = (ColumnKind.INTEGER, ColumnKind.NUMBER)
 def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with each such comparison made with the referenced table's text."""
     if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).has_text_comparison:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

@@ -16,7 +16,7 @@ from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import MARGIN_MIN, SCORE_MIN, score, variant_score
 from querybus.core.repair.links import owners_of
-from querybus.core.repair.tree import Source, identifier, read, unresolved, write
+from querybus.core.repair.tree import Source, glance, identifier, read, unresolved, write
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
 NAME_EXISTS_DOUBT: Final = 0.6
@@ -29,6 +29,11 @@ def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
     """Return the draft with the unknown columns renamed: without those of join conditions, and with them."""
     if failure.code not in _CODES:
         return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins:
+        found = _renamed(draft, failure, catalog, in_joins=True)
+        return () if found is None else (found,)
     without, with_ = (_renamed(draft, failure, catalog, in_joins=each) for each in (False, True))
     if without is None or with_ is None or without.sql == with_.sql:
         return tuple(each for each in (without or with_,) if each is not None)

@@ -12,7 +12,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import words
-from querybus.core.repair.tree import Source, identifier, read, sites, write
+from querybus.core.repair.tree import Source, glance, identifier, read, sites, write
 
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
 
@@ -20,6 +20,8 @@ _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.T
 def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with each such reference at its only owner."""
     if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_qualified:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

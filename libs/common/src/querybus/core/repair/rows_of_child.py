@@ -14,7 +14,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.links import paths
-from querybus.core.repair.tree import bare, equal, identifier, own_sources, read, reference, unresolved, write
+from querybus.core.repair.tree import bare, equal, glance, identifier, own_sources, read, reference, unresolved, write
 
 TRIED_MAX: Final = 2
 
@@ -22,6 +22,8 @@ TRIED_MAX: Final = 2
 def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the condition moved into a sub-query, over one key or two."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
         return ()
     found: list[Candidate] = []
     for place in range(TRIED_MAX):

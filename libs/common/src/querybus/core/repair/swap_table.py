@@ -15,7 +15,7 @@ from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import words
 from querybus.core.repair.links import between, owners_of
-from querybus.core.repair.tree import identifier, own_columns, own_sources, read, unresolved, write
+from querybus.core.repair.tree import glance, identifier, own_columns, own_sources, read, unresolved, write
 
 TRIED_MAX: Final = 2
 
@@ -23,6 +23,8 @@ TRIED_MAX: Final = 2
 def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the table replaced."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

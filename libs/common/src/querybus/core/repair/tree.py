@@ -17,6 +17,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
+from querybus.core.repair.links import Same
 from querybus.core.sql.parse import Form, parse
 
 READ_MAX: Final = 128
@@ -128,6 +129,57 @@ def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> lis
         and not each.is_output_alias
         and not any(source.owned(name) for source in own_sources(each.scope, catalog))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a text offers to the rules about names, so that most of them need no tree of their own."""
+
+    lacks: bool
+    """Some reference does not resolve."""
+    lacks_qualified: bool
+    """Some of them are qualified."""
+    lacks_alias: bool
+    """Some of them are qualified by what is no source."""
+    lacks_in_joins: bool
+    """Some of them stand in the condition of a join."""
+    shares: bool
+    """Some unqualified name is given by two sources of its block."""
+    has_sub_query: bool
+    has_quoted: bool
+    has_text_comparison: bool
+
+
+def glance(sql: str, dialect: Dialect, catalog: Catalog, name: str | None = None) -> Glance:
+    """Return what a text offers; nothing where it is not one query."""
+    return _glance(sql, dialect, Same(catalog), name)
+
+
+@lru_cache(maxsize=READ_MAX)
+def _glance(sql: str, dialect: Dialect, same: Same, name: str | None) -> Glance:
+    tree = _read(sql, dialect)
+    if tree is None:
+        return Glance(*[False] * 8)
+    catalog = same.catalog
+    lacking = unresolved(tree, catalog, name)
+    shares = any(
+        sum(source.owned(site.column.name) is not None for source in own_sources(site.scope, catalog)) > 1
+        for site in sites(tree, catalog, name)
+        if not site.qualifier
+    )
+    columns = list(tree.find_all(exp.Column))
+    return Glance(
+        lacks=bool(lacking),
+        lacks_qualified=any(each.qualifier for each in lacking),
+        lacks_alias=any(each.qualifier and each.source(each.qualifier) is None for each in lacking),
+        lacks_in_joins=any(isinstance(each.column.find_ancestor(exp.Join, exp.Select), exp.Join) for each in lacking),
+        shares=shares,
+        has_sub_query=tree.find(exp.Subquery, exp.In) is not None,
+        has_quoted=any(
+            isinstance(each.this, exp.Identifier) and bool(each.this.args.get("quoted")) for each in columns
+        ),
+        has_text_comparison=any(isinstance(each.parent, exp.EQ | exp.NEQ | exp.Like) for each in columns),
+    )
 
 
 def scopes(tree: exp.Expr) -> list[Scope]:

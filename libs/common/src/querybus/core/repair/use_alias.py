@@ -6,7 +6,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.tree import identifier, read, sites, write
+from querybus.core.repair.tree import glance, identifier, read, sites, write
 
 _CODES = (FailureCode.MISSING_ALIAS, FailureCode.COLUMN_NOT_FOUND, FailureCode.TABLE_NOT_FOUND)
 
@@ -14,6 +14,8 @@ _CODES = (FailureCode.MISSING_ALIAS, FailureCode.COLUMN_NOT_FOUND, FailureCode.T
 def use_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with the alias of the one visible occurrence of the table that owns the column."""
     if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_alias:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
