@@ -494,9 +494,9 @@ def _values(shape: Shape, used: Sequence[Facet]) -> list[dict[str, Scalar]]:
 
 
 def _cells(used: Facet) -> Sequence[Scalar]:
-    if used.numbers:
-        return [None if each is None else _plain(each) for each in used.numbers]
-    return used.cells
+    if used.numbers is used.cells or not used.numbers:
+        return used.cells
+    return [None if each is None else _plain(each) for each in used.numbers]
 
 
 def _in_order(values: list[dict[str, Scalar]], x: Facet) -> list[dict[str, Scalar]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Final
+from typing import Final, cast
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Result, Scalar
@@ -175,7 +175,7 @@ def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) ->
     if not cells or all(each is None for each in cells):
         return made(Role.OTHER, as_year=as_year)
     if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(each) for each in cells if each is not None)):
-        numbers = tuple([amount(each) for each in cells])
+        numbers = _amounts(cells)
         if any(found is None and cell is not None for found, cell in zip(numbers, cells, strict=True)):
             return made(Role.OTHER, as_year=as_year)
         whole = all(isinstance(each, int) for each in numbers if each is not None)
@@ -214,6 +214,13 @@ def amount(cell: Scalar) -> Number | None:
     except InvalidOperation:
         return None
     return found if found.is_finite() else None
+
+
+def _amounts(cells: tuple[Scalar, ...]) -> tuple[Number | None, ...]:
+    kinds = set(map(type, cells))
+    if kinds == {int} or (kinds <= {int, float} and all(map(math.isfinite, cast("tuple[float, ...]", cells)))):
+        return cast("tuple[Number, ...]", cells)
+    return tuple([amount(each) for each in cells])
 
 
 def total(numbers: Sequence[Number]) -> Decimal:

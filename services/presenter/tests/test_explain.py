@@ -1,0 +1,138 @@
+"""Claims on explanations: analysts read what the statement does, business readers the same without its names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
+from querybus.core.envelope import Attempt, Audience, Envelope, Retries
+from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.subjects import EventName, StageName
+from querybus_presenter.explain import counted
+from querybus_presenter.present import worded
+from querybus_presenter.statement import read
+from querybus_presenter.texts import load_texts
+
+WORDS = load_texts()
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="cust_tbl",
+            display_names={"en": "customers", "zh": "客户"},
+            columns=(
+                Column(name="cust_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="cty", type="TEXT", display_names={"en": "city", "zh": "城市"}),
+                Column(name="rev_amt", type="REAL", display_names={"en": "revenue", "zh": "收入"}),
+                Column(name="x9", type="TEXT"),
+            ),
+        ),
+        Table(name="orders", columns=(Column(name="cust_id", type="INTEGER"), Column(name="total", type="REAL"))),
+    ),
+)
+
+
+def explained(sql: str, audience: Audience = "business", language: Language = "en", **header: Any) -> str:
+    body = Concluded(
+        outcome=Outcome.ANSWERED,
+        stage=StageName.EXECUTOR,
+        sql=sql,
+        dialect=Dialect.SQLITE,
+        result=Result(columns=(ResultColumn(name="n", kind=ColumnKind.INTEGER),), rows=((3,),), row_count=1),
+        analysis=header.pop("analysis", Analysis()),
+    )
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience=audience,
+        connection="shop",
+        question="?",
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        body=body,
+        **header,
+    )
+    return worded(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
+
+
+SQL = "SELECT cty, SUM(rev_amt) AS s FROM cust_tbl WHERE cty <> 'Bern' AND rev_amt >= 10 GROUP BY cty ORDER BY s DESC LIMIT 5"
+
+
+def test_an_analyst_reads_names_and_a_business_reader_reads_labels() -> None:
+    assert explained(SQL, "analyst") == (
+        "It shows cty and total of rev_amt. It looks at cust_tbl. Only where cty is not Bern and rev_amt is at least 10. "
+        "There is one line for each cty. It is sorted by total of rev_amt, from the highest down. "
+        "The first reading of the question worked."
+    )
+    assert explained(SQL) == (
+        "It shows city and total of revenue. It looks at customers. Only where city is not Bern and revenue is at least 10. "
+        "There is one line for each city. It is sorted by total of revenue, from the highest down. "
+        "The first reading of the question worked."
+    )
+    assert explained(SQL, language="zh") == (
+        "显示城市和收入合计。所看的内容是客户。条件：城市不为Bern和收入不小于10。"
+        "按城市分组，每组一行。按收入合计从高到低排列。问题第一次理解即得到结果。"
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("cty = 'Bern' OR cty = 'Lyon'", "Only where city is Bern or city is Lyon."),
+        ("cty IN ('Bern', 'Lyon')", "Only where city is one of Bern, Lyon."),
+        ("cty LIKE '%er%'", "Only where city contains er."),
+        ("cty LIKE 'B%'", "Only where city begins with B."),
+        ("cty IS NULL", "Only where city has no value."),
+        ("cty IS NOT NULL", "Only where city has a value."),
+        ("rev_amt BETWEEN 1 AND 5", "Only where revenue is between 1 and 5."),
+        ("NOT (rev_amt < -5)", "Only where not (revenue is below -5)."),
+        ("x9 = 'a'", "Further conditions narrow it."),
+        ("cty = 'Bern' AND x9 = 'a'", "Only where city is Bern. Further conditions narrow it."),
+        (
+            "rev_amt > (SELECT AVG(rev_amt) FROM cust_tbl)",
+            "Further conditions narrow it. An inner question is answered first.",
+        ),
+    ],
+)
+def test_a_condition_is_told_in_words_or_it_is_said_that_there_is_one(condition: str, words: str) -> None:
+    assert words in explained(f"SELECT cty FROM cust_tbl WHERE {condition}")
+
+
+def test_how_a_statement_came_about_and_how_sure_it_is_are_told() -> None:
+    tried = (Attempt(origin=Origin.BUILTIN, sql="a"), Attempt(origin=Origin.RULE, sql="b"))
+    sure = Analysis(confidence=0.42)
+    assert explained("SELECT 1", attempts=tried).startswith("The first reading did not work; it was mended by rule.")
+    assert "read again" in explained("SELECT 1", retries=Retries(generation=1))
+    assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)) == "It is as you wrote it."
+    assert "How sure: 42%." in explained("SELECT 1", "analyst", analysis=sure)
+    assert "How sure" not in explained("SELECT 1", analysis=sure)
+    assert "not certain" in explained("SELECT 1", analysis=sure)
+    assert "checked before" in explained("SELECT 1", analysis=Analysis(example_ids=("e1",)))
+
+
+@pytest.mark.parametrize(
+    ("sql", "language", "plural"),
+    [
+        ("SELECT COUNT(*) FROM cust_tbl", "en", "customers"),
+        ("SELECT COUNT(*) AS n FROM cust_tbl LIMIT 101", "zh", "客户"),
+        ("SELECT COUNT(*) FROM orders", "en", "orders"),
+        ("SELECT COUNT(*) FROM orders", "zh", None),
+        ("SELECT COUNT(*) FROM cust_tbl WHERE cty = 'Bern'", "en", None),
+        ("SELECT COUNT(cty) FROM cust_tbl", "en", None),
+        ("SELECT COUNT(*) FROM cust_tbl JOIN orders ON 1 = 1", "en", None),
+        ("SELECT COUNT(*) FROM cust_tbl GROUP BY cty", "en", None),
+        ("SELECT COUNT(*) FROM (SELECT 1) AS orders", "en", None),
+        ("SELECT COUNT(*) FROM unknown", "en", None),
+    ],
+)
+def test_only_a_count_of_all_rows_of_one_table_is_told_as_how_many_there_are(
+    sql: str, language: Language, plural: str | None
+) -> None:
+    assert counted(read(sql, Dialect.SQLITE), CATALOG, WORDS[language, "analyst"]) == plural
