@@ -270,6 +270,26 @@ async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:
     assert after.body.analysis.confidence < 0.5
 
 
+@pytest.mark.parametrize("code", [FailureCode.MODEL_UNAVAILABLE, FailureCode.UNKNOWN_GENERATION_FAILURE])
+async def test_where_a_model_gives_no_further_draft_its_last_one_is_mended(code: FailureCode) -> None:
+    last = Attempt(
+        origin=Origin.MODEL, sql=TYPO["sql"], stage=StageName.VALIDATOR, code=FailureCode.COLUMN_NOT_FOUND, detail="x"
+    )
+    after = await recovered(failure_event(code, sql=None, earlier=(last,), generation=2))
+    assert isinstance(after.body, Drafted)
+    assert after.body.draft.sql == "SELECT city FROM customers"
+    assert after.body.notes
+
+
+async def test_a_model_without_retries_left_gets_its_draft_mended_and_marked() -> None:
+    after = await recovered(
+        failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"], generation=2)
+    )
+    assert isinstance(after.body, Drafted)
+    assert after.body.draft.origin is Origin.RULE
+    assert after.body.analysis.confidence is not None
+
+
 async def test_a_persons_own_statement_is_never_changed_but_told_how_it_would_pass() -> None:
     for facts_and_sql in (TYPO, ALIAS):
         after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, origin=Origin.USER, **facts_and_sql))

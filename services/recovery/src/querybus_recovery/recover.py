@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, concluded, draft_of, drafted, returned
+from querybus.core.envelope import Attempt, Envelope, concluded, draft_of, drafted, returned
 from querybus.core.failure import TRAITS, Ending, Failure, FailureCode
 from querybus.core.messages import (
     Advice,
@@ -56,6 +56,7 @@ _OUTCOMES: Final = {
     Ending.EXPIRED: Outcome.EXPIRED,
     Ending.CANCELLED: Outcome.CANCELLED,
 }
+_NO_DRAFT_CAME: Final = (FailureCode.UNKNOWN_GENERATION_FAILURE, FailureCode.MODEL_UNAVAILABLE)
 _TRIGGERS: Final = {
     FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
     FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
@@ -83,13 +84,20 @@ async def recover(
         return _ask_first(envelope, failure)
     found: tuple[Mend, ...] = ()
     remaining_ms = envelope.remaining_ms(delivery.now_ms)
-    if body.draft is not None and TRAITS[body.code].by_rule and remaining_ms >= MEND_MS_MIN:
+    draft = body.draft
+    last = _last_of_model(envelope)
+    if remaining_ms >= MEND_MS_MIN and (last is not None or (draft is not None and TRAITS[body.code].by_rule)):
         known = await catalogs.read(envelope.connection)
         connection = await connections.get(envelope.connection)
         if known is not None and connection is not None:
+            why = failure
+            if last is not None:
+                draft = Draft(sql=last.sql, dialect=connection.dialect, origin=last.origin)
+                why = Failure.of(last.code or failure.code, last.detail)
             # The search may take tens of milliseconds: it must not hold up the loop.
-            found = await asyncio.to_thread(_new_mends, envelope, body.draft, failure, known, connection)
-    after = decide(envelope, failure, found, texts, remaining_ms=remaining_ms)
+            if draft is not None:
+                found = await asyncio.to_thread(_new_mends, envelope, draft, why, known, connection)
+    after = decide(envelope, failure, found, texts, draft=draft, remaining_ms=remaining_ms)
     if on_mend is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
         on_mend(next(each for each in found if each.sql == sql))
@@ -102,26 +110,30 @@ def decide(
     found: tuple[Mend, ...],
     texts: Guidance,
     *,
+    draft: Draft | None,
     remaining_ms: int,
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
     """Choose between the mends that were found, a new draft and the end.
 
     A person's own statement is never changed: what would pass is told. A model gets a retry rather than a mend
-    that assumes something; such mends travel as hints. Without a model an assumed mend is better than nothing.
+    that assumes something; such mends travel as hints. Where no new draft can come, an assumed mend is better than
+    nothing. `draft` is what the mends were found for.
     """
     author = author_of(envelope)
     if author is Origin.USER:
         hints = "\n".join(texts.suggestion(each.sql) for each in found)
         return conclude(envelope, _detailed(failure, f"{failure.detail}\n{hints}".strip()))
     allowed = [each for each in found if each.keeps_meaning or author is not Origin.MODEL]
-    draft = envelope.body.draft
-    if allowed and draft is not None and _may_mend(envelope):
+    if allowed and envelope.body.draft is not None and draft is not None and _may_mend(envelope):
         return _mended(envelope, draft, allowed[0], texts)
-    if author is not Origin.MODEL or not TRAITS[failure.code].to_model:
-        return conclude(envelope, failure)
-    if repeats(envelope):
-        return conclude(envelope, Failure.of(FailureCode.SAME_SQL, texts.same_sql(failure.detail), failure.facts))
-    if envelope.retries.generation >= envelope.options.retries_max or remaining_ms < RETRY_MS_MIN:
+    is_repeated = repeats(envelope)
+    is_over = envelope.retries.generation >= envelope.options.retries_max or remaining_ms < RETRY_MS_MIN
+    if author is not Origin.MODEL or not TRAITS[failure.code].to_model or is_repeated or is_over:
+        if found and draft is not None and _may_mend(envelope):
+            # No new draft will come: a mend that says what it assumes is better than nothing.
+            return _mended(envelope, draft, found[0], texts)
+        if author is Origin.MODEL and TRAITS[failure.code].to_model and is_repeated:
+            return conclude(envelope, Failure.of(FailureCode.SAME_SQL, texts.same_sql(failure.detail), failure.facts))
         return conclude(envelope, failure)
     advice = Advice(
         code=failure.code,
@@ -130,7 +142,7 @@ def decide(
         facts=failure.facts,
         candidates_sql=tuple(each.sql for each in found),
     )
-    return returned(envelope, Returned(operation=envelope.body.operation, draft=draft, advice=advice))
+    return returned(envelope, Returned(operation=envelope.body.operation, draft=envelope.body.draft, advice=advice))
 
 
 def conclude(envelope: Envelope[Any], failure: Failure) -> Envelope[Concluded]:
@@ -195,7 +207,15 @@ def _may_go_on(envelope: Envelope[Failed]) -> bool:
     """Default deny: a query goes on only if its options, its code and its beginning allow it."""
     traits = TRAITS[envelope.body.code]
     began_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
-    return envelope.options.enable_auto_repair and not began_confirmed and (traits.to_model or traits.by_rule)
+    is_open = traits.to_model or traits.by_rule or (envelope.body.code in _NO_DRAFT_CAME and bool(envelope.attempts))
+    return envelope.options.enable_auto_repair and not began_confirmed and is_open
+
+
+def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:
+    """Return a model's last draft where it was asked for another and none came."""
+    if envelope.body.draft is not None or envelope.body.code not in _NO_DRAFT_CAME:
+        return None
+    return next((each for each in reversed(envelope.attempts) if each.origin is Origin.MODEL and each.code), None)
 
 
 def _may_mend(envelope: Envelope[Failed]) -> bool:
@@ -223,7 +243,9 @@ def _new_mends(
         return checked if isinstance(checked, Failure) else None
 
     tried = {normalise(each, draft.dialect) for each in {draft.sql, *(each.sql for each in envelope.attempts)}}
-    found = mends(draft, failure, catalog, check=still_fails)
+    if envelope.body.draft is None:
+        failure = still_fails(draft.sql) or failure
+    found = mends(draft, failure, catalog, check=still_fails) if TRAITS[failure.code].by_rule else ()
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a mend: what else the author's own draft could have meant comes after it.
