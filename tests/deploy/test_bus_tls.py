@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -38,7 +38,7 @@ asyncio.run(main())
 
 def certificates(folder: Path) -> None:
     """Write ca.crt, and tls.crt and tls.key for localhost signed by it."""
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
     names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, each)]) for each in ("authority", "localhost")]
 
@@ -49,8 +49,8 @@ def certificates(folder: Path) -> None:
             .issuer_name(names[0])
             .public_key(keys[subject].public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(hours=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
+            .not_valid_before(now - dt.timedelta(hours=1))
+            .not_valid_after(now + dt.timedelta(days=1))
             .add_extension(x509.BasicConstraints(ca=subject == 0, path_length=None), critical=True)
         )
 

@@ -179,7 +179,9 @@ def test_what_prepare_makes_starts_the_bus_and_is_all_that_compose_asks_for(tmp_
     assert module.prepare(tmp_path) == (".env", "permissions.conf")
     assert module.prepare(tmp_path) == ()
     assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
-    values = dict(line.partition("=")[::2] for line in (tmp_path / ".env").read_text().splitlines())
+    values = {
+        name: value for name, _, value in (line.partition("=") for line in (tmp_path / ".env").read_text().splitlines())
+    }
     asked = set(re.findall(r"\$\{(\w+)", (COMPOSE / "compose.yaml").read_text()))
     assert asked == set(values)
     (tmp_path / "nats.conf").write_text((COMPOSE / "nats.conf").read_text())

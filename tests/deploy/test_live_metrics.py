@@ -130,7 +130,7 @@ def selectors(expression: str) -> set[str]:
 async def bury_one(running: Running) -> None:
     """Put something that is no envelope into the log, as a broken publisher would."""
     environ = (Path("/proc") / str(running.children()["querybus_gateway"]) / "environ").read_bytes().decode()
-    settings = dict(each.partition("=")[::2] for each in environ.split("\0"))
+    settings = {name: value for name, _, value in (each.partition("=") for each in environ.split("\0"))}
     connection = await connect(settings["QUERYBUS_NATS_URL"], "gateway", settings["QUERYBUS_NATS_PASSWORD"])
     try:
         number = time_ordered_id(system_clock(), 1)
@@ -203,9 +203,7 @@ async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Runnin
 
         empty = [name for name, expression in panel_expressions() if not prometheus.series(expression)]
         assert empty == [], "these panels show nothing"
-        empty = [
-            name for name, expression in rule_expressions("recording.yaml", "record") if not prometheus.series(name)
-        ]
+        empty = [name for name, _ in rule_expressions("recording.yaml", "record") if not prometheus.series(name)]
         assert empty == [], "these rules record nothing"
         for name, expression in rule_expressions("alerts.yaml", "alert"):
             prometheus.series(expression)
