@@ -207,7 +207,7 @@ async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
     # The cap of queries in flight is the server's own way to refuse, so it stands at its default.
     await house.replicas(StageName.GATEWAY, 1, in_flight_max=CALLERS)
     async with Callers(house.ask, CALLERS) as callers:
-        await asyncio.sleep(bench.seconds / 3)
+        await callers.warm(bench.seconds / 3)
         peak = (await callers.window(bench.seconds)).per_second
     before = most = house.memory_mb()
     ended: list[tuple[float, str]] = []

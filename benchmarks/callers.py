@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+STOP_SECONDS = 40.0
+WARM_SECONDS_MAX = 10.0
+
 Ask = Callable[[int], Awaitable[str]]
 """Asks the n-th question and returns how it ended."""
 
@@ -48,17 +51,30 @@ class Callers:
         self._numbers = itertools.count(1)
         self._ended: list[tuple[float, str]] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopping = False
 
     async def __aenter__(self) -> Self:
         self._tasks = [asyncio.create_task(self._call()) for _ in range(self._count)]
         return self
 
     async def __aexit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+        self, error: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        for each in self._tasks:
-            each.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Each hears its last answer, so that nothing of this load is left for the next.
+        self._is_stopping = True
+        try:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS if error is None else 0)
+        finally:
+            for each in self._tasks:
+                each.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def warm(self, seconds: float) -> None:
+        """Wait that long, and until as many questions have ended as there are callers."""
+        until = time.perf_counter() + seconds
+        latest = until + WARM_SECONDS_MAX
+        while time.perf_counter() < until or (len(self._ended) < self._count and time.perf_counter() < latest):
+            await asyncio.sleep(0.01)
 
     async def window(self, seconds: float, cpu: Callable[[], float] = lambda: 0.0) -> Window:
         """Count for that long; raises what a caller raised."""
@@ -73,7 +89,8 @@ class Callers:
         return Window(lasted, Counter(word for _, word in ended), tuple(ms for ms, _ in ended), spent)
 
     async def _call(self) -> None:
-        for number in self._numbers:
+        while not self._is_stopping:
+            number = next(self._numbers)
             begun = time.perf_counter()
             outcome = await self._ask(number)
             self._ended.append(((time.perf_counter() - begun) * 1_000, outcome))
@@ -84,5 +101,5 @@ async def measure(
 ) -> Window:
     """Return one window of that many callers, after a while that does not count."""
     async with Callers(ask, callers) as running:
-        await asyncio.sleep(warm_seconds)
+        await running.warm(warm_seconds)
         return await running.window(seconds, cpu)
