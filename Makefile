@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs lock clean
+.PHONY: help setup demo up ask test test-all check fix bench bench-presenter faults doctor docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -61,6 +61,9 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 
 faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
+
+bench-presenter: $(STAMP) ## the presenter's figures: leaks, charts, numbers, CPU; build/bench/presenter.json
+	@$(BIN)/python benchmarks/bench_presenter.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/querybus doctor

@@ -76,6 +76,16 @@ LEAKS = [
     "postgresql://bob@db/shop",
     "connect to warehouse-01.prod.example.com failed",
     "shop.sqlite is locked",
+    "The city column is unknown.",
+    "The orders table holds them.",
+    "使用了orders.city。",
+    "在customers表中没有找到",
+    "使用了GROUP BY city进行分组",
+    "无法连接10.1.2.3:5432",
+    "order by total desc",
+    "the value is not null",
+    'relation "orders" does not exist',
+    "The host shop-db:5432 is away.",
 ]
 
 PLAIN = [
@@ -116,6 +126,10 @@ PLAIN = [
     "2024年3月5日的订单共12笔。",
     "The names of all singers are shown.",
     "Her name is Ann.",
+    "The time table is shown below.",
+    "The order of the cities is by name.",
+    "It is sorted by total, from the highest down.",
+    "Only where city is Bern or total is above 10.",
 ]
 
 
@@ -127,6 +141,17 @@ def test_what_gives_something_away_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_speech_does_not_trip(text: str) -> None:
     assert leaks(text, CATALOG, "en") == ()
+
+
+@pytest.mark.parametrize("name", ["zorblat", "stuid", "bdate", "airportcode", "empname", "kehu", "qty", "firstname"])
+def test_a_name_that_is_no_word_is_found_even_if_it_can_be_spoken(name: str) -> None:
+    table = Table(name="t", columns=(Column(name=name, type="TEXT"),))
+    assert leaks(f"There is no {name}.", Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table,)), "en")
+
+
+@pytest.mark.parametrize("word", ["cities", "running", "hired", "Salaries", "biggest", "categories", "companies"])
+def test_a_regular_form_of_a_word_is_a_word(word: str) -> None:
+    assert is_plain_word(word)
 
 
 def test_what_the_reader_said_first_gives_nothing_away() -> None:
