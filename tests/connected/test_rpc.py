@@ -97,16 +97,30 @@ async def test_a_probe_brings_rows(bus, client):
 
 
 async def test_no_executor_is_a_failure_of_the_connection(client):
-    reply = await client.explain("acme", "shop", request())
+    reply = await client.explain("acme", "shop", request(seconds=1.5))
     assert reply.failure is not None
     assert reply.failure.code is FailureCode.CONNECTION
 
 
 async def test_an_executor_that_comes_back_in_a_moment_is_waited_for(bus, client):
     asking = asyncio.create_task(client.explain("acme", "shop", request()))
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(2.5)
     async with serving(bus, Database()):
         assert (await asking).failure is None
+
+
+async def test_an_executor_whose_databases_are_not_open_yet_is_waited_for(bus, client):
+    database = Database()
+    broker = broker_of(bus, StageName.EXECUTOR)
+    part = serve_database(broker, explain=database.explain, probe=database.probe, slots=4)
+    await broker.start()
+    asking = asyncio.create_task(client.explain("acme", "shop", request()))
+    await asyncio.sleep(0.3)
+    assert not database.asked
+    await part.start()
+    assert (await asking).failure is None
+    await part.drain()
+    await broker.stop()
 
 
 async def test_a_statement_that_outlives_the_deadline_is_a_timeout(bus, client):

@@ -25,6 +25,7 @@ from querybus.ops.log import get_log
 REPLY_MARGIN_SECONDS: Final = 0.25
 """What a reply may take on its way after the deadline has cut the work."""
 _NOBODY_PAUSES_SECONDS: Final = (0.1, 0.3, 0.6)
+"""Between requests that nobody heard; the last is repeated until the request's deadline."""
 _QUEUE: Final = "executor"
 
 Explain = Callable[[str, str, ExplainRequest], Awaitable[ExplainReply]]
@@ -54,22 +55,24 @@ class DatabaseClient:
 
     async def _ask(self, subject: str, request: ExplainRequest, reply: type[ReplyT]) -> ReplyT:
         data = request.model_dump_json().encode()
-        for pause in (*_NOBODY_PAUSES_SECONDS, None):
+        unheard = 0
+        while True:
             remaining = (request.deadline_at - self._clock()) / 1_000
             if remaining <= 0:
-                return reply(failure=Failure.of(FailureCode.TIMEOUT, "the deadline has passed"))
+                late = Failure.of(FailureCode.TIMEOUT, "the deadline has passed")
+                return reply(failure=Failure.of(FailureCode.CONNECTION, "no executor is there") if unheard else late)
             try:
                 answer = await self._holder.connection.request(subject, data, timeout=remaining + REPLY_MARGIN_SECONDS)
                 return reply.model_validate_json(answer.data)
             except nats.errors.NoRespondersError:
-                # An executor that is being replaced is back in a moment.
-                if pause is not None:
-                    await asyncio.sleep(min(pause, remaining))
+                # An executor that is being replaced is back in some seconds; without one nothing could run anyway.
+                pause = _NOBODY_PAUSES_SECONDS[min(unheard, len(_NOBODY_PAUSES_SECONDS) - 1)]
+                unheard += 1
+                await asyncio.sleep(min(pause, remaining))
             except nats.errors.TimeoutError:
                 return reply(failure=Failure.of(FailureCode.CONNECTION, "no executor answered in time"))
             except (nats.errors.Error, ValidationError) as error:
                 return reply(failure=Failure.of(FailureCode.CONNECTION, f"no answer: {type(error).__name__}"))
-        return reply(failure=Failure.of(FailureCode.CONNECTION, "no executor is there"))
 
 
 def serve_database(
@@ -87,7 +90,7 @@ class DatabaseServer:
         self._explain = explain
         self._probe = probe
         self._clock = clock
-        self._is_open = False
+        self._opened = asyncio.Event()
         # Registered now, so that they stand in the AsyncAPI document; FastStream starts them with the broker.
         self._subscribers = [
             broker.subscriber(rpc_filter(operation), queue=_QUEUE, max_workers=slots, title=operation)
@@ -97,16 +100,16 @@ class DatabaseServer:
         self._subscribers[1](self._answer_probe)
 
     async def start(self) -> None:
-        self._is_open = True
+        self._opened.set()
 
     async def drain(self) -> None:
         """Take no more requests and wait for those that run, within the broker's own limit."""
         for subscriber in self._subscribers:
             await subscriber.stop()
-        self._is_open = False
+        self._opened.clear()
 
     async def ping(self) -> str | None:
-        return None if self._is_open else "not started"
+        return None if self._opened.is_set() else "not started"
 
     async def _answer_explain(self, message: NatsMessage) -> bytes:
         return await self._answer(message, ExplainRequest, ExplainReply, self._explain)
@@ -130,10 +133,10 @@ class DatabaseServer:
         if remaining <= 0:
             # It waited for a slot until nobody listened for the answer any more.
             return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
-        if not self._is_open:
-            return _refusal(reply_type, FailureCode.CONNECTION, "the executor is starting or stopping")
         try:
             async with asyncio.timeout(remaining):
+                # The broker hears requests before the databases behind this part are open.
+                await self._opened.wait()
                 reply = await serve(tenant, connection, request)
         except TimeoutError:
             return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
