@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import socket
+import subprocess
 import tempfile
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,3 +56,61 @@ def postgres_server() -> Generator[PostgresServer]:
             yield PostgresServer(Path(folder), server)
         finally:
             server.cleanup()
+
+
+@dataclass(frozen=True)
+class MariadbServer:
+    """A running MariaDB on a free port of this machine; `root` has no password."""
+
+    folder: Path
+    port: int
+
+    def url(self, user: str, database: str) -> str:
+        return f"mariadb://{user}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, script: str) -> str:
+        """Run a script as root."""
+        command = ["mariadb", "--no-defaults", "-uroot", "-N", f"--socket={self.folder / 's.sock'}"]
+        return subprocess.run(command, input=script, text=True, capture_output=True, check=True, timeout=30).stdout
+
+
+@contextlib.contextmanager
+def mariadb_server() -> Generator[MariadbServer]:
+    """Run a MariaDB for as long as the block lasts."""
+    server, installer = shutil.which("mariadbd") or "/usr/sbin/mariadbd", shutil.which("mariadb-install-db")
+    if installer is None or not Path(server).exists():
+        missing("no MariaDB: Debian's package mariadb-server brings it")
+    with tempfile.TemporaryDirectory(prefix="qb-my-") as name, socket.socket() as free:
+        folder = Path(name)
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        account: list[str] = []
+        if os.geteuid() == 0:
+            # The server refuses to run as root; its account has to own the folder.
+            shutil.chown(folder, "mysql")
+            account = ["--user=mysql"]
+        data = f"--datadir={folder / 'data'}"
+        subprocess.run(
+            [installer, "--no-defaults", *account, data, "--auth-root-authentication-method=normal", "--skip-test-db"],
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
+        running = subprocess.Popen(
+            [server, "--no-defaults", *account, data, "--bind-address=127.0.0.1", f"--port={port}",
+             f"--socket={folder / 's.sock'}", "--innodb-buffer-pool-size=32M"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            found = MariadbServer(folder, port)
+            for _ in range(100):
+                with contextlib.suppress(subprocess.CalledProcessError):
+                    found.execute("SELECT 1;")
+                    break
+                time.sleep(0.1)
+            yield found
+        finally:
+            running.terminate()
+            running.wait(timeout=30)

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.database_servers import PostgresServer, postgres_server
+from tests.database_servers import MariadbServer, PostgresServer, mariadb_server, postgres_server
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariadbServer]:
+    with mariadb_server() as server:
         yield server

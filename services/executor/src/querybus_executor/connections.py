@@ -22,13 +22,25 @@ from querybus.core.policy import Access, Connection, ConnectionPolicy
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DIALECTS: Final[dict[str, Dialect]] = {
+    "mysql": Dialect.MYSQL,
+    "mariadb": Dialect.MYSQL,
     "sqlite": Dialect.SQLITE,
     "duckdb": Dialect.DUCKDB,
     "postgresql": Dialect.POSTGRESQL,
 }
 
-_TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL"}
-_SERVER_PARAMETERS: Final = frozenset({"host", "port", "ssl"})
+_TITLES: Final = {
+    "sqlite": "SQLite",
+    "duckdb": "DuckDB",
+    "postgresql": "PostgreSQL",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+}
+_SERVER_PARAMETERS: Final[dict[str, frozenset[str]]] = {
+    "postgresql": frozenset({"host", "port", "ssl"}),
+    "mysql": frozenset({"unix_socket"}),
+    "mariadb": frozenset({"unix_socket"}),
+}
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
@@ -180,7 +192,7 @@ def _url_problem(entry: ConnectionConfig) -> str | None:
         return _file_problem(kind, url)
     if not url.database:
         return f"a {_TITLES[kind]} URL names its database: {kind}://user:password@host/database"
-    unknown = sorted(set(url.query) - _SERVER_PARAMETERS)
+    unknown = sorted(set(url.query) - _SERVER_PARAMETERS[kind])
     return f"the URL's parameter {unknown[0]!r} is not known here" if unknown else None
 
 

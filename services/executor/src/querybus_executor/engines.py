@@ -82,10 +82,17 @@ class Engines:
         server = postgres_server(config, bytes_max=self._bytes_max, metrics=metrics)
         return server, partial(read_postgres, config, server)
 
+    def _mysql(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.mysql import mysql_server, read_mysql
+
+        server = mysql_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_mysql, config, server)
+
     _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
         Dialect.SQLITE: _sqlite,
         Dialect.DUCKDB: _duckdb,
         Dialect.POSTGRESQL: _postgres,
+        Dialect.MYSQL: _mysql,
     }
 
 

@@ -81,7 +81,7 @@ async def execute(
 
 
 async def _kept(found: Rows, run: Run, page_size: int, pages: Pages) -> Result:
-    warnings = (WARNING_BYTES,) if found.cut_bytes else ()
+    warnings = (*found.warnings, *((WARNING_BYTES,) if found.cut_bytes else ()))
     first = first_page(found.rows, page_size)
     whole = Result(
         columns=found.columns,

@@ -23,13 +23,17 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a statement returned. `truncated`: the database had more; `cut_bytes`: because of the byte cap."""
+    """What a statement returned. `truncated`: the database had more; `cut_bytes`: because of the byte cap.
+
+    `warnings`: what the engine did silently and a reader of the answer should know.
+    """
 
     columns: tuple[ResultColumn, ...]
     rows: Sequence[Sequence[Scalar]]
     truncated: bool
     cut_bytes: bool
     duration_ms: float
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,12 @@ from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.kinds import kind_of_type
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.postgres_errors import postgres_failure
-from querybus_executor.server import CONNECT_SECONDS_MAX, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, bytes_of
 
 BATCH_ROWS_FIRST: Final = 256
 BATCH_ROWS_MAX: Final = 8_192
 LOCK_SECONDS_MAX: Final = 2.0
 IDLE_SECONDS: Final = 30.0
-RESERVED_CONNECTIONS: Final = 2
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON) "
 _SETTINGS: Final = {
@@ -133,7 +132,7 @@ class Postgres:
             batch = await cursor.fetch(wanted)
             for record in batch:
                 row = convert(record)
-                bytes_left -= _bytes_of(row)
+                bytes_left -= bytes_of(row)
                 cut = bytes_left < 0
                 truncated = cut or len(rows) == asked.rows_max
                 if truncated:
@@ -242,14 +241,3 @@ def _converter(types: Sequence[str]) -> Callable[[Any], tuple[Scalar, ...]]:
 
 def _float(value: Any) -> Scalar:
     return value if value is None or math.isfinite(value) else cell(value)
-
-
-def _bytes_of(row: Sequence[Scalar]) -> int:
-    """Return about how long the row is as JSON."""
-    total = 2
-    for each in row:
-        if isinstance(each, str):
-            total += 3 + (len(each) if each.isascii() else 3 * len(each))
-        else:
-            total += 8
-    return total

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -20,12 +20,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import QueuePool
 
 from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.ports import Estimate, Load, Purpose, Rows
 
 CONNECT_SECONDS_MAX: Final = 5.0
 GRACE_SECONDS: Final = 0.25
 RESET_SECONDS_MAX: Final = 2.0
+RESERVED_CONNECTIONS: Final = 2
 RETRY_PAUSES_SECONDS: Final = (0.05, 0.25)
 BREAKER_FAILURES: Final = 3
 BREAKER_SECONDS: Final = 5.0
@@ -211,6 +213,17 @@ class Server:
             await lent.invalidate()
         finally:
             await lent.close()
+
+
+def bytes_of(row: Sequence[Scalar]) -> int:
+    """Return about how long the row is as JSON."""
+    total = 2
+    for each in row:
+        if isinstance(each, str):
+            total += 3 + (len(each) if each.isascii() else 3 * len(each))
+        else:
+            total += 8
+    return total
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -74,7 +74,7 @@ def sqlite_failure(code: int, name: str, text: str, sql: str) -> Failure:
         if match is None:
             continue
         qualifier, bare = _split(match.groupdict().get("name"))
-        if found is FailureCode.COLUMN_NOT_FOUND and qualifier is not None and not _named_in(sql, qualifier):
+        if found is FailureCode.COLUMN_NOT_FOUND and qualifier is not None and not named_in(sql, qualifier):
             found = FailureCode.MISSING_ALIAS  # noqa: PLW2901 - SQLite says the same of both
         return Failure.of(found, text, Facts(name=bare, qualifier=qualifier, native_code=native))
     # The rest of SQLite's prepare errors ("ORDER BY clause should come after UNION ...") are about the text.
@@ -89,6 +89,6 @@ def _split(name: str | None) -> tuple[str | None, str | None]:
     return (qualifier if dot else None), bare
 
 
-def _named_in(sql: str, qualifier: str) -> bool:
+def named_in(sql: str, qualifier: str) -> bool:
     """Return whether the statement names a table or alias so, other than before a dot."""
     return re.search(rf"(?<!\w){re.escape(qualifier)}(?![\w])(?![\"`\]]?\s*\.)", sql, re.IGNORECASE) is not None

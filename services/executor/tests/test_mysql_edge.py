@@ -1,0 +1,361 @@
+"""The MariaDB edge with no guard before it: every proven attack fails, every statement ends, silence is broken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from querybus.core.catalog import Catalog, ColumnKind
+from querybus.core.failure import Failure, FailureCode
+from querybus.ops.metrics import Metrics
+from querybus_executor.connections import ConnectionConfig, parse_connections
+from querybus_executor.databases import ROLE_MAY_WRITE
+from querybus_executor.mysql import mysql_server, read_mysql
+from querybus_executor.ports import Estimate, Purpose, Rows
+from querybus_executor.server import Server
+from tests.database_servers import MariadbServer
+
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
+ENDLESS = "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b"
+SCRIPT = """
+CREATE DATABASE edge CHARACTER SET utf8mb4;
+USE edge;
+CREATE TABLE t (a int, b varchar(20));
+INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL);
+CREATE TABLE customer (id int PRIMARY KEY, city varchar(40) UNIQUE);
+CREATE TABLE orders (id int PRIMARY KEY, customer_id int, total decimal(10, 2) COMMENT 'in euro',
+  FOREIGN KEY (customer_id) REFERENCES customer (id)) COMMENT 'what was bought';
+INSERT INTO customer VALUES (1, 'Bonn'), (2, 'Köln');
+INSERT INTO orders VALUES (1, 1, 9.90), (2, 1, 5);
+CREATE VIEW shown AS SELECT a FROM t;
+CREATE TABLE numbers AS SELECT seq AS n FROM seq_1_to_30000;
+CREATE USER reader@'127.0.0.1', reader@localhost, writer@'127.0.0.1', writer@localhost;
+GRANT SELECT ON edge.* TO reader@'127.0.0.1', reader@localhost;
+GRANT SELECT, INSERT ON edge.t TO writer@'127.0.0.1', writer@localhost;
+"""
+
+
+@pytest.fixture(scope="session")
+def filled(mariadb: MariadbServer) -> MariadbServer:
+    mariadb.execute(SCRIPT)
+    return mariadb
+
+
+def config(server: MariadbServer, user: str = "reader", **changes: object) -> ConnectionConfig:
+    entry = {"name": "edge", "url": server.url(user, "edge"), **changes}
+    return parse_connections({"connections": [entry]})[0]
+
+
+@pytest.fixture
+async def edge(filled: MariadbServer) -> AsyncIterator[Server]:
+    server = mysql_server(config(filled), bytes_max=16 << 20, metrics=Metrics("t"))
+    yield server
+    await server.close()
+
+
+async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
+    return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
+
+
+async def rows(edge: Server, sql: str) -> list[list[object]]:
+    found = await run(edge, sql)
+    assert isinstance(found, Rows), found
+    return [list(each) for each in found.rows]
+
+
+async def idle(edge: Server) -> None:
+    async with asyncio.timeout(5):
+        while edge.load().open != edge.load().idle:
+            await asyncio.sleep(0.005)
+
+
+REFUSED = """
+COMMIT
+ROLLBACK
+START TRANSACTION READ WRITE
+SET SESSION max_statement_time = 0
+SET STATEMENT max_statement_time = 0 FOR SELECT 1
+SET PASSWORD = ''
+SET @a = 1
+SET ROLE NONE
+SELECT 1; DELETE FROM t
+SELECT 1 INTO @a
+SELECT 1 INTO OUTFILE '/tmp/querybus'
+SELECT 1 INTO DUMPFILE '/tmp/querybus'
+SELECT a FROM t FOR UPDATE
+SELECT a FROM t LOCK IN SHARE MODE INTO @a
+INSERT INTO t VALUES (9, 'z')
+INSERT INTO t VALUES (9, 'z') RETURNING a
+REPLACE INTO t VALUES (9, 'z')
+UPDATE t SET a = 9
+DELETE FROM t
+DELETE FROM t RETURNING a
+TRUNCATE t
+CREATE TABLE x (a int)
+CREATE TEMPORARY TABLE x (a int)
+CREATE USER u
+DROP TABLE t
+ALTER TABLE t ADD c int
+RENAME TABLE t TO u
+GRANT ALL ON *.* TO reader
+LOAD DATA INFILE '/etc/passwd' INTO TABLE t
+LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t
+HANDLER t OPEN
+LOCK TABLES t READ
+UNLOCK TABLES
+FLUSH TABLES
+ANALYZE TABLE t
+OPTIMIZE TABLE t
+KILL 1
+SHUTDOWN
+CALL p()
+DO SLEEP(0)
+PREPARE p FROM 'SELECT 1'
+EXECUTE querybus
+DEALLOCATE PREPARE querybus
+USE mysql
+INSTALL SONAME 'x'
+RESET MASTER
+BEGIN NOT ATOMIC DELETE FROM t; END
+SELECT user FROM mysql.user
+SHOW GRANTS; DROP TABLE t
+/*!50000 DROP TABLE t */
+/*M!100000 DELETE FROM t */
+EXPLAIN DELETE FROM t; DELETE FROM t
+"""
+
+
+async def test_an_attack_that_passed_every_guard_is_refused_and_changes_nothing(
+    edge: Server, filled: MariadbServer
+) -> None:
+    passed: list[object] = []
+    for attack in REFUSED.strip().splitlines():
+        found = await run(edge, attack)
+        if isinstance(found, Rows) or found.code is FailureCode.INTERNAL:
+            passed.append((attack, found))
+    assert passed == []
+    assert filled.execute("SELECT count(*) FROM edge.t; SELECT count(*) FROM information_schema.tables "
+                          "WHERE table_schema = 'edge';").split() == ["3", "5"]  # fmt: skip
+    assert not Path("/tmp/querybus").exists()
+
+
+async def test_what_a_function_may_do_to_its_session_is_gone_with_the_statement(edge: Server) -> None:
+    assert await rows(edge, "SELECT get_lock('x', 1)") == [[1]]
+    await idle(edge)
+    assert edge.load().open == 1
+    assert await rows(edge, "SELECT is_free_lock('x')") == [[1]]
+    assert await rows(edge, "SELECT load_file('/etc/passwd')") == [[None]]
+
+
+@pytest.mark.parametrize("sql", [ENDLESS, "SELECT SLEEP(20)", "SELECT BENCHMARK(1000000000000, 1 + 1)"])
+async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Server) -> None:
+    begun = time.monotonic()
+    found = await run(edge, sql, seconds_max=0.4)
+    if isinstance(found, Failure):
+        assert found.code is FailureCode.TIMEOUT
+    assert time.monotonic() - begun < 1.2
+
+
+async def test_a_cancelled_statement_ends_on_the_server_within_300_ms(edge: Server, filled: MariadbServer) -> None:
+    def running() -> int:
+        sql = "SELECT count(*) FROM information_schema.processlist WHERE user = 'reader' AND command <> 'Sleep';"
+        return int(filled.execute(sql))
+
+    await run(edge, "SELECT 1")
+    task = asyncio.create_task(run(edge, ENDLESS, seconds_max=30))
+    await asyncio.sleep(0.3)
+    assert running() == 1
+    begun = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await idle(edge)
+    assert time.monotonic() - begun < 0.3
+    assert running() == 0
+    assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
+
+
+async def test_an_explain_gives_rows_and_runs_nothing(edge: Server) -> None:
+    found = await edge.explain("SELECT * FROM t AS x, t AS y", seconds_max=2.0)
+    assert isinstance(found, Estimate)
+    assert found.rows == 9
+    missing = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
+    assert isinstance(missing, Failure)
+    assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
+    assert isinstance(await edge.explain("SELECT 1; DELETE FROM t", seconds_max=2.0), Failure)
+
+
+async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(filled: MariadbServer) -> None:
+    edge = mysql_server(config(filled), bytes_max=10_000, metrics=Metrics("t"))
+    exact = await run(edge, "SELECT n FROM numbers LIMIT 500", rows_max=500)
+    await idle(edge)
+    one_more = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
+    await idle(edge)
+    assert edge.load().open == 1, "a statement that was read to its end keeps its session"
+    more = await run(edge, "SELECT n FROM numbers", rows_max=500)
+    wide = await run(edge, "SELECT repeat('x', 900) FROM numbers LIMIT 400", rows_max=500)
+    await edge.close()
+    for found in (exact, one_more, more, wide):
+        assert isinstance(found, Rows), found
+    assert isinstance(exact, Rows)
+    assert isinstance(one_more, Rows)
+    assert isinstance(more, Rows)
+    assert isinstance(wide, Rows)
+    assert (len(exact.rows), exact.truncated) == (500, False)
+    assert (len(one_more.rows), one_more.truncated) == (500, True)
+    assert (len(more.rows), more.truncated, more.cut_bytes) == (500, True, False)
+    assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
+
+
+async def test_what_the_engine_does_silently_becomes_a_warning_and_no_other_statement_sees_it(edge: Server) -> None:
+    cut = await run(
+        edge, "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT max(n) FROM r"
+    )
+    assert isinstance(cut, Rows)
+    assert "max_recursive_iterations" in cut.warnings[0]
+    await idle(edge)
+    divided = await run(edge, "SELECT 1 / 0")
+    assert isinstance(divided, Rows)
+    assert len(divided.warnings) == 1
+    await idle(edge)
+    await run(edge, "SELECT secretcolumn FROM t")
+    await idle(edge)
+    plain = await run(edge, "SELECT 'é中', 'a%s', 7 % 4, '12:30 :name'")
+    assert isinstance(plain, Rows)
+    assert plain.warnings == ()
+    assert list(plain.rows[0]) == ["é中", "a%s", 3, "12:30 :name"]
+
+
+async def test_values_keep_their_type(edge: Server) -> None:
+    sql = """SELECT 18446744073709551615 AS i, CAST(19.90 AS DECIMAL(10, 2)) AS d,
+        CAST(12345678901234567.89 AS DECIMAL(20, 2)) AS big, DATE '2026-01-31' AS day,
+        TIMESTAMP '2026-01-31 10:00:00' AS ts, TIME '-25:00:00' AS tt, x'00ff' AS b, NULL AS n, 1.5e0 AS f"""
+    found = await run(edge, sql)
+    assert isinstance(found, Rows), found
+    assert list(found.rows[0]) == [
+        18446744073709551615, 19.9, "12345678901234567.89", "2026-01-31", "2026-01-31 10:00:00", "-25:00:00", "00ff",
+        None, 1.5,
+    ]  # fmt: skip
+    kinds = {each.name: each.kind for each in found.columns}
+    assert [kinds[each] for each in ("i", "d", "day", "ts", "tt", "b")] == [
+        ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TIME, ColumnKind.BYTES,
+    ]  # fmt: skip
+
+
+ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
+    ("SELEC 1", FailureCode.SYNTAX_ERROR, None, None),
+    ("SELECT a FROM t UNION SELECT a, b FROM t", FailureCode.SYNTAX_ERROR, None, None),
+    ("SELECT * FROM nosuch", FailureCode.TABLE_NOT_FOUND, "nosuch", "edge"),
+    ("SELECT * FROM other.t", FailureCode.TABLE_NOT_FOUND, "t", "other"),
+    ("SELECT nope FROM t", FailureCode.COLUMN_NOT_FOUND, "nope", None),
+    ("SELECT x.nope FROM t AS x", FailureCode.COLUMN_NOT_FOUND, "nope", "x"),
+    ("SELECT z.a FROM t", FailureCode.MISSING_ALIAS, "a", "z"),
+    ("SELECT a FROM t x, t y", FailureCode.AMBIGUOUS_COLUMN, "a", None),
+    ("SELECT nofunction(a) FROM t", FailureCode.FUNCTION_NOT_FOUND, "nofunction", None),
+    ("SELECT abs(a, 2) FROM t", FailureCode.FUNCTION_NOT_FOUND, "abs", None),
+    ("SELECT a FROM t WHERE sum(a) > 1", FailureCode.AGGREGATE_MISUSE, None, None),
+    ("SELECT a FROM t WHERE row_number() OVER () = 1", FailureCode.AGGREGATE_MISUSE, None, None),
+    ("SELECT a FROM t ORDER BY 5", FailureCode.GROUPING_ERROR, "5", None),
+    ("SELECT * FROM t JOIN numbers USING (a)", FailureCode.JOIN_ERROR, "a", None),
+    ("SELECT 9223372036854775807 + 1", FailureCode.TYPE_MISMATCH, None, None),
+    ("SELECT (SELECT a FROM t)", FailureCode.CARDINALITY, None, None),
+)
+
+
+async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Server) -> None:
+    for sql, expected, name, qualifier in ERRORS:
+        found = await run(edge, sql)
+        assert isinstance(found, Failure), sql
+        assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), (sql, found)
+
+
+async def test_a_connection_that_was_cut_is_replaced_without_anybody_noticing(
+    edge: Server, filled: MariadbServer
+) -> None:
+    assert await rows(edge, "SELECT 1") == [[1]]
+    await idle(edge)
+    filled.execute("KILL USER reader;")
+    assert await rows(edge, "SELECT 2") == [[2]]
+
+
+async def test_the_catalog_has_tables_keys_comments_and_values(edge: Server, filled: MariadbServer) -> None:
+    catalog = await read_mysql(config(filled), edge)
+    assert isinstance(catalog, Catalog)
+    orders, customer, shown = catalog.table("orders"), catalog.table("customer"), catalog.table("shown")
+    assert orders is not None
+    assert customer is not None
+    assert shown is not None
+    assert (shown.kind, orders.comment, orders.primary_key, orders.row_estimate) == (
+        "view",
+        "what was bought",
+        ("id",),
+        2,
+    )
+    assert [(each.columns, each.referred_table, each.referred_columns) for each in orders.foreign_keys] == [
+        (("customer_id",), "customer", ("id",))
+    ]
+    assert customer.unique_keys == (("city",),)
+    city, total = customer.column("city"), orders.column("total")
+    assert city is not None
+    assert total is not None
+    assert (total.kind, total.comment) == (ColumnKind.NUMBER, "in euro")
+    assert (sorted(city.values), city.values_complete) == (["Bonn", "Köln"], True)
+
+
+@pytest.mark.parametrize(("user", "words"), [("root", "may ALL PRIVILEGES on *.*"), ("writer", "may INSERT on edge.t")])
+async def test_a_user_that_may_write_is_refused_unless_the_file_says_otherwise(
+    user: str, words: str, filled: MariadbServer
+) -> None:
+    for allowed in (False, True):
+        entry = config(filled, user, role_may_write=allowed)
+        server = mysql_server(entry, bytes_max=1 << 20, metrics=Metrics("t"))
+        found = await read_mysql(entry, server)
+        await server.close()
+        if allowed:
+            assert isinstance(found, Catalog), found
+        else:
+            assert isinstance(found, Failure)
+            assert (found.code, found.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
+            assert words in found.detail
+
+
+@pytest.mark.data
+async def test_the_whole_guard_corpus_sent_straight_to_mariadb_changes_nothing_and_ends(filled: MariadbServer) -> None:
+    corpus = DATA / "guard" / "statements.jsonl"
+    if not corpus.exists():
+        pytest.skip(f"no {corpus}; set QUERYBUS_DATA")
+    tables = json.loads((DATA / "guard" / "catalog.json").read_text())["tables"]
+    script = "CREATE DATABASE corpus; USE corpus;"
+    for name, columns in tables.items():
+        typed = ", ".join(
+            f"`{key}` {'TEXT' if kind.upper() in ('TEXT', 'VARCHAR') else kind}" for key, kind in columns.items()
+        )
+        script += f"CREATE TABLE `{name}` ({typed}); INSERT INTO `{name}` () VALUES ();"
+    filled.execute(script + "GRANT SELECT ON corpus.* TO reader@'127.0.0.1', reader@localhost;")
+    entry = parse_connections({"connections": [{"name": "c", "url": filled.url("reader", "corpus")}]})[0]
+    edge = mysql_server(entry, bytes_max=1 << 20, metrics=Metrics("t"))
+    state = (
+        "SELECT count(*) FROM information_schema.tables; SELECT count(*), sum(password = '') FROM mysql.user;"
+        + "".join(f"SELECT count(*) FROM corpus.`{name}`;" for name in tables)
+    )
+    before = filled.execute(state)
+    wrong: list[str] = []
+    for line in corpus.read_text(encoding="utf-8").splitlines():
+        statement = json.loads(line)
+        if statement["dialect"] != "mysql":
+            continue
+        begun = time.monotonic()
+        found = await run(edge, statement["sql"], seconds_max=1.0)
+        if time.monotonic() - begun > 2.5:
+            wrong.append(f"{statement['id']} hung")
+        if statement["expect"] == "allow" and isinstance(found, Failure) and found.code is FailureCode.PERMISSION:
+            wrong.append(f"{statement['id']} was refused: {found.detail}")
+    await edge.close()
+    assert filled.execute(state) == before
+    assert wrong == []
