@@ -130,7 +130,7 @@ class _Words:
         plain = plain[0].lower() + plain[1:]
         label = self.column(inner) if isinstance(inner, exp.Column) else None
         if label is None:
-            return plain if function == "count" else None
+            return self.texts.explain["count"] if function == "count" else None
         return self.texts.labels["of"].format(function=plain, label=label)
 
     def value(self, written: exp.Expr) -> str | None:

@@ -341,6 +341,30 @@ WORDS: Final = _listed("""
     torch transient trench trim trivia tundra turf tusk twig urn valve vapor vault velvet verse vest vicar wax weed wharf whistle
     widget wilderness willow wolf workbook worm wreck yarn yeast
     jan feb mar apr jun jul aug sep sept oct nov dec gdp vat tv wifi bluetooth fahrenheit celsius
+    are were been am among amongst got gotten gave seen wrote tried aged ascend ascending descend descending alphabetical
+    alphabetically destruction confer compatible login logon substring incur arrears flax sesame cumin command exceed
+    distinctive anywhere reside interchange incorporate originate zip fry steer accommodate defy accelerator activator
+    inhibitor affiliated affiliate authorise authorize accessible lieutenant mailshot adherence adjustment allotment anchor
+    animation annotation antenna apparatus artifact auditorium backlog basket benchmark bookmark breach buffer cancelled
+    caliber carton churn cluster coefficient colour companion concentration configuration confirmed congestion
+    contaminant controversy coordinate coordinator crate crossover dashboard deployment deposit designation deviation
+    disposition dispensary donor dosage duplicate easement emission endpoint enrichment enterprise escalation evolution
+    execution fabricator fatal feed feedstock fixture forfeit formulary fulfil fulfill fulfillment fulfilment geothermal
+    grievance hardness heading horticulture hospitalization hotspot housekeeping hurdle identifier impairment impression
+    incident infraction inquiry interruption intersect inventory isotope iteration keyword kilowatt landmark lifecycle
+    lodging lookup markdown marker markup maximum megawatt merchant metadata mismatch modality mooring motorway namely
+    nationality negotiation nomination occurrence offering onsite opportunity optional outlier output outreach ownership
+    payload payout pension persona personnel petition placement plaintiff plugin polarity postcode posting precision
+    prescription presence primer privilege probability procurement progression prosecution proximity purity pulse
+    questionnaire quota ranking rebate recall recipient reconcile recurrence redeem referral regimen registrant rejected
+    reminder remark renewal repayment replica requirement reseller residual respondent retailer retention reviewer rollout
+    salinity sanction scheduling screening segment seizure sender sentiment serving setback settlement severity shelf
+    shipping shortlist signup sizing skill solvency sourcing spending stability stacking staffing standing statistic
+    storage stratum streaming stretch submitter substation supplier surveillance swap symptom takeover tariff taxable
+    telephone template tenancy tenure termination tester therapist threshold throughput timeslot tonnage toolkit tracking
+    trait transfer translation transmission treatment triage trigger turnover uptake upstream downstream usability usage
+    user utility vacancy vaccine validity variance vendor vessel viewer violation visitor voltage voucher waiver warranty
+    wastewater wellbeing wholesale workflow workload worksheet yearly zoning
     spent won ran begun kept grown flown shown lent bred fed sung swum drawn ate eaten heard laid paid rose risen rode ridden
     sang sat slept sought spun stuck struck swept taught thrown threw understood wore worn woven beaten blew blown dealt
     drove dug drank drunk fallen fled forgotten froze hung lit meant proven rung slid stole sworn torn woke feet teeth mice
