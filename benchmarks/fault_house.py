@@ -126,11 +126,14 @@ class FaultHouse:
         self.signal(name, signal.SIGKILL)
 
     async def ready(self, *names: str) -> None:
-        """Wait until these replicas, or all, are ready."""
-        async with asyncio.timeout(READY_SECONDS):
-            for name in names or tuple(self._probes):
-                while not await asyncio.to_thread(is_ready, self._probes[name]):
-                    await asyncio.sleep(0.1)
+        """Wait until these replicas, or all, are ready; TimeoutError with what the supervisor has seen."""
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                for name in names or tuple(self._probes):
+                    while not await asyncio.to_thread(is_ready, self._probes[name]):
+                        await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise TimeoutError(f"not ready within {READY_SECONDS:.0f} s: {self.said[-3:]}") from None
 
     async def limit_events(self, free_bytes: int | None) -> None:
         """Leave only so much room in the event stream; None: as planned."""

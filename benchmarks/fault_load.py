@@ -50,6 +50,7 @@ class Figures:
 
     accepted: int
     finished: int
+    answered: int
     finished_twice: int
     lost: int
     forked: int
@@ -168,6 +169,7 @@ class Load:
         return Figures(
             accepted=len(accepted),
             finished=len(finished),
+            answered=outcomes["answered"],
             finished_twice=sum(_count(log, EventName.FINISHED) > 1 for log in logs.values()),
             lost=len(accepted - finished),
             forked=sum(not is_linear(log) for log in logs.values()),

@@ -169,6 +169,7 @@ def broken(row: Row, figures: Figures) -> list[str]:
 COLUMNS = (
     ("accepted", "accepted"),
     ("finished", "finished"),
+    ("answered", "answered"),
     ("finished_twice", "twice"),
     ("lost", "lost"),
     ("forked", "forked"),
