@@ -65,6 +65,7 @@ class Bench:
     rounds: int
     figures: dict[str, float] = field(default_factory=dict[str, float])
     spins: list[float] = field(default_factory=list[float])
+    syncs: list[float] = field(default_factory=list[float])
     spreads: dict[str, float] = field(default_factory=dict[str, float])
     wrong: Counter[str] = field(default_factory=Counter[str])
 
@@ -92,6 +93,19 @@ def spin_ms() -> float:
     for number in range(400_000):
         total += number & 7
     return (time.perf_counter() - begun) * 1_000
+
+
+def fsync_ms(directory: Path) -> float:
+    """Return the median time that the disk below the bus takes to sync 2 KB."""
+    times: list[float] = []
+    with tempfile.NamedTemporaryFile(dir=directory) as file:
+        for _ in range(100):
+            file.write(b"x" * 2_048)
+            file.flush()
+            begun = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append((time.perf_counter() - begun) * 1_000)
+    return statistics.median(times)
 
 
 async def row_a(bench: Bench, house: HouseUnderLoad) -> None:
@@ -265,6 +279,7 @@ async def run(bench: Bench, rows: Sequence[str]) -> None:
         house = await stack.enter_async_context(HouseUnderLoad(bench.directory, bench.group))
         for name in rows:
             title, row = ROWS[name]
+            bench.syncs.append(fsync_ms(bench.directory))
             begun = time.monotonic()
             known = set(bench.figures)
             print(f"{name}: {title}", flush=True)
@@ -297,7 +312,7 @@ def _is_met(figure: str, value: float) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--seconds", type=float, default=3.0, help="of one window")
+    parser.add_argument("--seconds", type=float, default=2.5, help="of one window")
     parser.add_argument("--rounds", type=int, default=3, help="of which the median is taken")
     parser.add_argument("--quick", action="store_true", help="one round of one second: to see that it works")
     parser.add_argument("--strict", action="store_true", help="a missed target is an error")
@@ -319,8 +334,9 @@ def main() -> int:
     met = all(judged.values()) and not bench.wrong
     noise = (max(bench.spins) - min(bench.spins)) / statistics.median(bench.spins) if bench.spins else 0.0
     print(
-        f"noise: a fixed piece of work took {statistics.median(bench.spins):.1f} ms"
-        f" (+-{noise * 50:.0f} %); load {load_before[0]:.1f} before, {os.getloadavg()[0]:.1f} after"
+        f"noise: a fixed piece of work took {statistics.median(bench.spins):.1f} ms (+-{noise * 50:.0f} %), a sync of"
+        f" the disk {min(bench.syncs):.2f} to {max(bench.syncs):.2f} ms;"
+        f" load {load_before[0]:.1f} before, {os.getloadavg()[0]:.1f} after"
     )
     if bench.wrong:
         print("NOT ANSWERED: " + ", ".join(f"{word} {count}" for word, count in bench.wrong.most_common()))
@@ -338,6 +354,7 @@ def main() -> int:
             "load_before": load_before,
             "load_after": os.getloadavg(),
             "spin_ms": round(statistics.median(bench.spins), 2) if bench.spins else None,
+            "fsync_ms": [round(each, 2) for each in bench.syncs],
             "noise": round(noise, 3),
             "window_seconds": bench.seconds,
             "rounds": bench.rounds,

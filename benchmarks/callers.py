@@ -77,15 +77,19 @@ class Callers:
             await asyncio.sleep(0.01)
 
     async def window(self, seconds: float, cpu: Callable[[], float] = lambda: 0.0) -> Window:
-        """Count for that long; raises what a caller raised."""
+        """Count for that long, or longer if nothing has ended by then; raises what a caller raised."""
         before, begun, spent = len(self._ended), time.perf_counter(), cpu()
-        done, _ = await asyncio.wait(self._tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        for each in done:
-            each.result()
+        wait_seconds = seconds
+        while wait_seconds:
+            done, _ = await asyncio.wait(self._tasks, timeout=wait_seconds, return_when=asyncio.FIRST_EXCEPTION)
+            for each in done:
+                each.result()
+            late = time.perf_counter() - begun > seconds + WARM_SECONDS_MAX
+            wait_seconds = 0 if len(self._ended) > before or late else seconds
         spent, lasted = cpu() - spent, time.perf_counter() - begun
         ended = self._ended[before:]
         if not ended:
-            raise RuntimeError(f"no question ended within {seconds:g} s")
+            raise RuntimeError(f"no question ended within {lasted:.0f} s")
         return Window(lasted, Counter(word for _, word in ended), tuple(ms for ms, _ in ended), spent)
 
     async def _call(self) -> None:
