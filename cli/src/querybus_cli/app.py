@@ -220,6 +220,42 @@ def chart(
         typer.echo(json.dumps(line, ensure_ascii=False))
 
 
+@app.command(name="evaluate")
+def evaluate_items(
+    items: Annotated[Path, typer.Argument(help="JSON lines {id, db_id, question, gold[, pred][, as_of]}")],
+    databases: Annotated[Path, typer.Option(help="folder of <db_id>.sqlite files")],
+    model: Annotated[str, typer.Option(help="replay (the answers in `pred`) or builtin")] = "replay",
+    items_out: Annotated[Path | None, typer.Option(help="write one JSON line per item to this file")] = None,
+    against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Answer questions with known reference SQL and count what is right, fixed and broken.
+
+    Example: querybus evaluate questions.jsonl --databases databases --model builtin
+    """
+    from querybus_cli.evaluate import compared, evaluate, read_items, totals, write_items
+
+    try:
+        judged = run(evaluate(read_items(items), databases, model))
+        figures = totals(judged)
+        if against is not None:
+            figures["against"] = compared(judged, against)
+        if items_out is not None:
+            write_items(judged, items_out)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    if json_output:
+        typer.echo(json.dumps(figures, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            typer.echo(f"{name}:")
+            for key, counted in value.items():
+                typer.echo(f"  {key:28} {counted}")
+        else:
+            typer.echo(f"{name:30} {value}")
+
+
 @app.command()
 def doctor() -> None:
     """Say what this machine has and lacks for the tests and the benchmarks.

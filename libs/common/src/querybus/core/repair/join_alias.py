@@ -75,7 +75,10 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     ways = declared or ways
     hinted = [each for each in ways if set(words(alias)) & set(words(each[1][-1].other))]
     ways = hinted or ways
-    if len({each[1][-1].other for each in ways}) != 1 or len(ways) > 2:
+    if len(ways) > 1:
+        # What is selected or compared with a value is hardly what the tables are joined on.
+        ways = [each for each in ways if not names & {column.lower() for column in each[1][-1].other_columns}]
+    if len(ways) != 1 or _may_be_again(sources, names, catalog):
         return ()
     found: list[Candidate] = []
     source, path = ways[0]
@@ -97,10 +100,19 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
             keeps_meaning=False,
             before=alias,
             after=path[-1].other,
-            doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path) + (0.3 if len(ways) > 1 else 0.0),
+            doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path),
         )
     )
     return tuple(found)
+
+
+def _may_be_again(sources: list[Source], names: set[str], catalog: Catalog) -> bool:
+    """Return whether a table that is there already may have been meant once more, over another of its keys."""
+    return any(
+        all(each.owned(name) for name in names)
+        and any(len(between(catalog, other.table or "", each.table or "")) > 1 for other in sources if other is not each)
+        for each in sources
+    )
 
 
 def _place_early(select: exp.Select, join: exp.Join) -> None:

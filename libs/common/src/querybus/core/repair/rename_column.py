@@ -58,7 +58,7 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         if column.lower() == name.lower():
             continue
         joins = isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join) and close < SAME_NAME_MIN
-        if joins and not in_joins:
+        if joins and (not in_joins or score(name, column) < SCORE_MIN):
             continue
         site.column.set("this", identifier(column, site.column.this))
         changed[name] = column
