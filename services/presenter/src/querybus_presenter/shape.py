@@ -176,7 +176,7 @@ def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) ->
         return made(Role.OTHER, as_year=as_year)
     if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(each) for each in cells if each is not None)):
         numbers = _amounts(cells)
-        if any(found is None and cell is not None for found, cell in zip(numbers, cells, strict=True)):
+        if numbers is not cells and any(a is None and b is not None for a, b in zip(numbers, cells, strict=True)):
             return made(Role.OTHER, as_year=as_year)
         whole = all(isinstance(each, int) for each in numbers if each is not None)
         if as_year:
@@ -294,14 +294,15 @@ def _ordered(text: str) -> Key | None:
 
 def _ranges(cells: Sequence[Scalar]) -> tuple[Key | None, ...]:
     """Return the keys of ranges such as `0-9`, `10-19`, `80+`; nothing where the cells are no ranges."""
-    if sum(isinstance(each, str) and bool(_RANGE_SIGN.search(each)) for each in cells) < RANGES_MIN:
-        return ()
 
     def key(text: str) -> Key | None:
         match = _RANGE.fullmatch(text.strip())
         return None if match is None else (float(match[1]) - (text.strip()[0] in "<≤"),)
 
-    return _keys(cells, key)
+    # Most columns are given up at their first cell; the signs are counted only in what could be ranges.
+    found = _keys(cells, key)
+    signs = sum(isinstance(each, str) and bool(_RANGE_SIGN.search(each)) for each in cells) if found else 0
+    return found if signs >= RANGES_MIN else ()
 
 
 def _counted(name: str, label: str, numbers: Sequence[Number | None]) -> tuple[Key | None, ...]:

@@ -145,9 +145,11 @@ def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str =
     del language  # one text may mix both languages, so both are always looked for
     if len(text) > TEXT_LENGTH_MAX:
         return (text[:40],)
-    spoken = said.casefold()
     identifiers = catalog.identifiers if catalog else frozenset[str]()
     found = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
+    if not found:
+        return ()
+    spoken = said.casefold()
     return tuple(dict.fromkeys(each for each in found if each.casefold() not in spoken))[:FOUND_MAX]
 
 
