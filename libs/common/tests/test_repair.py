@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import TRAITS, Facts, Failure, FailureCode
 from querybus.core.messages import Draft, Origin
-from querybus.core.repair.candidate import RuleName
+from querybus.core.repair.candidate import Candidate, Mend, RuleName
 from querybus.core.repair.closeness import closest, score
+from querybus.core.repair.confidence import confidence
 from querybus.core.repair.pipeline import CHECKS_MAX, MENDS_MAX, RULES, mends
 
 TABLES = {
@@ -193,6 +194,114 @@ def test_what_is_only_likely_is_mended_as_an_assumption(broken: str, whole: str)
     first = mends(draft, failure, CATALOG, check=check)[0]
     assert first.sql == whole
     assert not first.keeps_meaning
+
+
+TEXTS = [
+    # (code as an engine or the validator gives it, name, broken, whole)
+    ("syntax_error", None, "SELECT TOP 2 city FROM customers", "SELECT city FROM customers LIMIT 2"),
+    (
+        "column_not_found",
+        "ROWNUM",
+        "SELECT city FROM customers WHERE ROWNUM <= 2",
+        "SELECT city FROM customers LIMIT 2",
+    ),
+    (
+        "syntax_error",
+        None,
+        "SELECT order.total_amount FROM orders AS order",
+        'SELECT "order".total_amount FROM orders AS "order"',
+    ),
+    (
+        "syntax_error",
+        None,
+        "(SELECT city FROM customers ORDER BY city) UNION (SELECT title FROM products)",
+        "SELECT city FROM customers UNION SELECT title FROM products",
+    ),
+    (
+        "syntax_error",
+        None,
+        "SELECT title FROM products WHERE list_price > ALL (SELECT total_amount FROM orders)",
+        "SELECT title FROM products WHERE list_price > (SELECT MAX(total_amount) FROM orders)",
+    ),
+    (
+        "syntax_error",
+        None,
+        "SELECT city FROM customers WHERE city = 'a' AND",
+        "SELECT city FROM customers WHERE city = 'a'",
+    ),
+    (
+        "function_not_found",
+        "YEAR",
+        "SELECT YEAR(placed_on) FROM orders",
+        "SELECT CAST(STRFTIME('%Y', placed_on) AS INTEGER) FROM orders",
+    ),
+    (
+        "function_not_found",
+        "CONCAT",
+        "SELECT CONCAT(city, full_name) FROM customers",
+        "SELECT (city || full_name) FROM customers",
+    ),
+    (
+        "function_not_found",
+        "DATE_FORMAT",
+        "SELECT DATE_FORMAT(placed_on, '%Y-%i') FROM orders",
+        "SELECT STRFTIME('%Y-%M', placed_on) FROM orders",
+    ),
+    (
+        "function_not_found",
+        "DIVIDE",
+        "SELECT DIVIDE(total_amount, 2) FROM orders",
+        "SELECT (CAST(total_amount AS REAL) / 2) FROM orders",
+    ),
+    (
+        "aggregate_misuse",
+        "COUNT",
+        "SELECT city FROM customers WHERE COUNT(*) > 3",
+        "SELECT city FROM customers GROUP BY city HAVING COUNT(*) > 3",
+    ),
+    (
+        "aggregate_misuse",
+        "MAX",
+        "SELECT title FROM products WHERE list_price = MAX(list_price)",
+        "SELECT title FROM products WHERE list_price = (SELECT MAX(list_price) FROM products)",
+    ),
+    (
+        "aggregate_misuse",
+        "COUNT",
+        "SELECT MAX(COUNT(*)) FROM customers GROUP BY city",
+        "SELECT MAX(value_1) FROM (SELECT COUNT(*) AS value_1 FROM customers GROUP BY city) AS grouped",
+    ),
+    (
+        "grouping_error",
+        "full_name",
+        "SELECT city, full_name, COUNT(*) FROM customers GROUP BY city",
+        "SELECT city, full_name, COUNT(*) FROM customers GROUP BY city, full_name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "name", "broken", "whole"), TEXTS)
+def test_a_form_that_an_engine_does_not_take_becomes_one_that_it_takes(
+    code: str, name: str | None, broken: str, whole: str
+) -> None:
+    draft = Draft(sql=broken, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    found = mends(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
+    assert [each.sql for each in found][:1] == [whole]
+    assert check(whole) is None
+
+
+def test_confidence_is_that_of_the_least_sure_step_and_silent_where_nothing_was_assumed() -> None:
+    sure = Candidate(RuleName.USE_ALIAS, "SELECT 1", keeps_meaning=True)
+    join = Candidate(RuleName.JOIN_OWNER, "SELECT 1", keeps_meaning=False)
+    cut = Candidate(RuleName.CUT_TAIL, "SELECT 1", keeps_meaning=False)
+    assert confidence(Mend("SELECT 1", (sure,))) is None
+    alone = confidence(Mend("SELECT 1", (join,)))
+    both = confidence(Mend("SELECT 1", (sure, join, cut)))
+    rivalled = confidence(Mend("SELECT 1", (join,), rivals=1))
+    assert alone is not None
+    assert both is not None
+    assert rivalled is not None
+    assert both < rivalled < alone < 0.6
 
 
 def test_a_double_quoted_word_that_is_no_column_is_a_text() -> None:

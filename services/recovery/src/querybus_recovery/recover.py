@@ -242,7 +242,6 @@ def _new_mends(
         )
         return checked if isinstance(checked, Failure) else None
 
-    tried = {normalise(each, draft.dialect) for each in {draft.sql, *(each.sql for each in envelope.attempts)}}
     if envelope.body.draft is None:
         failure = still_fails(draft.sql) or failure
     found = mends(draft, failure, catalog, check=still_fails) if TRAITS[failure.code].by_rule else ()
@@ -251,6 +250,11 @@ def _new_mends(
         # The engine refused a mend: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail)
         found += mends(draft.model_copy(update={"sql": first.sql}), why, catalog, check=still_fails)
+    # The search itself never gives the draft back; earlier attempts are compared after normalising.
+    earlier = {each.sql for each in envelope.attempts} - {draft.sql}
+    if not earlier:
+        return found
+    tried = {normalise(each, draft.dialect) for each in (*earlier, draft.sql)}
     return tuple(each for each in found if normalise(each.sql, draft.dialect) not in tried)
 
 

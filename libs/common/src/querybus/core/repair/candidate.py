@@ -18,7 +18,6 @@ class RuleName(StrEnum):
     CLOSE_PARENTHESIS = "close_parenthesis"
     QUOTE_KEYWORD = "quote_keyword"
     FOREIGN_DIALECT = "foreign_dialect"
-    CLAUSE_ORDER = "clause_order"
     LAST_STATEMENT = "last_statement"
     CUT_TAIL = "cut_tail"
     QUOTED_LITERAL = "quoted_literal"

@@ -110,7 +110,9 @@ def _may_be_again(sources: list[Source], names: set[str], catalog: Catalog) -> b
     """Return whether a table that is there already may have been meant once more, over another of its keys."""
     return any(
         all(each.owned(name) for name in names)
-        and any(len(between(catalog, other.table or "", each.table or "")) > 1 for other in sources if other is not each)
+        and any(
+            len(between(catalog, other.table or "", each.table or "")) > 1 for other in sources if other is not each
+        )
         for each in sources
     )
 

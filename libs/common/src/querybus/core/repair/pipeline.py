@@ -18,7 +18,6 @@ from querybus.core.repair.aggregate_of_aggregate import aggregate_of_aggregate
 from querybus.core.repair.all_or_any import all_or_any
 from querybus.core.repair.candidate import Candidate, Check, Mend, Rule
 from querybus.core.repair.choose_ambiguous import choose_ambiguous
-from querybus.core.repair.clause_order import clause_order
 from querybus.core.repair.close_parenthesis import close_parenthesis
 from querybus.core.repair.compare_keys import compare_keys
 from querybus.core.repair.cut_tail import cut_tail
@@ -59,7 +58,6 @@ RULES: Final[tuple[Rule, ...]] = (
     close_parenthesis,
     quote_keyword,
     foreign_dialect,
-    clause_order,
     last_statement,
     cut_tail,
     quoted_literal,
