@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,18 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS, Sizes, topology
 from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
-from tests.deploy.rendered import OVERLAYS, ROOT, Resource, environment, of_kind, pod_of, rendered, rendered_text
+from tests.deploy.rendered import (
+    OVERLAYS,
+    ROOT,
+    Resource,
+    environment,
+    has_kubectl,
+    of_kind,
+    own_rendering,
+    pod_of,
+    rendered,
+    rendered_text,
+)
 
 DATABASE_PORTS = {1433, 1521, 3306, 5432, 8123, 9000, 9440, 443}
 VOLUMES_ALLOWED = {
@@ -358,6 +370,20 @@ def test_every_name_that_is_referred_to_exists_or_is_the_operators_to_make(overl
         assert each["metadata"].get("namespace", namespace) == namespace
         if each["kind"] in ("Deployment", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "Job"):
             assert each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "querybus"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_renderer_that_stands_in_gives_what_kubectl_gives(overlay: str) -> None:
+    if not has_kubectl():
+        pytest.skip("kubectl is missing or too old: install version 1.30 or newer")
+    generated = re.compile(r"\b(querybus-(?:common|gateway|migrate|model|connections))-[a-z0-9]{10}\b")
+    theirs = yaml.safe_load_all(generated.sub(r"\1", rendered_text(overlay)))
+    ours = own_rendering(ROOT / "deploy/k8s/overlays" / overlay)
+
+    def by_name(resources: Any) -> dict[tuple[str, str], Resource]:
+        return {(each["kind"], each["metadata"]["name"]): each for each in resources if each}
+
+    assert by_name(ours) == by_name(theirs)
 
 
 def test_every_dashboard_reaches_grafanas_sidecar() -> None:
