@@ -33,8 +33,8 @@ from querybus.core.repair.tree import (
 )
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
-TRIED_MAX: Final = 4
-FARTHER_MAX: Final = 0.5
+TRIED_MAX: Final = 2
+FARTHER_MAX: Final = 0.4
 VARIANT_MIN: Final = 0.8
 
 
