@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ from querybus.core.options import ExecutionMode, OnExecutionFailure
 from querybus.core.policy import Connection
 from querybus.core.repair.candidate import Mend
 from querybus.core.repair.confidence import confidence
-from querybus.core.repair.pipeline import mends
+from querybus.core.repair.pipeline import SECONDS_MAX, mends
 from querybus.core.sql.check import check
 from querybus.core.sql.render import normalise
 from querybus.core.subjects import EventName, StageName
@@ -242,14 +243,19 @@ def _new_mends(
         )
         return checked if isinstance(checked, Failure) else None
 
+    ends = time.monotonic() + SECONDS_MAX
+
+    def in_time() -> bool:
+        return time.monotonic() < ends
+
     if envelope.body.draft is None:
         failure = still_fails(draft.sql) or failure
-    found = mends(draft, failure, catalog, check=still_fails) if TRAITS[failure.code].by_rule else ()
+    found = mends(draft, failure, catalog, check=still_fails, in_time=in_time) if TRAITS[failure.code].by_rule else ()
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a mend: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail)
-        found += mends(draft.model_copy(update={"sql": first.sql}), why, catalog, check=still_fails)
+        found += mends(draft.model_copy(update={"sql": first.sql}), why, catalog, check=still_fails, in_time=in_time)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
     earlier = {each.sql for each in envelope.attempts} - {draft.sql}
     if not earlier:

@@ -1,13 +1,13 @@
 """The rules in their order, and the bounded search that tries what they propose in memory, least doubt first.
 
 Only a failed draft comes here; a statement that runs is never touched. Limits: STEPS_MAX rules in a row,
-CHECKS_MAX tries, EXPANSIONS_MAX failed statements looked at, MENDS_MAX results, SECONDS_MAX in all.
+CHECKS_MAX tries, EXPANSIONS_MAX failed statements looked at, MENDS_MAX results, and the time that the caller gives.
 """
 
 from __future__ import annotations
 
 import heapq
-import time
+from collections.abc import Callable
 from typing import Final
 
 from querybus.core.catalog import Catalog
@@ -52,6 +52,7 @@ MENDS_MAX: Final = 3
 MARGIN: Final = 0.08
 """Further mends are looked for only while they are as near as this to the first."""
 SECONDS_MAX: Final = 0.5
+"""What a caller gives a search at most; the core itself has no clock."""
 
 RULES: Final[tuple[Rule, ...]] = (
     extract,
@@ -86,14 +87,25 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-def mends(draft: Draft, failure: Failure, catalog: Catalog, *, check: Check) -> tuple[Mend, ...]:
+def unhurried() -> bool:
+    """Return that there is time, for a caller whose search is bounded by its counts alone."""
+    return True
+
+
+def mends(
+    draft: Draft,
+    failure: Failure,
+    catalog: Catalog,
+    *,
+    check: Check,
+    in_time: Callable[[], bool] = unhurried,
+) -> tuple[Mend, ...]:
     """Return the statements that rules reach from a failed draft and that pass the check, least doubt first.
 
-    At most MENDS_MAX. Empty if no rule knows the failure.
+    At most MENDS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin.
     """
     if not TRAITS[failure.code].by_rule:
         return ()
-    until = time.monotonic() + SECONDS_MAX
     same = read(draft.sql, draft.dialect)
     seen = {draft.sql} if same is None else {draft.sql, write(same, draft.dialect)}
     found: list[Mend] = []
@@ -110,7 +122,7 @@ def mends(draft: Draft, failure: Failure, catalog: Catalog, *, check: Check) -> 
 
     propose(draft.sql, failure, (), 0.0)
     checks_left, expansions_left = CHECKS_MAX, EXPANSIONS_MAX
-    while waiting and checks_left > 0 and time.monotonic() < until:
+    while waiting and checks_left > 0 and in_time():
         doubt, _, sql, steps = heapq.heappop(waiting)
         if found and (doubt > found[0].doubt + MARGIN or len(found) >= MENDS_MAX):
             break
