@@ -52,6 +52,8 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     "e_goodput_to_peak": (">=", 0.8),
     # Below that it was no overload, and the row has shown nothing.
     "e_offered_to_goodput": (">=", 1.5),
+    # Too much work is refused or expires; it is no reason to say that something went wrong.
+    "e_failed": ("<=", 0.0),
     "e_unclear": ("<=", 0.0),
     "e_memory_growth_mb": ("<=", 256.0),
 }
@@ -268,12 +270,13 @@ async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
         "e_answered": words["answered"],
         "e_refused": sum(count for word, count in words.items() if word.startswith("refused")),
         "e_expired": sum(count for word, count in words.items() if word.startswith("expired")),
+        "e_failed": sum(count for word, count in words.items() if word.startswith("failed")),
         "e_memory_mb": round(before),
         "e_memory_peak_mb": round(most),
         "e_memory_growth_mb": round(most - before),
     }
     bench.figures["e_unclear"] = words.total() - sum(
-        int(bench.figures[f"e_{name}"]) for name in ("answered", "refused", "expired")
+        int(bench.figures[f"e_{name}"]) for name in ("answered", "refused", "expired", "failed")
     )
     print("   e ended as: " + ", ".join(f"{word} {count}" for word, count in words.most_common()))
 
