@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench bench-presenter faults doctor docs lock clean
+.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ export UV_PYTHON_DOWNLOADS = never
 
 help: ## print the verbs
 	@echo "QueryBus. The verbs:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # uv is used when it is there; plain venv and pip do the same. The stamp makes the second run cost nothing.
 $(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
@@ -62,8 +62,8 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
-bench-presenter: $(STAMP) ## the presenter's figures: leaks, charts, numbers, CPU; build/bench/presenter.json
-	@$(BIN)/python benchmarks/bench_presenter.py
+bench-%: $(STAMP) ## one of them: bench-executor, -guard, -house, -presenter, -recovery, -translator
+	@$(BIN)/python benchmarks/bench_$*.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/querybus doctor
@@ -73,6 +73,7 @@ docs: $(STAMP) ## write the tables of docs/ that follow from code
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock
+	@$(MAKE) --no-print-directory setup && $(BIN)/python deploy/docker/member_lock.py write
 
 clean: ## remove what was set up and built
 	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

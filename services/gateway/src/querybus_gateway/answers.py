@@ -74,7 +74,7 @@ class AnswerDesk:
 
     async def _refuse(self, message: Message, reason: str) -> None:
         try:
-            await self._graveyard.bury(
+            is_new = await self._graveyard.bury(
                 StageName.GATEWAY,
                 message.data,
                 stream=message.stream,
@@ -86,7 +86,8 @@ class AnswerDesk:
         except (BusTrouble, TooLarge):
             await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
             return
-        self._metrics.dead_letter(StageName.GATEWAY)
+        if is_new:
+            self._metrics.dead_letter(StageName.GATEWAY)
         _log.error("answer.refused", sequence=message.sequence, reason=reason)
         await message.term()
 

@@ -143,9 +143,9 @@ class DeadLetters:
 
     async def bury(
         self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
-    ) -> None:
-        """Store the raw bytes and why they died, once, whoever buries them. Raises BusTrouble, TooLarge."""
-        await publish_message(
+    ) -> bool:
+        """Store the raw bytes and why they died; False if somebody buried them before. BusTrouble, TooLarge."""
+        return await publish_message(
             self._holder.connection.jetstream(),
             dead_subject(stage),
             data,
@@ -161,9 +161,9 @@ class DeadLetters:
             clock=self._clock,
         )
 
-    async def bury_event(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> None:
+    async def bury_event(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> bool:
         """The same for an event of the log."""
-        await self.bury(
+        return await self.bury(
             stage,
             entry.data,
             stream=EVENTS,

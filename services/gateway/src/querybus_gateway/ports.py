@@ -106,6 +106,6 @@ class Graveyard(Protocol):
 
     async def bury(
         self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
-    ) -> None:
-        """Store the raw bytes and why they died. Raises TooLarge as well."""
+    ) -> bool:
+        """Store the raw bytes and why they died; False if they lay there already. Raises TooLarge as well."""
         ...

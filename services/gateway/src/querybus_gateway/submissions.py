@@ -99,7 +99,7 @@ class Submissions:
 
     async def _refuse(self, message: Message, reason: str) -> None:
         try:
-            await self._graveyard.bury(
+            is_new = await self._graveyard.bury(
                 StageName.GATEWAY,
                 message.data,
                 stream=message.stream,
@@ -111,7 +111,8 @@ class Submissions:
         except (BusTrouble, TooLarge):
             await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
             return
-        self._metrics.dead_letter(StageName.GATEWAY)
+        if is_new:
+            self._metrics.dead_letter(StageName.GATEWAY)
         _log.warning("submit.refused", sequence=message.sequence, reason=reason)
         await message.term()
 

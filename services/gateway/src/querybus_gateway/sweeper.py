@@ -187,8 +187,8 @@ class Sweeper:
     async def bury(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> None:
         """Copy a dead event to the dead letters and end its query. Raises BusTrouble."""
         with suppress(TooLarge):
-            await self._graveyard.bury_event(stage, entry, deliveries=deliveries, reason=reason)
-        self._metrics.dead_letter(stage)
+            if await self._graveyard.bury_event(stage, entry, deliveries=deliveries, reason=reason):
+                self._metrics.dead_letter(stage)
         until = self._clock() + PUBLISH_MS_MAX
         while True:
             log = await self._journal.query_at(entry.address)

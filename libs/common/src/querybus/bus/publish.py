@@ -153,13 +153,15 @@ async def publish_message(
     until_ms: int,
     headers: Mapping[str, str] | None = None,
     clock: Clock = system_clock,
-) -> int:
-    """Store a message that is no event (an answer, a dead letter), once by its id; return its stream sequence.
+) -> bool:
+    """Store a message that is no event (an answer, a dead letter), once by its id; return False if it was there.
 
     Raises BusTrouble or TooLarge as publish_event does.
     """
-    ack, _ = await _send(js, subject, data, {**(headers or {}), MESSAGE_ID: identity}, until_ms=until_ms, clock=clock)
-    return ack.seq
+    wire = {**(headers or {}), MESSAGE_ID: identity}
+    ack, retried = await _send(js, subject, data, wire, until_ms=until_ms, clock=clock)
+    # After an unanswered try the copy that is there is most likely this call's own.
+    return retried or not ack.duplicate
 
 
 async def last_message(js: JetStreamContext, subject: str) -> RawStreamMsg | None:

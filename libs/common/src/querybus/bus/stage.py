@@ -117,8 +117,8 @@ class Bus(Protocol):
         """Return the last event of the query, as the stream's leader knows it."""
         ...
 
-    async def bury(self, stage: StageName, message: Incoming, reason: str) -> None:
-        """Put the raw message and the reason into the dead letters."""
+    async def bury(self, stage: StageName, message: Incoming, reason: str) -> bool:
+        """Put the raw message and the reason into the dead letters; False if it lay there already."""
         ...
 
     async def announce(self, subject: str, data: bytes) -> None:
@@ -160,7 +160,6 @@ class Settlement:
         after_deadline: AfterDeadline = "expire",
         sign: Signer | None = None,
         verify: Verifier | None = None,
-        on_stored: Callable[[Envelope[Any]], None] | None = None,
         tracing: Tracing | None = None,
         grace_seconds: float = GRACE_SECONDS,
         cancel_pauses_seconds: tuple[float, ...] = _CANCEL_PAUSES_SECONDS,
@@ -176,7 +175,6 @@ class Settlement:
         self._proceeds = after_deadline == "proceed"
         self._signer = sign
         self._verifier = verify
-        self._on_stored = on_stored
         self._tracing = tracing
         self._grace_seconds = grace_seconds
         self._cancel_pauses_seconds = cancel_pauses_seconds
@@ -241,12 +239,13 @@ class Settlement:
             await self._give_back(message)
             return "nak"
         try:
-            await self._bus.bury(self._name, message, error.reason)
+            is_new = await self._bus.bury(self._name, message, error.reason)
         except (BusTrouble, TooLarge) as trouble:
             _log.error("stage.not_buried", stage=self._name, sequence=message.sequence, error=type(trouble).__name__)
             await self._give_back(message)
             return "nak"
-        self._metrics.dead_letter(self._name)
+        if is_new:
+            self._metrics.dead_letter(self._name)
         _log.error("stage.refused", stage=self._name, sequence=message.sequence, reason=error.reason)
         await message.term()
         return "dead"
@@ -338,8 +337,6 @@ class Settlement:
     def _stored(self, event: Envelope[Any]) -> None:
         if event.event is EventName.FINISHED:
             self._metrics.query_finished(event, self._clock())
-        if self._on_stored is not None:
-            self._on_stored(event)
 
     def _expired(self, envelope: Envelope[Any]) -> Envelope[Concluded]:
         draft = draft_of(envelope)
@@ -476,8 +473,8 @@ class NatsBus:
     async def last(self, address: EventAddress) -> Entry | None:
         return await self._journal.last(address)
 
-    async def bury(self, stage: StageName, message: Incoming, reason: str) -> None:
-        await publish_message(
+    async def bury(self, stage: StageName, message: Incoming, reason: str) -> bool:
+        return await publish_message(
             self._js,
             dead_subject(stage),
             message.data,
@@ -549,7 +546,6 @@ def stage(
     after_deadline: AfterDeadline = "expire",
     sign: Signer | None = None,
     verify: Verifier | None = None,
-    on_stored: Callable[[Envelope[Any]], None] | None = None,
     tracing: Tracing | None = None,
     drain_seconds: float = 25.0,
     grace_seconds: float = GRACE_SECONDS,
@@ -558,7 +554,7 @@ def stage(
 
     `on_failure` makes the event of a Failure (default: `failed`). `after_deadline="proceed"` is the end stage's:
     its verb is called whatever the deadline, within at least `grace_seconds`, and every failure, timeout or last
-    delivery publishes what `on_failure` makes. `on_stored` hears of every event that this process stored.
+    delivery publishes what `on_failure` makes.
     """
     settlement = Settlement(
         NatsBus(broker, clock=clock, tracing=tracing),
@@ -571,7 +567,6 @@ def stage(
         after_deadline=after_deadline,
         sign=sign,
         verify=verify,
-        on_stored=on_stored,
         tracing=tracing,
         grace_seconds=grace_seconds,
     )
