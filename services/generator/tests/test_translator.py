@@ -155,6 +155,12 @@ def test_a_command_to_change_data_is_never_translated(question: str) -> None:
     assert isinstance(translate(question, catalog, today=TODAY), NotRead)
 
 
+@pytest.mark.parametrize("question", ["各类别图书数，降序", "各城市读者数，降序", "number of genres per genre"])
+def test_a_figure_of_what_its_rows_are_grouped_by_is_no_answer(question: str) -> None:
+    read = translate(question, library()[0], today=TODAY)
+    assert isinstance(read, NotRead) or "DISTINCT" not in read.sql
+
+
 def test_a_word_that_cannot_be_read_is_named() -> None:
     catalog, _ = library()
     read = translate("How many zebras are in the readers?", catalog, today=TODAY)

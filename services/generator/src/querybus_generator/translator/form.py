@@ -145,6 +145,12 @@ class Form:
     everything: int | None = None
     combined: tuple[Combination, Form] | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """A figure of the very column that the rows are grouped by says nothing: the question meant another."""
+        figures = (*self.targets, *(each.by for each in self.order))
+        return any(each.aggregate is not None and each.column in self.group for each in figures)
+
 
 def tables_of(form: Form) -> tuple[int, ...]:
     """Return the tables that a form's own statement reads, in order of first use, without those of nested forms."""

@@ -114,7 +114,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
         written = write(form, index, hints) if form is not None else None
-        if form is None or written is None:
+        if form is None or written is None or form.is_idle:
             continue
         judgement = judge(sketch, form, written, assignments[0].score)
         score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
