@@ -258,7 +258,9 @@ class Queries:
                     return reply
                 if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
                     return reply
-                await watch.wait(left)
+                # A progress note says nothing new of the log.
+                while not await watch.wait(left):
+                    left = (until - self._clock()) / 1_000
 
     async def cancel(self, query: str, credential: Credential) -> Reply | Problem:
         """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
@@ -19,6 +20,8 @@ COMMENT_LENGTH_MAX: Final = 120
 VALUES_SHOWN_MAX: Final = 6
 VALUE_LENGTH_MAX: Final = 40
 COLUMNS_SHOWN_MAX: Final = 120
+QUOTED_KEPT_MAX: Final = 8_192
+"""Quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY: "`"}
@@ -38,6 +41,7 @@ def render_glossary(catalog: Catalog, question: str) -> str:
     return "\n".join(lines[:20])
 
 
+@lru_cache(maxsize=QUOTED_KEPT_MAX)
 def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
     """Return foreign text as one JSON string on one line.
 
