@@ -80,7 +80,7 @@ def settings_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> dict[
         values["verify_key"] = bus.verify_key
         values["connections_file"] = str(plan.connections_file)
     if service is StageName.GATEWAY:
-        values["tenants"] = bus.tenants
+        values["tenants"] = ",".join(bus.tenants)
     return values | dict(plan.extra.get(service, {}))
 
 

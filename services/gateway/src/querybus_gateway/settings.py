@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
 
 from querybus.core.options import OptionCaps
 from querybus.ops.settings import ServiceSettings
@@ -15,7 +17,9 @@ class Settings(ServiceSettings):
 
     api_host: str = Field(default="127.0.0.1", description="where the HTTP door listens")
     api_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")
-    tenants: tuple[str, ...] = Field(default=(), description="subject tokens of tenants that have a submit queue")
+    tenants: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="subject tokens of tenants that have a submit queue, separated by commas"
+    )
     development_key_file: Path | None = Field(
         default=None, description="development only: a key is made at the start and written here"
     )
@@ -29,6 +33,11 @@ class Settings(ServiceSettings):
     retries_max: int = Field(default=5, ge=0, le=5, description="new drafts after the first")
     allow_llm_to_see_data: bool = Field(default=True, description="false: no cell value is ever sent to a model")
     allow_execution: bool = Field(default=True, description="false: nothing runs before approval, whoever asks")
+
+    @field_validator("tenants", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
     def caps(self) -> OptionCaps:
         """Return the server's caps on a request's options."""
