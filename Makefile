@@ -41,7 +41,7 @@ ask: $(STAMP) ## ask the demo shop: make ask Q="How many orders are there?"
 	@$(BIN)/querybus ask "$(Q)"
 
 test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
-	@$(BIN)/python -m pytest -q -m "not slow"
+	@$(BIN)/python -m pytest -q -m "not slow and not servers"
 
 test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
 	@$(BIN)/python -m pytest -q

@@ -16,6 +16,8 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import topology
 from querybus.ops.metrics import TABLE
 
+pytestmark = pytest.mark.servers
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/prometheus"
 TESTS = ("tests.yaml", "tests_week.yaml")

@@ -158,7 +158,7 @@ def test_the_real_server_comes_from_its_package() -> None:
 def test_the_lock_has_hashes_and_no_address() -> None:
     lock = (ROOT / "requirements.lock").read_text()
     assert "--hash=sha256:" in lock
-    assert not re.search(r"https?://|--index-url|--extra-index-url|--find-links|--trusted-host", lock)
+    assert not re.search(r"https?://|--(extra-)?index[-]url|--find[-]links|--trusted[-]host", lock)
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from querybus.core.catalog import Catalog
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections import parse_connections
 from querybus_executor.mysql import mysql_server, read_mysql
 from querybus_executor.postgres import postgres_server, read_postgres
 from tests.database_servers import MariadbServer, PostgresServer
+
+pytestmark = pytest.mark.servers
 
 PAGE = Path(__file__).parents[3] / "docs" / "connections.md"
 

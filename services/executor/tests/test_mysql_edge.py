@@ -21,6 +21,8 @@ from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.server import Server
 from tests.database_servers import MariadbServer
 
+pytestmark = pytest.mark.servers
+
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b"
 SCRIPT = """

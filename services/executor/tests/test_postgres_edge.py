@@ -24,6 +24,8 @@ from querybus_executor.postgres import postgres_server, read_postgres
 from querybus_executor.server import Server
 from tests.database_servers import PostgresServer
 
+pytestmark = pytest.mark.servers
+
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b"
 SCRIPT = """

@@ -19,6 +19,7 @@ from querybus.ops.clock import Jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus_gateway.ports import Answers, Graveyard
+from querybus_gateway.refusals import Refusals
 
 _log = get_log(__name__)
 
@@ -42,7 +43,7 @@ class AnswerDesk:
         self, answers: Answers, graveyard: Graveyard, *, metrics: Metrics, jitter: Jitter, on_answered: OnAnswered
     ) -> None:
         self._answers = answers
-        self._graveyard = graveyard
+        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
         self._metrics = metrics
         self._jitter = jitter
         self._on_answered = on_answered
@@ -57,12 +58,12 @@ class AnswerDesk:
             if error.newer and not message.is_last_delivery:
                 await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
             else:
-                await self._refuse(message, error.reason)
+                await self._refusals.refuse(message, error.reason)
             return
         try:
             await self._answers.put(envelope)
         except TooLarge as error:
-            await self._refuse(message, str(error))
+            await self._refusals.refuse(message, str(error))
             return
         except BusTrouble as trouble:
             _log.warning("answer.not_stored", query_id=envelope.query_id, reason=str(trouble))
@@ -71,25 +72,6 @@ class AnswerDesk:
         await message.ack()
         address = address_of(envelope)
         self._on_answered(address.tenant, address.query)
-
-    async def _refuse(self, message: Message, reason: str) -> None:
-        try:
-            is_new = await self._graveyard.bury(
-                StageName.GATEWAY,
-                message.data,
-                stream=message.stream,
-                subject=message.subject,
-                sequence=message.sequence,
-                deliveries=message.deliveries,
-                reason=reason,
-            )
-        except (BusTrouble, TooLarge):
-            await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
-            return
-        if is_new:
-            self._metrics.dead_letter(StageName.GATEWAY)
-        _log.error("answer.refused", sequence=message.sequence, reason=reason)
-        await message.term()
 
 
 def _read(message: Message) -> Envelope[Finished]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from querybus.bus.publish import BusTrouble, TooLarge, address_of
-from querybus.bus.pull import Message, retry_delay_seconds
+from querybus.bus.publish import address_of
+from querybus.bus.pull import Message
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked
-from querybus.core.subjects import ROOT, EventName, StageName, token
+from querybus.core.subjects import ROOT, EventName, token
 from querybus.ops.clock import Clock, Jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
@@ -24,6 +24,7 @@ from querybus_gateway.admit import AskCall, read
 from querybus_gateway.ports import Credentials, Graveyard
 from querybus_gateway.problems import Problem
 from querybus_gateway.queries import Queries
+from querybus_gateway.refusals import Refusals
 from querybus_gateway.sweeper import Sweeper
 from querybus_gateway.turns import Turns
 
@@ -51,24 +52,22 @@ class Submissions:
         self._queries = queries
         self._turns = turns
         self._credentials = credentials
-        self._graveyard = graveyard
+        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
         self._sweeper = sweeper
-        self._metrics = metrics
         self._clock = clock
-        self._jitter = jitter
 
     async def handle(self, message: Message) -> None:
         """Bring one submitted question onto its log and settle its message; BusTrouble leaves it for later."""
         envelope = await self._admitted(message)
         if isinstance(envelope, str):
-            await self._refuse(message, envelope)
+            await self._refusals.refuse(message, envelope)
             return
         tenant = token(envelope.tenant)
         left_seconds = envelope.remaining_ms(self._clock()) / 1_000
         async with self._turns.turn(tenant, left_seconds) as has_turn:
             begun = await self._queries.mint(envelope)
         if isinstance(begun, Problem):
-            await self._refuse(message, f"{begun.code}: {begun.detail}")
+            await self._refusals.refuse(message, f"{begun.code}: {begun.detail}")
             return
         if not has_turn:
             await self._sweeper.expire(address_of(envelope))
@@ -96,25 +95,6 @@ class Submissions:
         key = message.headers.get(KEY_HEADER) or call.idempotency_key or f"submit:{message.sequence}:{digest}"
         envelope = await self._queries.admitted(call.request(), credential, key)
         return f"{envelope.code}: {envelope.detail}" if isinstance(envelope, Problem) else envelope
-
-    async def _refuse(self, message: Message, reason: str) -> None:
-        try:
-            is_new = await self._graveyard.bury(
-                StageName.GATEWAY,
-                message.data,
-                stream=message.stream,
-                subject=message.subject,
-                sequence=message.sequence,
-                deliveries=message.deliveries,
-                reason=reason,
-            )
-        except (BusTrouble, TooLarge):
-            await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
-            return
-        if is_new:
-            self._metrics.dead_letter(StageName.GATEWAY)
-        _log.warning("submit.refused", sequence=message.sequence, reason=reason)
-        await message.term()
 
 
 def _queued(message: Message, tenant: str, query: str) -> Envelope[Asked] | str:
