@@ -1,6 +1,7 @@
 """Claims on settings, logs, metrics and traces."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -108,12 +109,17 @@ def test_a_trace_goes_on_over_a_hop() -> None:
 
 
 def test_a_logged_exception_shows_frames_but_no_locals(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before = root.handlers
     configure_logging("info")
     planted = "SELECT planted_secret"
     try:
         planted.index("nowhere in it")
     except ValueError:
         get_log("test").exception("test.failed")
+    finally:
+        # The handler writes to this test's captured stream, which is closed after it.
+        root.handlers = before
     line = capsys.readouterr().err
     assert "ValueError" in line
     assert "planted_secret" not in line
