@@ -66,6 +66,7 @@ def certificates(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("knows_authority", [True, False])
 def test_the_authority_of_the_bus_is_believed_only_where_it_is_given(tmp_path: Path, knows_authority: bool) -> None:
     certificates(tmp_path)

@@ -110,6 +110,7 @@ def test_the_same_question_in_chinese_is_answered_in_chinese(shop: Path) -> None
     assert re.search(r"[\u4e00-\u9fff]", answer["message"])
 
 
+@pytest.mark.slow
 def test_a_business_reader_sees_no_sql_and_no_name(shop: Path) -> None:
     done = querybus(
         "ask",
@@ -169,6 +170,7 @@ def test_a_wrong_use_says_what_to_type_and_exits_with_two(arguments: list[str], 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [None, b"", b"this is no database at all, it is a text of some length", "directory"]
 )
@@ -185,6 +187,7 @@ def test_a_database_that_is_none_ends_in_words(content: bytes | str | None, tmp_
     assert answer["message"]
 
 
+@pytest.mark.slow
 def test_an_empty_and_a_huge_question_are_refused_at_the_door(shop: Path) -> None:
     for question in ("", "   ", "x" * 20_000):
         done = querybus("ask", question, "--database", f"sqlite:///{shop}", "--json", cwd=shop.parent)
@@ -192,6 +195,7 @@ def test_an_empty_and_a_huge_question_are_refused_at_the_door(shop: Path) -> Non
         assert "question" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_configured_model_is_used_and_may_be_named(shop: Path) -> None:
     with ScriptedModel(say("SELECT COUNT(*) FROM customers WHERE city = 'Lyon'")) as model:
         address = {"QUERYBUS_LLM_BASE_URL": model.base_url}
@@ -224,6 +228,7 @@ def test_a_configured_model_is_used_and_may_be_named(shop: Path) -> None:
         assert len(model.requests) == 2
 
 
+@pytest.mark.slow
 def test_an_unknown_connection_is_named_as_such(tmp_path: Path, shop: Path) -> None:
     file = tmp_path / "connections.yaml"
     file.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{shop}"}]}))
