@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
-MEMBERS := libs/common services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
+MEMBERS := libs/common libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
 export UV_PYTHON_DOWNLOADS = never
 

@@ -21,7 +21,7 @@ SERVICES = {
     "recovery": "recover",
     "presenter": "present",
 }
-MEMBERS = [ROOT / "libs/common", *(ROOT / "services" / name for name in SERVICES), ROOT / "cli"]
+MEMBERS = [ROOT / "libs/common", ROOT / "libs/client", *(ROOT / "services" / name for name in SERVICES), ROOT / "cli"]
 NAMED_PACKAGES = {
     "faststream": "faststream",
     "nats-py": "nats",
@@ -96,7 +96,7 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda each: each.name)
 def test_a_member_imports_only_what_it_declares(member: Path) -> None:
     by_module = packages_distributions()
-    own = {"querybus", *(f"querybus_{name}" for name in SERVICES), "querybus_cli"}
+    own = {"querybus", "querybus_client", *(f"querybus_{name}" for name in SERVICES), "querybus_cli"}
     undeclared: set[str] = set()
     for module in imports_of(member / "src"):
         top = module.split(".")[0]

@@ -1,0 +1,1 @@
+"""A small typed client of the gateway's HTTP door."""
