@@ -41,7 +41,7 @@ from querybus.core.policy import Connection
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from querybus_gateway.app import build
-from querybus_gateway.http import HttpDoor
+from querybus_gateway.http_server import HttpDoor
 from querybus_gateway.settings import Settings
 
 SECRET_NAME = "zq_secret_column"

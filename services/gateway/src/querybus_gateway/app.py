@@ -28,7 +28,8 @@ from querybus_gateway.bus_stores import (
     SubmitQueue,
 )
 from querybus_gateway.credentials import DevelopmentKey
-from querybus_gateway.http import HttpDoor, http_door
+from querybus_gateway.http import http_door
+from querybus_gateway.http_server import HttpDoor
 from querybus_gateway.open_queries import OpenQueries
 from querybus_gateway.queries import Limits, Queries
 from querybus_gateway.rate import Rate
@@ -36,6 +37,7 @@ from querybus_gateway.settings import Settings
 from querybus_gateway.submissions import HELD_MAX, Submissions
 from querybus_gateway.sweeper import Sweeper
 from querybus_gateway.turns import Turns
+from querybus_gateway.use_cases import UseCases
 from querybus_gateway.wakes import Wakes
 
 ADVISORY_SLOTS = 4
@@ -97,7 +99,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         jitter=system_jitter,
     )
     desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.wake)
-    door = BusDoor(queries, credentials, tracing=tracing)
+    use_cases = UseCases(queries=queries, credentials=credentials)
+    door = BusDoor(use_cases, tracing=tracing)
 
     def on_event(subject: str, _: bytes) -> None:
         address = parse_event_subject(subject)
@@ -139,7 +142,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         sweeper,
         CallServer(broker, door.answer, slots=settings.calls_max),
         HttpDoor(
-            http_door(queries, credentials, tracing=tracing, random_bits=system_random_bits),
+            http_door(use_cases, tracing=tracing, random_bits=system_random_bits),
             host=settings.api_host,
             port=settings.api_port,
             on_listening=on_listening,

@@ -8,7 +8,9 @@ who that is. A reply is one JSON object: a finished query's answer (`status` fin
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,11 +22,9 @@ from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.credentials import is_own
-from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.queries import BUS_RETRY_SECONDS, Queries, Reply
-
-VERBS: Final = ("ask", "answer", "cancel", "page")
+from querybus_gateway.queries import BUS_RETRY_SECONDS, Reply
+from querybus_gateway.use_cases import UseCases
 
 _log = get_log(__name__)
 
@@ -50,9 +50,8 @@ class PageCall(QueryCall):
 class BusDoor:
     """Answers calls."""
 
-    def __init__(self, queries: Queries, credentials: Credentials, *, tracing: Tracing) -> None:
-        self._queries = queries
-        self._credentials = credentials
+    def __init__(self, rooms: UseCases, *, tracing: Tracing) -> None:
+        self._rooms = rooms
         self._tracing = tracing
 
     async def answer(self, call: Call) -> bytes:
@@ -70,45 +69,55 @@ class BusDoor:
         return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
 
     async def _answer(self, call: Call) -> Json | Problem:
-        credential = await self._credentials.get(call.tenant, call.credential)
+        credential = await self._rooms.credentials.get(call.tenant, call.credential)
         if credential is None or not is_own(credential, call.tenant, call.credential):
             return Problem(ProblemCode.UNAUTHENTICATED, "this credential is not known here")
-        match call.verb:
-            case "ask":
-                return await self._ask(call, credential)
-            case "answer":
-                asked = read(call.data, AnswerCall)
-                if isinstance(asked, Problem):
-                    return asked
-                if asked.wait_seconds:
-                    return _flat(await self._queries.wait(asked.query_id, credential, asked.wait_seconds))
-                return _flat(await self._queries.answer(asked.query_id, credential))
-            case "cancel":
-                wanted = read(call.data, QueryCall)
-                return (
-                    wanted
-                    if isinstance(wanted, Problem)
-                    else _flat(await self._queries.cancel(wanted.query_id, credential))
-                )
-            case "page":
-                page = read(call.data, PageCall)
-                if isinstance(page, Problem):
-                    return page
-                return await self._queries.page(page.query_id, credential, page.page)
-            case _:
-                return Problem(ProblemCode.NOT_FOUND, f"the verbs are {', '.join(VERBS)}")
+        verb = VERBS.get(call.verb)
+        if verb is None:
+            return Problem(ProblemCode.NOT_FOUND, f"the verbs are {', '.join(VERBS)}")
+        wanted = read(call.data, verb.takes)
+        return wanted if isinstance(wanted, Problem) else await verb.do(wanted, credential, self._rooms)
 
-    async def _ask(self, call: Call, credential: Credential) -> Json | Problem:
-        asked = read(call.data, AskCall)
-        if isinstance(asked, Problem):
-            return asked
-        reply = await self._queries.ask(
-            asked.request(), credential, idempotency_key=asked.idempotency_key, wait_seconds=asked.wait_seconds
-        )
-        flat = _flat(reply)
-        if isinstance(reply, Reply) and reply.is_replayed and not isinstance(flat, Problem):
-            return flat | {"idempotency_replayed": True}
-        return flat
+
+async def _ask(wanted: AskCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    reply = await rooms.queries.ask(
+        wanted.request(), credential, idempotency_key=wanted.idempotency_key, wait_seconds=wanted.wait_seconds
+    )
+    flat = flat_reply(reply)
+    if isinstance(reply, Reply) and reply.is_replayed and not isinstance(flat, Problem):
+        return flat | {"idempotency_replayed": True}
+    return flat
+
+
+async def _read(wanted: AnswerCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    if wanted.wait_seconds:
+        return flat_reply(await rooms.queries.wait(wanted.query_id, credential, wanted.wait_seconds))
+    return flat_reply(await rooms.queries.answer(wanted.query_id, credential))
+
+
+async def _cancel(wanted: QueryCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return flat_reply(await rooms.queries.cancel(wanted.query_id, credential))
+
+
+async def _page(wanted: PageCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return await rooms.queries.page(wanted.query_id, credential, wanted.page)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What a verb takes and does; `do` gets the request, the caller's credential and the use cases."""
+
+    takes: type[BaseModel]
+    do: Callable[[Any, Credential, UseCases], Awaitable[Json | Problem]]
+
+
+VERBS: Final[dict[str, Verb]] = {
+    "ask": Verb(AskCall, _ask),
+    "answer": Verb(AnswerCall, _read),
+    "cancel": Verb(QueryCall, _cancel),
+    "page": Verb(PageCall, _page),
+}
+"""Every verb of the bus door: a new one is one line."""
 
 
 def problem_reply(problem: Problem, verb: str, trace_id: str) -> Json:
@@ -120,7 +129,8 @@ def problem_reply(problem: Problem, verb: str, trace_id: str) -> Json:
     return body
 
 
-def _flat(reply: Reply | Problem) -> Json | Problem:
+def flat_reply(reply: Reply | Problem) -> Json | Problem:
+    """Return a query as the bus says it: the answer itself once it has finished."""
     if isinstance(reply, Problem):
         return reply
     if reply.is_finished:

@@ -1,0 +1,76 @@
+"""The listener of the HTTP door: uvicorn as a part of the process, which keeps the signals to itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Generator
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+CLOSE_SECONDS_MAX: Final = 2
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process that it is a part of, and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class HttpDoor:
+    """Serves the HTTP application on a listener of its own. A part."""
+
+    def __init__(self, app: ASGIApp, *, host: str, port: int, on_listening: Callable[[str], None]) -> None:
+        self.name = "http"
+        self._host = host
+        self._port = port
+        self._on_listening = on_listening
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=CLOSE_SECONDS_MAX,
+            )
+        )
+        self._task: asyncio.Task[None] | None = None
+        self.address = ""
+
+    async def start(self) -> None:
+        """Listen; OSError if the address is taken."""
+        listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((self._host, self._port))
+        self.address = f"http://{self._host}:{listener.getsockname()[1]}"
+        self._task = asyncio.get_running_loop().create_task(self._server.serve(sockets=[listener]), name=self.name)
+        listening = asyncio.create_task(self._server.listening.wait())
+        await asyncio.wait({listening, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if self._task.done():
+            self._task.result()
+            raise OSError(f"nothing listens at {self.address}")
+        self._on_listening(self.address)
+
+    async def drain(self) -> None:
+        """Take no new connection, give open ones CLOSE_SECONDS_MAX."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task
+
+    async def ping(self) -> str | None:
+        return None if self._task is not None and not self._task.done() else "not listening"

@@ -1,0 +1,16 @@
+"""What the gateway can do, by room: the one value that every door is given; a door only translates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from querybus_gateway.ports import Credentials
+from querybus_gateway.queries import Queries
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """The use cases behind the doors, and the registry that says who is calling."""
+
+    queries: Queries
+    credentials: Credentials
