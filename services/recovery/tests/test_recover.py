@@ -14,7 +14,7 @@ from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, Trigger
-from querybus.core.options import Options
+from querybus.core.options import OptionCaps, Options, RepairPolicy, cap
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.repair.candidate import RuleName
 from querybus.core.sql.check import check
@@ -257,6 +257,37 @@ async def test_a_mend_that_assumes_something_is_a_hint_for_a_model() -> None:
     assert isinstance(after.body, Returned)
     assert after.body.advice.candidates_sql == ("SELECT city FROM customers",)
     assert after.body.advice.facts.name == "citty"
+
+
+ASSUMED = {"sql": "SELECT citty FROM customers", "facts": Facts(name="citty")}
+PLAIN = {"sql": "```sql\nSELECT city FROM customers\n```"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "broken", "follows"),
+    [
+        (None, ASSUMED, Returned),
+        (RepairPolicy.MODEL_FIRST, ASSUMED, Returned),
+        (RepairPolicy.MODEL_FIRST, PLAIN, Drafted),
+        (RepairPolicy.RULES_FIRST, ASSUMED, Drafted),
+        (RepairPolicy.RULES_FIRST, {"sql": "SELECT zzz FROM customers"}, Returned),
+        (RepairPolicy.RULES_ONLY, ASSUMED, Drafted),
+        (RepairPolicy.RULES_ONLY, {"sql": "SELECT zzz FROM customers"}, Concluded),
+        (RepairPolicy.OFF, PLAIN, Concluded),
+    ],
+)
+async def test_the_policy_says_who_mends_a_models_statement(
+    policy: RepairPolicy | None, broken: dict[str, Any], follows: type
+) -> None:
+    code = FailureCode.SYNTAX_ERROR if broken is PLAIN else FailureCode.COLUMN_NOT_FOUND
+    after = await recovered(failure_event(code, options=Options(repair_policy=policy), **broken))
+    assert isinstance(after.body, follows)
+
+
+def test_a_cap_fixes_the_policy_whatever_is_asked_for() -> None:
+    asked = Options(repair_policy=RepairPolicy.RULES_FIRST)
+    assert cap(asked, OptionCaps()).repair_policy is RepairPolicy.RULES_FIRST
+    assert cap(asked, OptionCaps(repair_policy=RepairPolicy.OFF)).repair_policy is RepairPolicy.OFF
 
 
 async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:

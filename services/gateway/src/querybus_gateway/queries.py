@@ -7,7 +7,7 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -18,7 +18,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked, Outcome
-from querybus.core.options import OptionCaps
+from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.redact import Json, public_answer, public_event, public_page, public_progress, status_of
 from querybus.core.subjects import EventName, token
 from querybus.ops.clock import Clock, RandomBits
@@ -49,6 +49,8 @@ class Limits:
 
     caps: OptionCaps = field(default_factory=OptionCaps)
     rate: Rate = field(default_factory=lambda: Rate(per_second=50, burst=200))
+    repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
+    """Who mends, by tenant, where a request does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ class Queries:
             if not turns or not _may_read(turns, credential):
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
             until_sequence = turns[-1].sequence
-        return admit(
+        envelope = admit(
             request,
             credential,
             Chance(self._clock(), self._random_bits(RANDOM_BITS)),
@@ -179,6 +181,11 @@ class Queries:
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
         )
+        policy = self._limits.repair_policies.get(credential.tenant)
+        if isinstance(envelope, Problem) or envelope.options.repair_policy is not None or policy is None:
+            return envelope
+        options = envelope.options.model_copy(update={"repair_policy": policy})
+        return envelope.with_body(envelope.body, options=options)
 
     async def _begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:

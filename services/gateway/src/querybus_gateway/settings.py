@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from querybus.core.options import OptionCaps
+from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.ops.settings import ServiceSettings
 
 
@@ -33,6 +33,10 @@ class Settings(ServiceSettings):
     retries_max: int = Field(default=5, ge=0, le=5, description="new drafts after the first")
     allow_llm_to_see_data: bool = Field(default=True, description="false: no cell value is ever sent to a model")
     allow_execution: bool = Field(default=True, description="false: nothing runs before approval, whoever asks")
+
+    repair_policies: dict[str, RepairPolicy] = Field(
+        default={}, description='who mends by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
+    )
 
     @field_validator("tenants", mode="before")
     @classmethod

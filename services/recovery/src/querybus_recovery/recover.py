@@ -29,7 +29,7 @@ from querybus.core.messages import (
     Returned,
     Trigger,
 )
-from querybus.core.options import ExecutionMode, OnExecutionFailure
+from querybus.core.options import ExecutionMode, OnExecutionFailure, RepairPolicy
 from querybus.core.policy import Connection
 from querybus.core.repair.candidate import Mend
 from querybus.core.repair.confidence import confidence
@@ -116,19 +116,28 @@ def decide(
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
     """Choose between the mends that were found, a new draft and the end.
 
-    A person's own statement is never changed: what would pass is told. A model gets a retry rather than a mend
-    that assumes something; such mends travel as hints. Where no new draft can come, an assumed mend is better than
-    nothing. `draft` is what the mends were found for.
+    A person's own statement is never changed: what would pass is told. Under `model_first` a model gets a retry
+    rather than a mend that assumes something; such mends travel as hints. Where no new draft can come, an assumed
+    mend is better than nothing. `draft` is what the mends were found for.
     """
+    policy = policy_of(envelope)
     author = author_of(envelope)
     if author is Origin.USER:
         hints = "\n".join(texts.suggestion(each.sql) for each in found)
         return conclude(envelope, _detailed(failure, f"{failure.detail}\n{hints}".strip()))
-    allowed = [each for each in found if each.keeps_meaning or author is not Origin.MODEL]
+    allowed = [
+        each
+        for each in found
+        if each.keeps_meaning or author is not Origin.MODEL or policy is not RepairPolicy.MODEL_FIRST
+    ]
     if allowed and envelope.body.draft is not None and draft is not None and _may_mend(envelope):
         return _mended(envelope, draft, allowed[0], texts)
     is_repeated = repeats(envelope)
-    is_over = envelope.retries.generation >= envelope.options.retries_max or remaining_ms < RETRY_MS_MIN
+    is_over = (
+        policy is RepairPolicy.RULES_ONLY
+        or envelope.retries.generation >= envelope.options.retries_max
+        or remaining_ms < RETRY_MS_MIN
+    )
     if author is not Origin.MODEL or not TRAITS[failure.code].to_model or is_repeated or is_over:
         if found and draft is not None and _may_mend(envelope):
             # No new draft will come: a mend that says what it assumes is better than nothing.
@@ -172,6 +181,13 @@ def conclude_failed(envelope: Envelope[Any], failure: Failure) -> Envelope[Concl
     return _concluded(envelope, failure, Outcome.FAILED)
 
 
+def policy_of(envelope: Envelope[Any]) -> RepairPolicy:
+    """Return who mends: what was asked for, else a model first; `off` also where repair is switched off."""
+    if not envelope.options.enable_auto_repair:
+        return RepairPolicy.OFF
+    return envelope.options.repair_policy or RepairPolicy.MODEL_FIRST
+
+
 def author_of(envelope: Envelope[Failed]) -> Origin | None:
     """Return who wrote the SQL that the failure goes back to: the author before the rules; None if nobody did.
 
@@ -209,7 +225,7 @@ def _may_go_on(envelope: Envelope[Failed]) -> bool:
     traits = TRAITS[envelope.body.code]
     began_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
     is_open = traits.to_model or traits.by_rule or (envelope.body.code in _NO_DRAFT_CAME and bool(envelope.attempts))
-    return envelope.options.enable_auto_repair and not began_confirmed and is_open
+    return policy_of(envelope) is not RepairPolicy.OFF and not began_confirmed and is_open
 
 
 def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:

@@ -28,6 +28,15 @@ class OnExecutionFailure(StrEnum):
     CLARIFY_FIRST = "clarify_first"
 
 
+class RepairPolicy(StrEnum):
+    """Who mends a failed statement. What can mean only one thing is mended by rule under all but `off`."""
+
+    RULES_FIRST = "rules_first"
+    MODEL_FIRST = "model_first"
+    RULES_ONLY = "rules_only"
+    OFF = "off"
+
+
 class Options(BaseModel):
     """The options of one query, after capping."""
 
@@ -43,6 +52,12 @@ class Options(BaseModel):
     enable_auto_repair: bool = Field(default=True, description="recovery may mend or ask for a new draft")
     on_execution_failure: OnExecutionFailure = Field(
         default=OnExecutionFailure.REPAIR_FIRST, description="mend first, or ask the person first"
+    )
+    repair_policy: RepairPolicy | None = Field(
+        default=None,
+        description="rules_first: a rule's assumption before a model's retry; model_first: the other way round, rules "
+        "where no model wrote the statement; rules_only: no retry; off: neither; by default the tenant's, else "
+        "model_first",
     )
     allow_llm_to_see_data: bool = Field(default=True, description="cell values may be sent to a model")
     retries_max: int = Field(default=2, ge=0, le=5, description="new drafts after the first, not counting it")
@@ -70,6 +85,7 @@ class OptionCaps(BaseModel):
     deadline_seconds: float = Field(default=300.0, gt=0)
     allow_llm_to_see_data: bool = True
     allow_execution: bool = True
+    repair_policy: RepairPolicy | None = Field(default=None, description="a policy that holds whatever is asked for")
 
 
 def cap(options: Options, caps: OptionCaps) -> Options:
@@ -86,5 +102,6 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "deadline_seconds": min(options.deadline_seconds, caps.deadline_seconds),
             "allow_llm_to_see_data": options.allow_llm_to_see_data and caps.allow_llm_to_see_data,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
+            "repair_policy": caps.repair_policy or options.repair_policy,
         }
     )
