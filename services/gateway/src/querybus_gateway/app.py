@@ -27,6 +27,7 @@ from querybus_gateway.bus_stores import (
     StoredAnswers,
     SubmitQueue,
 )
+from querybus_gateway.confirm import Confirmations
 from querybus_gateway.credentials import DevelopmentKey
 from querybus_gateway.http import http_door
 from querybus_gateway.http_server import HttpDoor
@@ -99,7 +100,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         jitter=system_jitter,
     )
     desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.wake)
-    use_cases = UseCases(queries=queries, credentials=credentials)
+    confirmations = Confirmations(queries, log=journal, events=events, open_queries=open_queries, clock=clock)
+    use_cases = UseCases(queries=queries, confirmations=confirmations, credentials=credentials)
     door = BusDoor(use_cases, tracing=tracing)
 
     def on_event(subject: str, _: bytes) -> None:

@@ -21,6 +21,7 @@ from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus_gateway.admit import AskCall, read
+from querybus_gateway.confirm import ConfirmRequest
 from querybus_gateway.credentials import is_own
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import BUS_RETRY_SECONDS, Reply
@@ -45,6 +46,10 @@ class AnswerCall(QueryCall):
 
 class PageCall(QueryCall):
     page: int = Field(default=1, ge=1)
+
+
+class ConfirmCall(AnswerCall, ConfirmRequest):
+    """A person's yes to what the query asked."""
 
 
 class BusDoor:
@@ -103,6 +108,17 @@ async def _page(wanted: PageCall, credential: Credential, rooms: UseCases) -> Js
     return await rooms.queries.page(wanted.query_id, credential, wanted.page)
 
 
+async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return flat_reply(
+        await rooms.confirmations.confirm(
+            wanted.query_id,
+            ConfirmRequest(sql_sha256=wanted.sql_sha256, rows_affected_max=wanted.rows_affected_max),
+            credential,
+            wait_seconds=wanted.wait_seconds,
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Verb:
     """What a verb takes and does; `do` gets the request, the caller's credential and the use cases."""
@@ -115,6 +131,7 @@ VERBS: Final[dict[str, Verb]] = {
     "ask": Verb(AskCall, _ask),
     "answer": Verb(AnswerCall, _read),
     "cancel": Verb(QueryCall, _cancel),
+    "confirm": Verb(ConfirmCall, _confirm),
     "page": Verb(PageCall, _page),
 }
 """Every verb of the bus door: a new one is one line."""

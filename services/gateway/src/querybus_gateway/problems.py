@@ -24,6 +24,7 @@ class ProblemCode(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     ALREADY_FINISHED = "already_finished"
     NOT_FINISHED = "not_finished"
+    NOT_CONFIRMABLE = "not_confirmable"
     RESULT_EXPIRED = "result_expired"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
@@ -51,6 +52,7 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.METHOD_NOT_ALLOWED: (405, "This method is not offered here"),
     ProblemCode.ALREADY_FINISHED: (409, "The query has already ended"),
     ProblemCode.NOT_FINISHED: (409, "The query has not finished yet"),
+    ProblemCode.NOT_CONFIRMABLE: (409, "There is nothing here to confirm"),
     ProblemCode.RESULT_EXPIRED: (410, "The result is no longer kept"),
     ProblemCode.TOO_LARGE: (413, "The request is too large"),
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body must be JSON"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from querybus_gateway.confirm import Confirmations
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
 
@@ -13,4 +14,5 @@ class UseCases:
     """The use cases behind the doors, and the registry that says who is calling."""
 
     queries: Queries
+    confirmations: Confirmations
     credentials: Credentials

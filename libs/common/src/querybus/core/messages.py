@@ -135,6 +135,23 @@ class Clarification(Value):
     options: tuple[Option, ...] = ()
 
 
+class Confirmation(Value):
+    """What a person is asked to say yes to; the statement itself is the conclusion's `sql`."""
+
+    reason: Literal["write", "cost"]
+    kind: str = Field(description="kind of the statement in one word: UPDATE, DELETE, SELECT, ...")
+    sql_sha256: str = Field(description="hex, of the statement as it would run")
+    table: str | None = Field(default=None, description="what is changed")
+    columns: tuple[str, ...] = Field(default=(), description="which columns are changed")
+    rows_affected: int | None = Field(default=None, description="rows changed, or for `cost` read; None: not known")
+    rows_known: Literal["exact", "estimate", "unknown"] = "unknown"
+    rows_affected_max: int = Field(default=0, ge=0, description="what is proposed to be confirmed; 0 for `cost`")
+
+    def without_names(self) -> Confirmation:
+        """Return the same without names of the database."""
+        return self.model_copy(update={"table": None, "columns": ()})
+
+
 class Draft(Value):
     """One SQL text with its origin."""
 
@@ -199,6 +216,9 @@ class Approved(Value):
     tables: tuple[str, ...]
     row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
     checked: tuple[Literal["static", "explain", "probe"], ...]
+    rows_affected_max: int | None = Field(
+        default=None, ge=0, description="set for a confirmed write: it is rolled back if it touches more"
+    )
     analysis: Analysis = Analysis()
     notes: tuple[str, ...] = ()
 
@@ -254,6 +274,8 @@ class Concluded(Value):
     result: Result | None = None
     reply: str | None = Field(default=None, description="chat reply, or a model's own explanation")
     clarification: Clarification | None = None
+    confirmation: Confirmation | None = Field(default=None, description="what is asked, of a `confirmation`")
+    rows_affected: int | None = Field(default=None, description="rows that a confirmed write changed")
     refused_kind: str | None = Field(default=None, description="kind of the refused statement, in plain words")
     analysis: Analysis = Analysis()
     notes: tuple[str, ...] = ()
@@ -277,6 +299,8 @@ class Answer(Value):
     next_step: str = ""
     options: tuple[Option, ...] = ()
     trigger: Trigger | None = None
+    confirmation: Confirmation | None = Field(default=None, description="for business readers without names")
+    rows_affected: int | None = None
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar, ...], ...] = ()
     row_count: int = 0

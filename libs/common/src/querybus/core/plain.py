@@ -143,6 +143,8 @@ def plain_finished(envelope: Envelope[Concluded]) -> Envelope[Finished]:
         next_step=NEXT_STEP_TEXTS.get(body.outcome, {}).get(envelope.language, ""),
         options=_options(envelope, body.clarification),
         trigger=body.clarification.trigger if body.clarification else None,
+        confirmation=body.confirmation if is_analyst or not body.confirmation else body.confirmation.without_names(),
+        rows_affected=body.rows_affected,
         columns=_columns(envelope, result),
         rows=result.rows,
         row_count=result.row_count,

@@ -110,6 +110,8 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "next_step": answer.next_step,
         "options": [_option(each) for each in answer.options],
         "trigger": answer.trigger.value if answer.trigger else None,
+        "confirmation": _confirmation(answer, is_analyst=is_analyst),
+        "rows_affected": answer.rows_affected,
         "columns": public_columns(answer, audience),
         "rows": [list(row) for row in answer.rows],
         "row_count": answer.row_count,
@@ -181,6 +183,23 @@ def _column(column: AnswerColumn, n: int, audience: Audience) -> Json:
 
 def _option(option: Option) -> Json:
     return {"id": option.id, "text": option.text, "question": option.question, "action": option.action.value}
+
+
+def _confirmation(answer: Answer, *, is_analyst: bool) -> Json | None:
+    if answer.confirmation is None:
+        return None
+    asked = answer.confirmation if is_analyst else answer.confirmation.without_names()
+    view: Json = {
+        "reason": asked.reason,
+        "kind": asked.kind,
+        "sql_sha256": asked.sql_sha256,
+        "rows_affected": asked.rows_affected,
+        "rows_known": asked.rows_known,
+        "rows_affected_max": asked.rows_affected_max,
+    }
+    if is_analyst:
+        view |= {"table": asked.table, "columns": list(asked.columns)}
+    return view
 
 
 def _retries(envelope: Envelope[Any]) -> Json:
