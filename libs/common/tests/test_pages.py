@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.bus.pages import PageUnreadable, decode_page, encode_page, page_sha256
 from querybus.core.catalog import ColumnKind
+from querybus.core.cells import cell
 from querybus.core.messages import ResultColumn, Scalar
 
 CELLS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.text(alphabet="\ud800a")
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(),
+    st.text(alphabet="\ud800a"),
 )
 
 
@@ -52,11 +62,47 @@ def test_whole_numbers_and_fractions_in_one_column_stay_what_they_are() -> None:
     assert rows[2] == (2**53 + 1,)
 
 
-def test_numbers_that_are_none_survive() -> None:
-    _, rows = decode_page(encode_page(columns("n"), [(math.nan,), (math.inf,)]))
-    assert isinstance(rows[0][0], float)
-    assert math.isnan(rows[0][0])
-    assert rows[1] == (math.inf,)
+def test_numbers_that_are_none_are_kept_as_they_are_and_read_by_their_names() -> None:
+    data = encode_page(columns("n"), [(math.nan,), (math.inf,), (0.5,)])
+    kept = pa.ipc.open_stream(data).read_all().column(0)
+    assert (kept.type, str(kept.to_pylist())) == (pa.float64(), "[nan, inf, 0.5]")
+    assert decode_page(data)[1] == (("NaN",), ("Infinity",), (0.5,))
+
+
+EAST = timezone(timedelta(hours=5, minutes=30))
+
+
+@pytest.mark.parametrize(
+    ("values", "kept", "cells"),
+    [
+        ([Decimal("19.90"), Decimal("5.00")], pa.decimal128(4, 2), [19.9, 5]),
+        ([Decimal("1E-20"), Decimal("12345678901234567.89")], pa.string(), [1e-20, "12345678901234567.89"]),
+        ([Decimal("9" * 60), None], pa.decimal256(60, 0), [int("9" * 60), None]),
+        ([2**63, 1], pa.string(), [2**63, 1]),
+        ([-(2**63), 2**63 - 1], pa.int64(), [-(2**63), 2**63 - 1]),
+        ([b"\x00\xff", b""], pa.binary(), ["00ff", ""]),
+        ([date(2026, 1, 31)], pa.date32(), ["2026-01-31"]),
+        ([datetime.fromisoformat("2026-01-31T09:05:00.000007")], pa.timestamp("us"), ["2026-01-31 09:05:00.000007"]),
+        ([datetime(2026, 1, 31, 9, tzinfo=EAST)], pa.timestamp("us", "+05:30"), ["2026-01-31 09:00:00+05:30"]),
+        (
+            [datetime(2026, 1, 31, 9, tzinfo=EAST), datetime(2026, 1, 31, 9, tzinfo=UTC)],
+            pa.string(),
+            ["2026-01-31 09:00:00+05:30", "2026-01-31 09:00:00+00:00"],
+        ),
+        ([time(9, 5)], pa.time64("us"), ["09:05:00"]),
+        ([timedelta(hours=-1)], pa.duration("us"), ["-01:00:00"]),
+        ([[1, Decimal("0.5")], {"a": None}], pa.string(), ["[1, 0.5]", '{"a": null}']),
+        ([True, None], pa.bool_(), [True, None]),
+    ],
+)
+def test_a_page_keeps_the_type_and_is_read_as_the_cells_of_the_same_values(
+    values: list[Any], kept: Any, cells: list[Scalar]
+) -> None:
+    data = encode_page(columns("v"), [(each,) for each in values])
+    assert pa.ipc.open_stream(data).read_all().column(0).type == kept
+    read = [row[0] for row in decode_page(data)[1]]
+    assert read == cells == [cell(each) for each in values]
+    assert [type(each) for each in read] == [type(each) for each in cells]
 
 
 def test_an_empty_result_keeps_its_columns() -> None:

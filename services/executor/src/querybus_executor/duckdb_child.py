@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from querybus_executor.cells import cell
+from querybus.core.cells import cell
 from querybus_executor.child_loop import Sent, Statement, error, serve, stream
 
 MEMORY_LIMIT: Final = "512MB"

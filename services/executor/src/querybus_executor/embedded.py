@@ -14,6 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
+from querybus.core import cells
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus_executor.children import Child, ChildDied, Children
@@ -33,7 +34,7 @@ Worded = Callable[[int, str, str, str], Failure]
 
 def child_command(module: str, *libraries: Path) -> list[str]:
     """Return how to run that module of this package alone: no site-packages but the folders of `libraries`."""
-    folders = [str(Path(__file__).parents[1]), *(str(each) for each in libraries)]
+    folders = [str(Path(__file__).parents[1]), str(Path(cells.__file__).parents[2]), *(str(each) for each in libraries)]
     program = f"import sys; sys.path[:0] = {folders!r}; from querybus_executor.{module} import main; main()"
     return [sys.executable, "-I", "-S", "-E", "-c", program]
 

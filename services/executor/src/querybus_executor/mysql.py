@@ -28,7 +28,7 @@ from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog_sql import QUERIES, read_catalog
-from querybus_executor.cells import cell
+from querybus.core.cells import cell
 from querybus_executor.connections import ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.mysql_errors import mysql_failure

@@ -1,15 +1,20 @@
-"""Result rows as Arrow pages, kept for an hour under the subject that `concluded` names.
+"""Result rows as Arrow pages, kept for an hour under the subjects that `concluded` names.
 
-A page decodes to exactly the cells that were encoded: int64, float64, bool and text columns where every cell is of one
-kind, JSON text per cell where they are not (mixed kinds, integers beyond 64 bits, text that is no UTF-8). A column's
-name, kind and engine type travel in the schema. Limit: one page is one message, at most what the bus takes.
+A page keeps what the engine gave, exactly: 64-bit integers, floats with NaN and infinities, decimals of up to 76
+digits, dates, times, moments with their offset, durations, bytes, text. Where a column holds what no one Arrow type
+does (mixed kinds, bigger integers, text that is no UTF-8) each cell is JSON text. It is read back as cells, as
+`querybus.core.cells` makes them. A column's name, kind and engine type travel in the schema. Limit: one page is one
+message, at most what the bus takes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
@@ -17,6 +22,7 @@ from pydantic import ValidationError
 from querybus.bus.connection import Connected
 from querybus.bus.direct import last, store
 from querybus.core.catalog import ColumnKind
+from querybus.core.cells import cell
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.core.subjects import page_subject, token
 from querybus.core.topology import RESULTS
@@ -26,10 +32,15 @@ if TYPE_CHECKING:
 
 _COLUMN: Final = b"querybus.column"
 _AS_JSON: Final = b"querybus.json"
+_AS_DECIMAL: Final = b"querybus.decimal"
 _ROWS: Final = b"querybus.rows"
-_INT64: Final = range(-(2**63), 2**63)
+_DECIMAL_DIGITS_MAX: Final = 76
+_CELLS: Final = frozenset({bool, int, str, float, type(None)})
+_TYPED: Final = _CELLS | {bytes, date, datetime, time, timedelta, Decimal}
 
 Rows = tuple[tuple[Scalar, ...], ...]
+Batch = Any
+"""A `pyarrow.RecordBatch` whose schema says what `batch_of` writes into one."""
 
 
 class PageUnreadable(Exception):
@@ -43,29 +54,73 @@ def _arrow() -> ModuleType:
     return pa
 
 
-def encode_page(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Scalar]]) -> bytes:
-    """Return the rows as an Arrow IPC stream; each row has a cell per column, else ValueError."""
+def encode_page(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> bytes:
+    """Return the rows as an Arrow IPC stream; each row has a value per column, else ValueError."""
+    return encode_batches([batch_of(columns, rows)])
+
+
+def batch_of(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> Batch:
+    """Return the rows as one record batch; each row has a value per column, else ValueError."""
     if any(len(row) != len(columns) for row in rows):
         raise ValueError("every row of a page has one cell per column")
+    return batch_of_cells(columns, list(zip(*rows, strict=True)) if rows else [()] * len(columns), len(rows))
+
+
+def batch_of_cells(columns: Sequence[ResultColumn], cells: Sequence[Sequence[Any]], rows: int) -> Batch:
+    """Return the same from a sequence of values for each column."""
+    arrow = _arrow()
+    arrays: list[Any] = []
+    marks: list[bytes] = []
+    for column, each in zip(columns, cells, strict=True):
+        array, mark = _array(arrow, each, column.kind)
+        arrays.append(array)
+        marks.append(mark)
+    return batch_of_arrays(columns, arrays, rows, marks)
+
+
+def batch_of_arrays(
+    columns: Sequence[ResultColumn], arrays: Sequence[Any], rows: int, marks: Sequence[bytes] = ()
+) -> Batch:
+    """Return the Arrow arrays as a record batch that says what its columns are; `marks`: how each is to be read."""
     arrow = _arrow()
     fields: list[Any] = []
-    arrays: list[Any] = []
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in rows]
-        kind = _arrow_type(arrow, cells, column.kind)
+    for index, (column, array) in enumerate(zip(columns, arrays, strict=True)):
         metadata = {_COLUMN: column.model_dump_json().encode()}
-        if kind is None:
-            metadata[_AS_JSON] = b"1"
-            cells = [json.dumps(cell) for cell in cells]
-            kind = arrow.string()
-        fields.append(arrow.field(column.name, kind, metadata=metadata))
-        arrays.append(arrow.array(cells, type=kind))
-    schema = arrow.schema(fields, metadata={_ROWS: str(len(rows)).encode()})
+        if index < len(marks) and marks[index]:
+            metadata[marks[index]] = b"1"
+        fields.append(arrow.field(column.name, array.type, metadata=metadata))
+    # A batch without columns does not know how many rows it has.
+    schema = arrow.schema(fields, metadata={} if columns else {_ROWS: str(rows).encode()})
+    return arrow.RecordBatch.from_arrays(list(arrays), schema=schema)
+
+
+def encode_batches(batches: Sequence[Batch]) -> bytes:
+    """Return record batches of one schema as an Arrow IPC stream."""
+    arrow = _arrow()
     sink = arrow.BufferOutputStream()
-    with arrow.ipc.new_stream(sink, schema) as writer:
-        if columns:
-            writer.write_batch(arrow.RecordBatch.from_arrays(arrays, schema=schema))
+    with arrow.ipc.new_stream(sink, batches[0].schema) as writer:
+        for each in batches:
+            if each.num_columns:
+                writer.write_batch(each)
     return cast("bytes", sink.getvalue().to_pybytes())
+
+
+def cells_of(batch: Batch) -> Rows:
+    """Return the rows of a record batch or table as cells."""
+    cells: list[Sequence[Scalar]] = []
+    for index, each in enumerate(batch.schema):
+        metadata = each.metadata or {}
+        values = _values(batch.column(index))
+        if _AS_JSON in metadata:
+            values = [json.loads(value) for value in values]
+        elif _AS_DECIMAL in metadata:
+            values = [None if value is None else cell(Decimal(value)) for value in values]
+        elif not _are_cells(values):
+            values = [cell(value) for value in values]
+        cells.append(values)
+    if not cells:
+        return ((),) * int((batch.schema.metadata or {}).get(_ROWS, b"0"))
+    return tuple(zip(*cells, strict=True))
 
 
 def decode_page(data: bytes) -> tuple[tuple[ResultColumn, ...], Rows]:
@@ -73,18 +128,10 @@ def decode_page(data: bytes) -> tuple[tuple[ResultColumn, ...], Rows]:
     arrow = _arrow()
     try:
         table = arrow.ipc.open_stream(data).read_all()
-        columns: list[ResultColumn] = []
-        cells: list[list[Scalar]] = []
-        for index, each in enumerate(table.schema):
-            metadata = each.metadata or {}
-            columns.append(ResultColumn.model_validate_json(metadata[_COLUMN]))
-            values = table.column(index).to_pylist()
-            cells.append([json.loads(value) for value in values] if _AS_JSON in metadata else values)
-        if not columns:
-            return (), ((),) * int((table.schema.metadata or {})[_ROWS])
+        columns = [ResultColumn.model_validate_json((each.metadata or {})[_COLUMN]) for each in table.schema]
+        return tuple(columns), cells_of(table)
     except (arrow.ArrowException, OSError, ValidationError, KeyError, ValueError, TypeError) as error:
         raise PageUnreadable(f"no page of ours: {type(error).__name__}") from error
-    return tuple(columns), tuple(zip(*cells, strict=True))
 
 
 def page_sha256(data: bytes) -> str:
@@ -111,9 +158,26 @@ class PageStore:
         return None if kept is None else kept.data
 
 
-def _arrow_type(arrow: ModuleType, cells: Sequence[Scalar], kind: ColumnKind) -> Any | None:
-    """Return the Arrow type that holds every cell exactly, or None if there is none."""
-    kinds = {type(cell) for cell in cells if cell is not None}
+def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[Any, bytes]:
+    """Return the Arrow array that holds every value exactly, and the mark by which it is read back."""
+    kinds = set(map(type, cells))
+    kinds.discard(type(None))
+    if not kinds <= _TYPED:
+        # Lists, maps, ids, addresses: what is shown of them is text.
+        cells = [each if type(each) in _TYPED else cell(each) for each in cells]
+        kinds = set(map(type, cells)) - {type(None)}
+    found = _type_of(arrow, cells, kinds, kind)
+    if found is not None:
+        try:
+            return arrow.array(cells, type=found), b""
+        except (OverflowError, UnicodeEncodeError, arrow.ArrowException):
+            pass
+    if kinds == {Decimal}:
+        return arrow.array([None if each is None else str(each) for each in cells], type=arrow.string()), _AS_DECIMAL
+    return arrow.array([json.dumps(cell(each)) for each in cells], type=arrow.string()), _AS_JSON
+
+
+def _type_of(arrow: ModuleType, cells: Sequence[Any], kinds: set[type], kind: ColumnKind) -> Any | None:
     if not kinds:
         empty = {
             ColumnKind.INTEGER: arrow.int64(),
@@ -121,20 +185,65 @@ def _arrow_type(arrow: ModuleType, cells: Sequence[Scalar], kind: ColumnKind) ->
             ColumnKind.BOOLEAN: arrow.bool_(),
         }
         return empty.get(kind, arrow.string())
-    if kinds == {bool}:
-        return arrow.bool_()
-    if kinds == {int}:
-        return arrow.int64() if all(cell is None or cell in _INT64 for cell in cells) else None
-    if kinds == {float}:
-        return arrow.float64()
-    if kinds == {str} and all(_is_utf8(cell) for cell in cells if isinstance(cell, str)):
-        return arrow.string()
-    return None
+    if len(kinds) > 1:
+        return None
+    (one,) = kinds
+    if one is Decimal:
+        return _decimal_type(arrow, cells)
+    if one is datetime or one is time:
+        offsets = {each.utcoffset() for each in cells if each is not None}
+        if one is time:
+            return arrow.time64("us") if offsets == {None} else None
+        offset = offsets.pop()
+        if offsets or (offset is not None and offset % timedelta(minutes=1)):
+            return None
+        return arrow.timestamp("us", tz=None if offset is None else _offset_text(offset))
+    plain = {
+        bool: arrow.bool_(),
+        int: arrow.int64(),
+        float: arrow.float64(),
+        str: arrow.string(),
+        bytes: arrow.binary(),
+        date: arrow.date32(),
+        timedelta: arrow.duration("us"),
+    }
+    return plain[one]
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+def _decimal_type(arrow: ModuleType, cells: Sequence[Decimal | None]) -> Any | None:
+    """Return the one type that changes no digit of any value: same scale for all, at most 76 digits."""
+    scales: set[int] = set()
+    whole = 1
+    for each in cells:
+        if each is None:
+            continue
+        exponent = each.as_tuple().exponent
+        if not isinstance(exponent, int) or exponent > 0:
+            return None
+        scales.add(-exponent)
+        whole = max(whole, each.adjusted() + 1)
+    scale = scales.pop()
+    digits = whole + scale
+    if scales or digits > _DECIMAL_DIGITS_MAX:
+        return None
+    return arrow.decimal128(digits, scale) if digits <= 38 else arrow.decimal256(digits, scale)
+
+
+def _offset_text(offset: timedelta) -> str:
+    minutes = offset // timedelta(minutes=1)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def _are_cells(values: Sequence[Any]) -> bool:
+    kinds = set(map(type, values))
+    if float in kinds and not all(math.isfinite(each) for each in values if type(each) is float):
         return False
-    return True
+    return kinds <= _CELLS
+
+
+def _values(column: Any) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):
+        # A moment beyond the years that Python knows, or finer than a microsecond: Arrow's own words for it.
+        return column.cast("string").to_pylist()
