@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from querybus.bus.application import Service, run_service
+from querybus.bus.batches import BatchStore
 from querybus.bus.broker import make_broker
 from querybus.bus.calls import CallServer, Listener
 from querybus.bus.journal import Journal
@@ -18,8 +19,11 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
 from querybus_gateway.answers import AnswerDesk
+from querybus_gateway.batch_runner import BatchRunner
+from querybus_gateway.batches import Batches
 from querybus_gateway.bus_door import BusDoor
 from querybus_gateway.bus_stores import (
+    BatchProgress,
     CancelHints,
     DeadLetters,
     FencedEvents,
@@ -101,7 +105,17 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     )
     desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.wake)
     confirmations = Confirmations(queries, log=journal, events=events, open_queries=open_queries, clock=clock)
-    use_cases = UseCases(queries=queries, confirmations=confirmations, credentials=credentials)
+    kept_batches = BatchStore(broker)
+    batches = Batches(queries, kept_batches, clock=clock, random_bits=system_random_bits)
+    runner = BatchRunner(
+        queries,
+        kept_batches,
+        journal,
+        BatchProgress(broker),
+        owner=f"{system_random_bits(64):016x}",
+        clock=clock,
+    )
+    use_cases = UseCases(queries=queries, batches=batches, confirmations=confirmations, credentials=credentials)
     door = BusDoor(use_cases, tracing=tracing)
 
     def on_event(subject: str, _: bytes) -> None:
@@ -142,6 +156,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             for tenant in settings.tenants
         ),
         sweeper,
+        runner,
         CallServer(broker, door.answer, slots=settings.calls_max),
         HttpDoor(
             http_door(use_cases, tracing=tracing, random_bits=system_random_bits),

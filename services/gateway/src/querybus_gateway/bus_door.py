@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,6 +21,7 @@ from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus_gateway.admit import AskCall, read
+from querybus_gateway.batches import BatchRequest
 from querybus_gateway.confirm import ConfirmRequest
 from querybus_gateway.credentials import is_own
 from querybus_gateway.problems import Problem, ProblemCode
@@ -50,6 +51,18 @@ class PageCall(QueryCall):
 
 class ConfirmCall(AnswerCall, ConfirmRequest):
     """A person's yes to what the query asked."""
+
+
+class BatchCall(BaseModel):
+    """A batch to submit, or what to do with one; `offset` is the item to read from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Literal["submit", "read", "cancel", "retry"] = "submit"
+    batch: BatchRequest | None = None
+    batch_id: str = Field(default="", max_length=64)
+    offset: int = Field(default=0, ge=0)
+    idempotency_key: str | None = Field(default=None, max_length=255)
 
 
 class BusDoor:
@@ -119,6 +132,20 @@ async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases)
     )
 
 
+async def _batch(wanted: BatchCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    match wanted.action:
+        case "read":
+            return await rooms.batches.read(wanted.batch_id, credential, offset=wanted.offset)
+        case "cancel":
+            return await rooms.batches.cancel(wanted.batch_id, credential)
+        case "retry":
+            return await rooms.batches.run_again(wanted.batch_id, credential)
+        case "submit":
+            if wanted.batch is None:
+                return Problem(ProblemCode.INVALID, "/batch: a batch to submit is needed")
+            return await rooms.batches.submit(wanted.batch, credential, idempotency_key=wanted.idempotency_key)
+
+
 @dataclass(frozen=True, slots=True)
 class Verb:
     """What a verb takes and does; `do` gets the request, the caller's credential and the use cases."""
@@ -130,6 +157,7 @@ class Verb:
 VERBS: Final[dict[str, Verb]] = {
     "ask": Verb(AskCall, _ask),
     "answer": Verb(AnswerCall, _read),
+    "batch": Verb(BatchCall, _batch),
     "cancel": Verb(QueryCall, _cancel),
     "confirm": Verb(ConfirmCall, _confirm),
     "page": Verb(PageCall, _page),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from querybus.core.subjects import (
     cancel_subject,
     dead_message_id,
     dead_subject,
+    progress_subject,
     submit_subject,
     token,
 )
@@ -132,6 +134,18 @@ class CancelHints:
         # A lost hint costs work, not correctness; nats-py raises its own errors from OSError and Exception alike.
         with suppress(Exception):
             await self._holder.connection.publish(cancel_subject(token(tenant), token(query)), b"")
+
+
+class BatchProgress:
+    """Where the followers of a batch hear how it goes; nobody depends on it."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def tell(self, tenant: str, user: str, batch: str, note: Mapping[str, object]) -> None:
+        subject = progress_subject(token(tenant), token(user), token(batch))
+        with suppress(Exception):
+            await self._holder.connection.publish(subject, json.dumps(note, ensure_ascii=False).encode())
 
 
 class DeadLetters:

@@ -148,7 +148,7 @@ class Queries:
             envelope = await self.admitted(request, credential, idempotency_key)
             if isinstance(envelope, Problem):
                 return envelope
-            begun = await self._begin(envelope, has_key=idempotency_key is not None)
+            begun = await self.begin(envelope, has_key=idempotency_key is not None)
         except BusTrouble as trouble:
             return _trouble(trouble)
         if isinstance(begun, Problem):
@@ -187,7 +187,7 @@ class Queries:
         options = envelope.options.model_copy(update={"repair_policy": policy})
         return envelope.with_body(envelope.body, options=options)
 
-    async def _begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
+    async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
             return _replay(envelope, known)
         if len(self._open) >= OPEN_QUERIES_MAX:

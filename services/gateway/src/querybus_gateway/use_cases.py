@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from querybus_gateway.batches import Batches
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
@@ -14,5 +15,6 @@ class UseCases:
     """The use cases behind the doors, and the registry that says who is calling."""
 
     queries: Queries
+    batches: Batches
     confirmations: Confirmations
     credentials: Credentials

@@ -1,0 +1,402 @@
+"""Claims on running a batch: leases, going on after a crash, order, failures, deadline, cancel and the run after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from querybus.bus.batches import KeptBatch, Mark
+from querybus.core.batch import LEASE_MS, BatchItem, Manifest, totals
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Asked, Clarifies
+from querybus.core.options import OptionCaps
+from querybus.core.redact import Json
+from querybus.core.subjects import EventAddress, EventName
+from querybus_gateway.admit import AskRequest, Chance, admit
+from querybus_gateway.batch_runner import BatchRunner
+from querybus_gateway.batches import Batches, BatchRequest
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.queries import Begun, Frame, Reply
+
+OWNER = Credential(name="web", tenant="acme", user="ann")
+
+
+@dataclass
+class Time:
+    """A clock that a test moves."""
+
+    now: int = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@dataclass
+class Kept:
+    """The bucket in memory, with revisions."""
+
+    manifests: dict[tuple[str, str], KeptBatch] = field(default_factory=dict[tuple[str, str], KeptBatch])
+    marks: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    revision: int = 0
+
+    def _next(self) -> int:
+        self.revision += 1
+        return self.revision
+
+    async def create(self, manifest: Manifest) -> bool:
+        key = (manifest.credential.tenant, manifest.batch_id)
+        if key in self.manifests:
+            return False
+        self.manifests[key] = KeptBatch(manifest, self._next())
+        await self.mark(manifest)
+        return True
+
+    async def get(self, tenant: str, batch: str) -> KeptBatch | None:
+        return self.manifests.get((tenant, batch))
+
+    async def replace(self, manifest: Manifest, revision: int) -> int | None:
+        key = (manifest.credential.tenant, manifest.batch_id)
+        if self.manifests[key].revision != revision:
+            return None
+        self.manifests[key] = KeptBatch(Manifest.model_validate_json(manifest.model_dump_json()), self._next())
+        return self.revision
+
+    async def mark(self, manifest: Manifest) -> None:
+        self.marks[(manifest.credential.tenant, manifest.batch_id)] = self._next()
+
+    async def open(self) -> tuple[Mark, ...]:
+        return tuple(Mark(*key, revision) for key, revision in self.marks.items())
+
+    async def close(self, mark: Mark) -> None:
+        if self.marks.get((mark.tenant, mark.batch)) == mark.revision:
+            del self.marks[(mark.tenant, mark.batch)]
+
+
+@dataclass
+class Stored:
+    """An event of a query's log, as far as the runner looks."""
+
+    address: EventAddress
+
+
+@dataclass
+class House:
+    """Queries that a test answers by hand, and what was asked of them."""
+
+    begun: list[Envelope[Asked]] = field(default_factory=list[Envelope[Asked]])
+    answers: dict[str, Json] = field(default_factory=dict[str, Json])
+    failing: set[str] = field(default_factory=set[str])
+    cancelled: set[str] = field(default_factory=set[str])
+    refuses: dict[str, Problem] = field(default_factory=dict[str, Problem])
+    notes: list[Mapping[str, object]] = field(default_factory=list[Mapping[str, object]])
+    at_once_max: int = 0
+
+    async def admitted(
+        self,
+        request: AskRequest,
+        credential: Credential,
+        idempotency_key: str | None,
+        clarifies: Clarifies | None = None,
+    ) -> Envelope[Asked] | Problem:
+        if request.question in self.refuses:
+            return self.refuses[request.question]
+        return admit(
+            request,
+            credential,
+            Chance(1_000_000, 0),
+            connections=("shop",),
+            caps=OptionCaps(),
+            idempotency_key=idempotency_key,
+            clarifies=clarifies,
+        )
+
+    async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
+        assert has_key
+        is_known = any(each.query_id == envelope.query_id for each in self.begun)
+        if not is_known:
+            self.begun.append(envelope)
+        open_ones = {each.query_id for each in self.begun} - set(self.answers)
+        self.at_once_max = max(self.at_once_max, len(open_ones))
+        return Begun(envelope, is_replayed=is_known)
+
+    async def wait(self, query: str, credential: Credential, seconds: float, *, is_known: bool = False) -> Reply:
+        for _ in range(3):
+            if query in self.answers:
+                return await self.answer(query, credential)
+            await asyncio.sleep(0.001)
+        return Reply(query, {"answer": None}, is_finished=False)
+
+    async def answer(self, query: str, credential: Credential) -> Reply:
+        return Reply(query, {"answer": self.answers.get(query)}, is_finished=query in self.answers)
+
+    async def cancel(self, query: str, credential: Credential) -> Reply:
+        self.cancelled.add(query)
+        self.answers.setdefault(query, {"outcome": "cancelled", "code": "cancelled", "attempts": []})
+        return await self.answer(query, credential)
+
+    async def query(self, tenant: str, query: str) -> tuple[Stored, ...]:
+        events = (EventName.ASKED, EventName.FAILED) if query in self.failing else (EventName.ASKED,)
+        return tuple(Stored(EventAddress(tenant, query, query, each)) for each in events)
+
+    async def tell(self, tenant: str, user: str, batch: str, note: Json) -> None:
+        self.notes.append(note)
+
+    def asked(self, question: str) -> Envelope[Asked]:
+        return next(each for each in reversed(self.begun) if each.question == question)
+
+    def answered(self, question: str, outcome: str = "answered", *codes: str | None) -> None:
+        attempts = [{"code": each, "stage": "validator", "detail": ""} for each in (codes or (None,))]
+        self.answers[self.asked(question).query_id] = {
+            "outcome": outcome,
+            "code": None if outcome == "answered" else "timeout",
+            "attempts": attempts,
+            "question": question,
+        }
+
+
+@dataclass
+class Rig:
+    """One bucket, one house, and as many runners as a test wants."""
+
+    time: Time = field(default_factory=Time)
+    kept: Kept = field(default_factory=Kept)
+    house: House = field(default_factory=House)
+
+    @property
+    def batches(self) -> Batches:
+        return Batches(self.house, self.kept, clock=self.time, random_bits=lambda _: 7)  # type: ignore[arg-type]
+
+    def runner(self, owner: str = "one") -> BatchRunner:
+        return BatchRunner(self.house, self.kept, self.house, self.house, owner=owner, clock=self.time)  # type: ignore[arg-type]
+
+    @asynccontextmanager
+    async def running(self, owner: str = "one") -> AsyncGenerator[BatchRunner]:
+        runner = self.runner(owner)
+        await runner.tick()
+        try:
+            yield runner
+        finally:
+            await runner.drain()
+
+    async def submit(self, *questions: str, **more: Any) -> str:
+        items = tuple(BatchItem(id=f"i{n}", question=each) for n, each in enumerate(questions))
+        found = await self.batches.submit(BatchRequest(items=items, connection="shop", **more), OWNER)
+        assert not isinstance(found, Problem), found
+        return str(found["id"])
+
+    def manifest(self, batch: str) -> Manifest:
+        return self.kept.manifests[("acme", batch)].manifest
+
+    async def until(self, met: Any) -> None:
+        async with asyncio.timeout(10):
+            while not met():
+                await asyncio.sleep(0.002)
+
+    async def over(self, batch: str) -> Manifest:
+        await self.until(lambda: self.manifest(batch).ended_at is not None)
+        return self.manifest(batch)
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    monkeypatch.setattr("querybus_gateway.batch_runner.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("querybus_gateway.batches.FOLLOW_SECONDS", 0.002)
+    return Rig()
+
+
+async def test_results_come_as_they_finish_and_stay_in_the_order_of_items(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", "c", concurrency=3)
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 3)
+        for question in ("c", "a", "b"):
+            rig.house.answered(question)
+            await rig.until(lambda: rig.manifest(batch).states["abc".index(question)].status == "finished")  # noqa: B023
+        await rig.over(batch)
+    found = await rig.batches.read(batch, OWNER)
+    assert not isinstance(found, Problem)
+    assert [each["answer"]["question"] for each in found["items"]] == ["a", "b", "c"]
+    frames = [each async for each in rig.batches.stream(batch, OWNER)]
+    assert [each.data["id"] for each in frames if each.event == "item"] == ["i2", "i0", "i1"]
+    assert frames[-1].event == "finished"
+    resumed = [each async for each in rig.batches.stream(batch, OWNER, after=2)]
+    assert [each.data.get("id") for each in resumed if each.event == "item"] == ["i1"]
+
+
+async def test_no_more_queries_run_at_once_than_the_batch_allows(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", "c", "d", "e", concurrency=2)
+    async with rig.running():
+        for question in "abcde":
+            await rig.until(lambda: any(each.question == question for each in rig.house.begun))  # noqa: B023
+            rig.house.answered(question)
+        await rig.over(batch)
+    assert rig.house.at_once_max == 2
+
+
+async def test_another_replica_goes_on_after_a_crash_and_asks_nothing_twice(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", "c", concurrency=2)
+    async with rig.running("one"):
+        await rig.until(lambda: rig.manifest(batch).states[1].status == "running")
+    rig.house.answered("a")
+    async with rig.running("two"):
+        assert rig.manifest(batch).lease.owner == "one"  # type: ignore[union-attr]
+    rig.time.now += LEASE_MS + 1
+    async with rig.running("two"):
+        await rig.until(lambda: len(rig.house.begun) == 3)
+        for question in ("b", "c"):
+            rig.house.answered(question)
+        made = await rig.over(batch)
+    assert [each.question for each in rig.house.begun] == ["a", "b", "c"]
+    assert totals(made)["answered"] == 3
+    assert not rig.kept.marks
+
+
+async def test_of_two_replicas_one_runs_a_batch(rig: Rig) -> None:
+    batch = await rig.submit("a")
+    async with rig.running("one"), rig.running("two"):
+        await rig.until(lambda: len(rig.house.begun) == 1)
+        assert rig.manifest(batch).lease.owner == "one"  # type: ignore[union-attr]
+        rig.house.answered("a")
+        await rig.over(batch)
+
+
+async def test_who_loses_the_lease_lets_go_without_writing(rig: Rig) -> None:
+    batch = await rig.submit("a")
+    async with rig.running("one"):
+        await rig.until(lambda: len(rig.house.begun) == 1)
+        key = ("acme", batch)
+        stolen = rig.manifest(batch).leased("two", rig.time())
+        rig.kept.manifests[key] = KeptBatch(stolen, rig.kept.revision + 1)
+        rig.kept.revision += 1
+        rig.house.answered("a")
+        await asyncio.sleep(0.1)
+    assert rig.manifest(batch) == stolen
+
+
+async def test_failing_queries_are_told_as_being_mended(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", "c", concurrency=3)
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 3)
+        rig.house.failing |= {rig.house.asked("a").query_id, rig.house.asked("b").query_id}
+        await rig.until(lambda: any(each["n"] == 2 for each in rig.house.notes))
+        rig.house.answered("a", "answered", "syntax_error", None)
+        rig.house.answered("b", "failed", "syntax_error", "timeout")
+        rig.house.answered("c")
+        made = await rig.over(batch)
+    assert rig.house.notes[-1]["message"] == "2 queries failed; mending them ..."
+    found = totals(made)
+    assert (found["first_pass"], found["after_retry"], found["failed"]) == (1, 1, 1)
+    frames: list[Frame] = [each async for each in rig.batches.stream(batch, OWNER)]
+    assert any(each.event == "mending" and each.data["n"] == 2 for each in frames)
+
+
+async def test_only_the_failed_items_are_asked_again_as_new_queries(rig: Rig) -> None:
+    batch = await rig.submit("a", "b")
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 2)
+        rig.house.answered("a")
+        rig.house.answered("b", "failed", "timeout")
+        await rig.over(batch)
+        running = await rig.batches.run_again(batch, OWNER)
+        assert not isinstance(running, Problem)
+        assert running["status"] == "running"
+    async with rig.running("two"):
+        await rig.until(lambda: len(rig.house.begun) == 3)
+        assert rig.house.begun[2].question == "b"
+        assert rig.house.begun[2].query_id != rig.house.begun[1].query_id
+        rig.house.answered("b")
+        made = await rig.over(batch)
+    assert totals(made)["answered"] == 2
+    assert made.states[1].first_failure is not None
+    again = await rig.batches.run_again(batch, OWNER)
+    assert isinstance(again, Problem)
+    assert again.code is ProblemCode.ALREADY_FINISHED
+
+
+async def test_what_was_not_begun_by_the_deadline_expires(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", concurrency=1, deadline_seconds=30)
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 1)
+        assert rig.house.begun[0].deadline_at <= rig.manifest(batch).deadline_at
+        rig.time.now += 31_000
+        rig.house.answered("a", "expired")
+        made = await rig.over(batch)
+    assert [str(each.outcome) for each in made.states] == ["expired", "expired"]
+    assert len(rig.house.begun) == 1
+
+
+async def test_a_cancelled_batch_cancels_what_runs_and_begins_nothing_more(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", concurrency=1)
+    async with rig.running() as runner:
+        await rig.until(lambda: rig.manifest(batch).states[0].status == "running")
+        assert not isinstance(await rig.batches.cancel(batch, OWNER), Problem)
+        await runner.tick()
+        made = await rig.over(batch)
+    assert [str(each.outcome) for each in made.states] == ["cancelled", "cancelled"]
+    assert rig.house.cancelled == {rig.house.asked("a").query_id}
+
+
+async def test_an_item_that_is_refused_when_its_turn_comes_fails_alone(rig: Rig) -> None:
+    batch = await rig.submit("a", "b")
+    rig.house.refuses["a"] = Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection")
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 1)
+        rig.house.answered("b")
+        made = await rig.over(batch)
+    assert made.states[0].last_failure.code == "unknown_connection"  # type: ignore[union-attr]
+    assert str(made.states[1].outcome) == "answered"
+
+
+async def test_a_batch_with_an_item_that_no_door_takes_is_refused_as_a_whole(rig: Rig) -> None:
+    items = (BatchItem(id="good", question="a"), BatchItem(id="own", sql="SELECT 1"))
+    found = await rig.batches.submit(BatchRequest(items=items, connection="shop"), OWNER)
+    assert isinstance(found, Problem)
+    assert found.code is ProblemCode.SCOPE
+    assert found.errors[0].pointer == "/items/1"
+
+
+async def test_the_same_key_is_the_same_batch_and_another_body_is_refused(rig: Rig) -> None:
+    request = BatchRequest(items=(BatchItem(id="a", question="q"),), connection="shop")
+    first = await rig.batches.submit(request, OWNER, idempotency_key="k")
+    second = await rig.batches.submit(request, OWNER, idempotency_key="k")
+    assert not isinstance(first, Problem)
+    assert not isinstance(second, Problem)
+    assert (second["id"], second["idempotency_replayed"]) == (first["id"], True)
+    other = request.model_copy(update={"concurrency": 1})
+    refused = await rig.batches.submit(other, OWNER, idempotency_key="k")
+    assert isinstance(refused, Problem)
+    assert refused.code is ProblemCode.IDEMPOTENCY_MISMATCH
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        Credential(name="web", tenant="acme", user="bob"),
+        Credential(name="web", tenant="other", user="ann"),
+    ],
+)
+async def test_a_batch_is_there_for_nobody_but_its_owner(rig: Rig, reader: Credential) -> None:
+    batch = await rig.submit("a")
+    for found in (
+        await rig.batches.read(batch, reader),
+        await rig.batches.cancel(batch, reader),
+        await rig.batches.run_again(batch, reader),
+        await rig.batches.open_stream(batch, reader),
+    ):
+        assert isinstance(found, Problem)
+        assert found.code is ProblemCode.NOT_FOUND
+
+
+async def test_what_surrounds_a_question_goes_with_it(rig: Rig) -> None:
+    item = BatchItem(id="a", question="How many orders?", objective="growth")
+    found = await rig.batches.submit(BatchRequest(items=(item,), connection="shop"), OWNER)
+    assert not isinstance(found, Problem)
+    async with rig.running():
+        await rig.until(lambda: len(rig.house.begun) == 1)
+    assert rig.house.begun[0].enriched_question == "How many orders?\nObjective: growth"
+    assert rig.house.begun[0].question == "How many orders?"
