@@ -49,6 +49,7 @@ BUCKETS_WRITTEN = {
     "batches": {"gateway"},
     "credentials": {"gateway"},
     "limits": {"gateway"},
+    "threads": {"gateway"},
     "models": set[str](),
 }
 BUCKETS_READ = {
@@ -60,6 +61,7 @@ BUCKETS_READ = {
     "batches": {"gateway"},
     "credentials": {"gateway"},
     "limits": {"gateway"},
+    "threads": {"gateway"},
     "models": set[str](),
 }
 
@@ -285,6 +287,49 @@ async def test_migrate_can_neither_delete_nor_speak_nor_listen(bus: EmbeddedNats
     assert await refused_publishes(bus, "migrate", denied) == set(denied)
     heard = [">", "querybus.>", "_INBOX.gateway.>", "$JS.>"]
     assert await refused_subscribes(bus, "migrate", heard) == set(heard)
+
+
+TOOLS_DENIED = (
+    *(f"querybus.v1.event.acme.t1.q1.{event}" for event in EVENTS),
+    *(f"querybus.v1.dead.{service}" for service in SERVICES),
+    *(f"$KV.querybus_{bucket}.some.key" for bucket in BUCKETS_WRITTEN),
+    *(f"$JS.API.DIRECT.GET.KV_querybus_{bucket}" for bucket in BUCKETS_READ),
+    "querybus.v1.call.acme.app.ask",
+    "querybus.v1.answer.acme.alice.q1",
+    "querybus.v1.rpc.database.acme.shop.probe",
+    "$JS.API.STREAM.DELETE.QUERYBUS_DEAD",
+    "$JS.API.STREAM.MSG.DELETE.QUERYBUS",
+    "$JS.API.STREAM.PURGE.QUERYBUS_DEAD",
+    "$JS.API.STREAM.PURGE.QUERYBUS_SUBMIT",
+    "$JS.API.STREAM.UPDATE.QUERYBUS",
+    "$JS.API.CONSUMER.CREATE.QUERYBUS",
+    "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator",
+    "_INBOX.gateway.abc",
+)
+TOOLS = {
+    "operator": {
+        "$JS.API.DIRECT.GET.QUERYBUS",
+        "$JS.API.DIRECT.GET.QUERYBUS_HISTORY",
+        "$JS.API.DIRECT.GET.QUERYBUS_DEAD",
+        "$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD",
+        "querybus.v1.submit.acme.0190b5a2-0000-7000-8000-000000000000",
+    },
+    "eraser": {
+        "$JS.API.STREAM.PURGE.QUERYBUS",
+        "$JS.API.STREAM.PURGE.QUERYBUS_HISTORY",
+        "$JS.API.STREAM.PURGE.QUERYBUS_RESULTS",
+        "$JS.API.STREAM.PURGE.QUERYBUS_ANSWERS",
+    },
+}
+"""What each tool of operators may publish, and no service may: beyond it, nothing."""
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_an_operators_tool_does_its_own_work_and_nothing_else(bus: EmbeddedNats, name: str) -> None:
+    subjects = [*TOOLS_DENIED, *(subject for granted in TOOLS.values() for subject in granted)]
+    assert await refused_publishes(bus, name, subjects) == set(subjects) - TOOLS[name]
+    heard = [">", "querybus.>", "_INBOX.gateway.>", "querybus.v1.event.*.*.*.finished", "querybus.v1.answer.>"]
+    assert await refused_subscribes(bus, name, heard) == set(heard)
 
 
 async def test_an_outsider_publishes_nothing_but_its_own_calls_and_submits(bus: EmbeddedNats) -> None:

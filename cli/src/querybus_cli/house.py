@@ -81,6 +81,7 @@ def settings_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> dict[
         values["connections_file"] = str(plan.connections_file)
     if service is StageName.GATEWAY:
         values["tenants"] = ",".join(bus.tenants)
+        values["eraser_password"] = bus.password("eraser")
     return values | dict(plan.extra.get(service, {}))
 
 

@@ -12,7 +12,9 @@ from querybus.bus.embedded import server_binary
 from querybus.bus.permissions import (
     Outsider,
     Rights,
+    eraser_rights,
     migrate_rights,
+    operator_rights,
     outside_rights,
     permission_file,
     service_rights,
@@ -81,6 +83,14 @@ def test_nobody_may_delete_purge_or_say_everything() -> None:
             assert subject not in (">", "*", "$JS.>", "$JS.API.>", "$KV.>", "_INBOX.>", "querybus.>", "querybus.v1.>")
             assert "DELETE" not in subject
             assert "PURGE" not in subject
+
+
+def test_only_the_eraser_purges_and_only_the_operator_drops_and_only_a_dead_letter() -> None:
+    harmful = [
+        each for each in (*eraser_rights().publish, *operator_rights().publish) if "PURGE" in each or "DELETE" in each
+    ]
+    assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(eraser_rights().publish)
+    assert not any(".event." in each for each in (*eraser_rights().publish, *operator_rights().publish))
 
 
 def test_no_service_may_make_or_change_a_durable() -> None:

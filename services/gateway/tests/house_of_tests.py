@@ -215,6 +215,7 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
     values: dict[str, Any] = {
         "nats_url": bus.url,
         "nats_password": bus.password("gateway"),
+        "eraser_password": bus.password("eraser"),
         "tenants": bus.tenants,
         "drain_seconds": 2,
     }

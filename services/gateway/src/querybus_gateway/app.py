@@ -6,10 +6,12 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.batches import BatchStore
 from querybus.bus.broker import make_broker
 from querybus.bus.calls import CallServer, Listener
+from querybus.bus.erase import ThreadEraser
 from querybus.bus.journal import Journal
 from querybus.bus.kv import ConnectionStore, CredentialStore
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
+from querybus.bus.threads import ThreadStore
 from querybus.core.subjects import EventName, StageName, event_filter, every_progress_filter, parse_event_subject
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
 from querybus.ops.clock import Clock, system_clock, system_jitter, system_random_bits
@@ -41,6 +43,7 @@ from querybus_gateway.rate import Rate
 from querybus_gateway.settings import Settings
 from querybus_gateway.submissions import HELD_MAX, Submissions
 from querybus_gateway.sweeper import Sweeper
+from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
 from querybus_gateway.use_cases import UseCases
 from querybus_gateway.wakes import Wakes
@@ -66,6 +69,14 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     open_queries = OpenQueries()
     wakes = Wakes()
     turns = Turns(open_queries, settings.in_flight_max)
+    eraser_password = settings.eraser_password.get_secret_value()
+    threads = Threads(
+        log=journal,
+        index=ThreadStore(broker),
+        eraser=ThreadEraser(settings.nats_url, eraser_password) if eraser_password else None,
+        clock=clock,
+        random_bits=system_random_bits,
+    )
     queries = Queries(
         log=journal,
         events=events,
@@ -76,6 +87,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         hints=CancelHints(broker),
         open_queries=open_queries,
         turns=turns,
+        threads=threads,
         wakes=wakes,
         limits=Limits(settings.caps(), Rate(settings.rate_per_second, settings.rate_burst), settings.repair_policies),
         clock=clock,
@@ -115,7 +127,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         owner=f"{system_random_bits(64):016x}",
         clock=clock,
     )
-    use_cases = UseCases(queries=queries, batches=batches, confirmations=confirmations, credentials=credentials)
+    use_cases = UseCases(queries=queries, threads=threads, batches=batches, confirmations=confirmations, credentials=credentials)
     door = BusDoor(use_cases, tracing=tracing)
 
     def on_event(subject: str, _: bytes) -> None:

@@ -20,6 +20,7 @@ from querybus.core.credential import Credential
 from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
+from querybus_gateway import bus_threads
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.batches import BatchRequest
 from querybus_gateway.confirm import ConfirmRequest
@@ -161,6 +162,12 @@ VERBS: Final[dict[str, Verb]] = {
     "cancel": Verb(QueryCall, _cancel),
     "confirm": Verb(ConfirmCall, _confirm),
     "page": Verb(PageCall, _page),
+    "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),
+    "turns": Verb(bus_threads.TurnsCall, bus_threads.turns),
+    "state": Verb(bus_threads.StateCall, bus_threads.state),
+    "thread-events": Verb(bus_threads.ThreadEventsCall, bus_threads.events),
+    "fork": Verb(bus_threads.ForkCall, bus_threads.fork),
+    "delete-thread": Verb(bus_threads.ThreadCall, bus_threads.delete),
 }
 """Every verb of the bus door: a new one is one line."""
 

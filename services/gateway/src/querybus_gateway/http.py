@@ -21,7 +21,7 @@ from querybus.core.redact import Json
 from querybus.ops.clock import RandomBits
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway import http_batches, http_confirm, http_events, http_pages, http_queries
+from querybus_gateway import http_batches, http_confirm, http_events, http_pages, http_queries, http_threads
 from querybus_gateway.http_request import REQUEST_MODELS, problem_response
 from querybus_gateway.problems import FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.use_cases import UseCases
@@ -30,6 +30,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
     http_events.router,
     http_pages.router,
+    http_threads.router,
     http_confirm.router,
     http_batches.router,
 )

@@ -46,6 +46,10 @@ class Log(Protocol):
         """Return every event of a query's log behind a sequence, oldest first."""
         ...
 
+    async def last(self, address: EventAddress) -> Entry | None:
+        """Return the last event of the address's query, from the stream's leader."""
+        ...
+
     async def thread(self, tenant: str, thread: str) -> Sequence[Entry]:
         """Return the newest turns of a thread, oldest first; none for no thread."""
         ...

@@ -6,6 +6,7 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from querybus.bus.publish import BusTrouble, FenceLost, Stored, TooLarge, addres
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
-from querybus.core.messages import Asked, Outcome
+from querybus.core.messages import Asked, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.redact import Json, public_answer, public_event, public_page, public_progress, status_of
 from querybus.core.subjects import EventName, token
@@ -29,6 +30,7 @@ from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Pages, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.rate import Bucket, Rate, take
+from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
 from querybus_gateway.wakes import Wakes
 
@@ -105,6 +107,7 @@ class Queries:
         hints: Hints,
         open_queries: OpenQueries,
         turns: Turns,
+        threads: Threads,
         wakes: Wakes,
         limits: Limits,
         clock: Clock,
@@ -121,6 +124,7 @@ class Queries:
         self._hints = hints
         self._open = open_queries
         self._turns = turns
+        self._threads = threads
         self._wakes = wakes
         self._limits = limits
         self._clock = clock
@@ -164,14 +168,22 @@ class Queries:
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
         until_sequence = 0
+        origin: ForkedFrom | None = None
         if request.thread_id is not None and is_id(request.thread_id):
             try:
                 turns = await self._log.thread(credential.tenant, request.thread_id)
             except LogTooLong:
                 return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
-            if not turns or not _may_read(turns, credential):
+            if turns and not _may_read(turns, credential):
+                turns = ()
+            elif turns:
+                until_sequence = turns[-1].sequence
+                origin = _origin_of(turns)
+            else:
+                record = await self._threads.origin(request.thread_id, credential)
+                origin = None if record is None else record.forked_from
+            if not turns and origin is None:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
-            until_sequence = turns[-1].sequence
         envelope = admit(
             request,
             credential,
@@ -181,6 +193,8 @@ class Queries:
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
         )
+        if origin is not None and not isinstance(envelope, Problem):
+            envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
         policy = self._limits.repair_policies.get(credential.tenant)
         if isinstance(envelope, Problem) or envelope.options.repair_policy is not None or policy is None:
             return envelope
@@ -189,7 +203,11 @@ class Queries:
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
-            return _replay(envelope, known)
+            replayed = _replay(envelope, known)
+            if isinstance(replayed, Begun):
+                # Whoever began it may have died before the thread was listed.
+                await self._threads.begun(replayed.envelope)
+            return replayed
         if len(self._open) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
         tenant = token(envelope.tenant)
@@ -204,14 +222,23 @@ class Queries:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
         now = self._clock()
         try:
-            published = await self._events.publish(
-                envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
+            published, _ = await asyncio.gather(
+                self._events.publish(
+                    envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
+                ),
+                self._threads.begun(envelope),
             )
         except TooLarge:
             return Problem(ProblemCode.TOO_LARGE)
         if not isinstance(published, Stored):
             known = await self._known(envelope.tenant, envelope.query_id)
-            return _replay(envelope, known) if known is not None else Begun(envelope)
+            if known is not None:
+                return _replay(envelope, known)
+            if await self._log.last(address_of(envelope)) is None:
+                # The server still knows the message id, but the log was deleted with its thread.
+                await self._threads.forget(envelope)
+                return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
+            return Begun(envelope)
         self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
         return Begun(envelope)
 
@@ -460,6 +487,17 @@ def _first(log: Sequence[Entry]) -> Envelope[Any]:
         except Undecodable:
             continue
     return log[-1].envelope()
+
+
+def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
+    """Return where a thread was forked from: every question of it says so."""
+    for entry in reversed(turns):
+        if entry.address.event is EventName.ASKED:
+            try:
+                return cast("Envelope[Asked]", entry.envelope()).body.forked_from
+            except Undecodable:
+                continue
+    return None
 
 
 def _may_read(log: Sequence[Entry], credential: Credential) -> bool:

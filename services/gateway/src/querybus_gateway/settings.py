@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
 from querybus.core.options import OptionCaps, RepairPolicy
@@ -22,6 +22,9 @@ class Settings(ServiceSettings):
     )
     development_key_file: Path | None = Field(
         default=None, description="development only: a key is made at the start and written here"
+    )
+    eraser_password: SecretStr = Field(
+        default=SecretStr(""), description="of the bus user `eraser`; empty: threads cannot be deleted here"
     )
     calls_max: int = Field(default=1_024, ge=1, description="calls on the bus that one replica answers at once")
     in_flight_max: int = Field(default=64, ge=1, description="queries of one tenant in flight; more wait their turn")

@@ -8,6 +8,7 @@ from querybus_gateway.batches import Batches
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
+from querybus_gateway.threads import Threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class UseCases:
     """The use cases behind the doors, and the registry that says who is calling."""
 
     queries: Queries
+    threads: Threads
     batches: Batches
     confirmations: Confirmations
     credentials: Credentials

@@ -38,6 +38,11 @@ class Kept:
     data: bytes
     headers: Mapping[str, str]
 
+    @property
+    def pending(self) -> int:
+        """How many messages that the read's filter matches stand behind this one."""
+        return int(self.headers.get("Nats-Num-Pending", "0"))
+
 
 async def last(connection: Client, stream: str, subject: str) -> Kept | None:
     """Return the last message on exactly this subject, or None."""
@@ -67,12 +72,17 @@ async def all_below(connection: Client, stream: str, filtered: str) -> list[Kept
     found: list[Kept] = []
     sequence = 1
     while True:
-        request = {"seq": sequence, "next_by_subj": filtered, "batch": MESSAGES_PER_REQUEST_MAX}
-        some = [kept async for kept in _batch(connection, stream, request)]
+        some = await some_below(connection, stream, filtered, sequence=sequence, most=MESSAGES_PER_REQUEST_MAX)
         found += some
         if len(some) < MESSAGES_PER_REQUEST_MAX:
             return found
         sequence = some[-1].sequence + 1
+
+
+async def some_below(connection: Client, stream: str, filtered: str, *, sequence: int, most: int) -> list[Kept]:
+    """Return the first messages that the filter matches from a sequence on, at most MESSAGES_PER_REQUEST_MAX."""
+    request = {"seq": sequence, "next_by_subj": filtered, "batch": min(most, MESSAGES_PER_REQUEST_MAX)}
+    return [kept async for kept in _batch(connection, stream, request)]
 
 
 async def store(connection: Client, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> int | None:

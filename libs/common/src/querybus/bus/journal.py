@@ -31,6 +31,7 @@ from querybus.core.subjects import (
     parse_event_subject,
     query_log_filter,
     thread_event_filter,
+    thread_log_filter,
     token,
 )
 from querybus.core.topology import EVENTS, HISTORY, ORIGINAL_SEQUENCE_HEADER
@@ -135,6 +136,34 @@ class Journal:
             until_sequence,
         )
         return tuple(sorted((*newest, *rest), key=lambda entry: entry.sequence))
+
+    async def thread_ends(self, tenant: str, thread: str) -> tuple[Entry, ...]:
+        """Return the first event and, where there is one, `finished` of every query of a thread. As `thread` raises."""
+        here, conversation = token(tenant), token(thread)
+        kinds = (_FIRST_EVENTS, (EventName.FINISHED,))
+        filters = [[thread_event_filter(here, conversation, event) for event in events] for events in kinds]
+        firsts, ends = await asyncio.gather(*(self._remembered(each, 0) for each in filters))
+        return tuple(sorted((*firsts, *ends), key=lambda entry: entry.sequence))
+
+    async def thread_events(
+        self, tenant: str, thread: str, *, after_sequence: int = 0, events_max: int = EVENTS_PER_READ_MAX
+    ) -> tuple[Entry, ...]:
+        """Return the events of all queries of a thread behind a sequence, oldest first, at most `events_max`.
+
+        Of queries older than the main stream, how they began and ended. Raises BusTrouble, LogTooLong.
+        """
+        log_filter = thread_log_filter(token(tenant), token(thread))
+        request = {
+            "seq": after_sequence + 1,
+            "next_by_subj": log_filter,
+            "batch": min(events_max, EVENTS_PER_READ_MAX),
+            "max_bytes": READ_BYTES_MAX,
+        }
+        (recent, _, _), old = await asyncio.gather(
+            self._batch(EVENTS, request), self._last_of([log_filter], stream=HISTORY)
+        )
+        found = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
+        return tuple(found[each] for each in sorted(found)[:events_max])
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""

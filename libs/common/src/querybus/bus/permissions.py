@@ -18,6 +18,7 @@ from querybus.core.topology import (
     ADVISORIES,
     ANSWERS,
     ASSERTED_STREAMS,
+    DEAD,
     EVENTS,
     FOLLOWED_BUCKETS,
     HISTORY,
@@ -32,6 +33,10 @@ from querybus.core.topology import (
 )
 
 MIGRATE: Final = "migrate"
+OPERATOR: Final = "operator"
+"""Who reads logs and dead letters, drops a letter, and puts a question into the queue again: a person's tool."""
+ERASER: Final = "eraser"
+"""Who purges a person's thread; the gateway is this user for as long as one deletion takes, and holds no such right."""
 BUS_ACCOUNT: Final = "BUS"
 PAYLOAD_BYTES_MAX: Final = 8 * 1_024 * 1_024
 OUTSIDE_PAYLOAD_BYTES_MAX: Final = 256 * 1_024
@@ -40,6 +45,7 @@ OUTSIDE_SUBSCRIPTIONS_MAX: Final = 10_000
 # Longer than the longest deadline (600 s) and the 10 s after it: until then a `call` may still be answered.
 CALL_REPLY_WITHIN: Final = "15m"
 
+_TOOLS: Final = (MIGRATE, OPERATOR, ERASER)
 _API: Final = "$JS.API"
 _OUTSIDE_INBOX: Final = "_INBOX.out"
 
@@ -120,6 +126,27 @@ def migrate_rights(table: Topology) -> Rights:
     return Rights(tuple(publish), (f"_INBOX.{MIGRATE}.>",))
 
 
+def operator_rights() -> Rights:
+    """Return the rights of `querybus dead`, `history` and `replay`: no event, no key, no consumer."""
+    return Rights(
+        (
+            _LOG,
+            _REMEMBERED,
+            f"{_API}.DIRECT.GET.{DEAD}",
+            f"{_API}.STREAM.MSG.DELETE.{DEAD}",
+            # What is asked again passes the gateway's admission and cap like any submitted question.
+            f"{ROOT}.submit.*.*",
+        ),
+        (f"_INBOX.{OPERATOR}.>",),
+    )
+
+
+def eraser_rights() -> Rights:
+    """Return the rights that delete a thread: to purge where a person's words are kept, and nothing else."""
+    streams = (EVENTS, HISTORY, RESULTS, ANSWERS)
+    return Rights(tuple(f"{_API}.STREAM.PURGE.{each}" for each in streams), (f"_INBOX.{ERASER}.>",))
+
+
 def outside_rights(outsider: Outsider) -> Rights:
     """Return the rights of one outside credential, within its tenant's account."""
     return Rights(
@@ -136,8 +163,8 @@ def outside_rights(outsider: Outsider) -> Rights:
 
 
 def service_users() -> tuple[str, ...]:
-    """Return the users of the account BUS: the services and `migrate`."""
-    return (*(stage.value for stage in StageName), MIGRATE)
+    """Return the users of the account BUS: the services, `migrate`, `operator` and `eraser`."""
+    return (*(stage.value for stage in StageName), *_TOOLS)
 
 
 def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsider] = ()) -> str:
@@ -146,7 +173,12 @@ def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsi
     `passwords` has one entry per service user and per `Outsider.name`. Check the file with `nats-server -t` before use.
     """
     tenants = tuple(dict.fromkeys(outsider.tenant for outsider in outsiders))
-    users = [_user(MIGRATE, passwords[MIGRATE], migrate_rights(topology(tenants=tenants)))]
+    tools = {
+        MIGRATE: migrate_rights(topology(tenants=tenants)),
+        OPERATOR: operator_rights(),
+        ERASER: eraser_rights(),
+    }
+    users = [_user(name, passwords[name], tools[name]) for name in _TOOLS]
     users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]
     exports = [line for tenant in tenants for line in _exports(tenant)]
     lines = [

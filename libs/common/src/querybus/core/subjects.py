@@ -197,6 +197,11 @@ def page_subject(tenant: str, query: str, run: str, page: int) -> str:
     return f"{ROOT}.page.{_safe(tenant, query, run)}.{page}"
 
 
+def pages_filter(tenant: str, query: str) -> str:
+    """Return the filter of every page of every run of a query."""
+    return f"{ROOT}.page.{_safe(tenant, query)}.>"
+
+
 def run_token(sequence: int, deliveries: int) -> str:
     """Return the run of an execution: the stream sequence of `approved` and its delivery."""
     return f"{sequence}-{deliveries}"

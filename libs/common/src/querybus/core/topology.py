@@ -90,6 +90,7 @@ WRITES: Final = "querybus_writes"
 CREDENTIALS: Final = "querybus_credentials"
 MODELS: Final = "querybus_models"
 LIMITS: Final = "querybus_limits"
+THREADS: Final = "querybus_threads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
             allow_direct=True,
             sources=tuple(event_filter(event) for event in _REMEMBERED),
         ),
-        Stream(DEAD, (f"{ROOT}.dead.*",), max_age_seconds=30 * _DAY, max_bytes=sizes.dead_bytes_max),
+        Stream(DEAD, (f"{ROOT}.dead.*",), max_age_seconds=30 * _DAY, max_bytes=sizes.dead_bytes_max, allow_direct=True),
         Stream(
             ADVISORIES,
             (
@@ -243,6 +244,8 @@ BUCKETS: Final = (
     Bucket(CREDENTIALS),
     Bucket(MODELS),
     Bucket(LIMITS),
+    # As long as the history stands by default: a thread whose turns are gone need not be listed.
+    Bucket(THREADS, max_age_seconds=90 * _DAY),
 )
 
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
@@ -256,7 +259,7 @@ ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
 """The streams that a service reads or writes, which it asserts before it starts."""
 
 READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS),
+    StageName.GATEWAY: (CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
     StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES),
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
@@ -266,7 +269,7 @@ READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
 """The buckets that a service reads."""
 
 WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS),
+    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
 }
 """The buckets that a service writes."""

@@ -1,0 +1,40 @@
+"""What is kept of a thread beside its log: whose it is, how it began, and where it was forked from.
+
+The log alone says what was asked and answered; this value makes a person's threads listable without reading it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from querybus.core.envelope import Audience, Envelope
+from querybus.core.messages import Asked, ForkedFrom, Value
+
+TITLE_LENGTH_MAX: Final = 200
+
+
+class ThreadRecord(Value):
+    """One thread of one user. It is written once, when the thread begins."""
+
+    thread_id: str
+    user: str
+    audience: Audience
+    connection: str
+    title: str = Field(description="the first question, cut to 200 characters")
+    created_at: int
+    forked_from: ForkedFrom | None = None
+
+
+def record_of(asked: Envelope[Asked]) -> ThreadRecord:
+    """Return the record of the thread that this question begins."""
+    return ThreadRecord(
+        thread_id=asked.thread_id,
+        user=asked.user,
+        audience=asked.audience,
+        connection=asked.connection,
+        title=asked.question[:TITLE_LENGTH_MAX],
+        created_at=asked.asked_at,
+        forked_from=asked.body.forked_from,
+    )

@@ -1,0 +1,199 @@
+"""Threads over a real bus: listed, folded to any earlier event, forked from any turn, and deleted wherever they are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from querybus.bus.client import BusClient
+from querybus.bus.connection import Held
+from querybus.bus.pages import PageStore, encode_page
+from querybus.core.catalog import ColumnKind
+from querybus.core.messages import ForkedFrom, ResultColumn
+from querybus.core.subjects import EventName, StageName, run_token
+
+from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = {"question": "How many customers?", "connection": "shop", "wait_seconds": 20}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made, made.stages():
+        yield made
+
+
+async def asked(client: BusClient, question: str, thread: str | None = None) -> dict[str, Any]:
+    more = {"thread_id": thread} if thread else {}
+    return await client.call("ask", QUESTION | {"question": question} | more)
+
+
+async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_only(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob, house.client("other") as eve:
+        made = [(await asked(bob, f"Question {n}?"))["thread_id"] for n in range(5)]
+        await asked(bob, "A second turn makes no second thread", made[0])
+        seen: list[str] = []
+        cursor, pages = "", 0
+        while True:
+            page = await bob.call("threads", {"limit": 2, "cursor": cursor})
+            seen += [each["thread_id"] for each in page["threads"]]
+            pages += 1
+            if page["next_cursor"] is None:
+                break
+            cursor = page["next_cursor"]
+        assert seen[:5] == made[::-1]
+        assert len(seen) == len(set(seen))
+        assert pages == (len(seen) + 1) // 2
+        first = (await bob.call("threads", {"limit": 1}))["threads"][0]
+        assert (first["title"], first["connection"], first["forked_from"]) == ("Question 4?", "shop", None)
+        assert not {each["thread_id"] for each in (await eve.call("threads", {}))["threads"]} & set(made)
+        assert (await bob.call("threads", {"cursor": "x"}))["code"] == "invalid"
+
+
+async def test_a_thread_as_it_stood_at_every_earlier_event(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob:
+        thread = (await asked(bob, "First?"))["thread_id"]
+        await asked(bob, "Second?", thread)
+        events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
+        assert [each["event"] for each in events] == ["asked", "concluded", "finished"] * 2
+        states = [await bob.call("state", {"thread_id": thread, "at_sequence": each["sequence"]}) for each in events]
+        assert [len(each["turns"]) for each in states] == [1, 1, 1, 2, 2, 2]
+        assert [each["event"] for each in states] == [each["event"] for each in events]
+        assert [each["sequence"] for each in states] == [each["sequence"] for each in events]
+        assert [each["turns"][-1]["status"] for each in states] == ["running", "running", "finished"] * 2
+        assert [each["turns"][-1]["outcome"] for each in states[:3]] == [None, "answered", "answered"]
+        now = await bob.call("state", {"thread_id": thread})
+        assert now == states[-1]
+        assert now["turns"][0]["sql"] == SQL
+        rest = await bob.call(
+            "thread-events", {"thread_id": thread, "after_sequence": events[3]["sequence"], "limit": 1}
+        )
+        assert [each["sequence"] for each in rest["events"]] == [events[4]["sequence"]]
+        assert rest["next_after"] == events[4]["sequence"]
+        before = await bob.call("state", {"thread_id": thread, "at_sequence": events[0]["sequence"] - 1})
+        assert before["code"] == "not_found"
+
+
+async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_names(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob, house.client("acme", "desk") as desk, house.client() as ann:
+        thread = (await asked(bob, "Bob's?"))["thread_id"]
+        for other in (desk, ann):
+            for verb in ("turns", "state", "thread-events", "fork", "delete-thread"):
+                assert (await other.call(verb, {"thread_id": thread}))["code"] == "not_found", verb
+        mine = (await asked(ann, "Ann's?"))["thread_id"]
+        for verb in ("turns", "state", "thread-events"):
+            text = json.dumps(await ann.call(verb, {"thread_id": mine}))
+            assert SECRET_NAME not in text
+            assert '"sql"' not in text
+
+
+async def test_a_fork_of_any_turn_knows_the_thread_up_to_there(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob:
+        first = await asked(bob, "First?")
+        thread = first["thread_id"]
+        await asked(bob, "Second?", thread)
+        end = (await bob.call("turns", {"thread_id": thread}))["turns"][0]["last_sequence"]
+        fork = await bob.call("fork", {"thread_id": thread, "query_id": first["query_id"]})
+        assert fork["forked_from"] == {"thread_id": thread, "sequence": end}
+        assert fork["thread_id"] != thread
+        listed = (await bob.call("threads", {"limit": 1}))["threads"][0]
+        assert listed == fork
+        for number, question in enumerate(("Elsewhere?", "And further?")):
+            asked_there = await asked(bob, question, fork["thread_id"])
+            assert asked_there["thread_id"] == fork["thread_id"]
+            body = (await house.log(asked_there["query_id"]))[0].envelope().body
+            assert body.forked_from == ForkedFrom(thread_id=thread, sequence=end)
+            assert bool(body.thread_until_sequence) is bool(number)
+        state = await bob.call("state", {"thread_id": fork["thread_id"]})
+        assert state["forked_from"]["thread_id"] == thread
+        assert len((await bob.call("turns", {"thread_id": thread}))["turns"]) == 2
+        assert (await bob.call("fork", {"thread_id": thread, "query_id": fork["thread_id"]}))["code"] == "not_found"
+    async with house.client() as ann:
+        assert (await asked(ann, "Not hers?", fork["thread_id"]))["code"] == "not_found"
+
+
+async def test_a_deleted_thread_is_gone_from_log_history_pages_answers_and_list(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob:
+        question = QUESTION | {"question": "To be forgotten?", "idempotency_key": "forget-me"}
+        query = (await bob.call("ask", question))["query_id"]
+        other = await asked(bob, "To be kept?")
+        page = encode_page((ResultColumn(name="n", kind=ColumnKind.INTEGER),), ((1,),))
+        run = run_token((await house.log(query))[-1].sequence, 1)
+        pages = await house.pages(query)
+        await pages.put("acme", query, run, 1, page)
+        await pages.put("acme", other["query_id"], run, 1, page)
+        await kept(house, query)
+        assert (await bob.call("delete-thread", {"thread_id": query}))["deleted"] is True
+        journal = await house.journal()
+        assert await journal.events("acme", query) == ()
+        assert await journal.thread("acme", query) == ()
+        assert await pages_get(house, query, run) is None
+        assert await pages_get(house, other["query_id"], run) == page
+        assert (await bob.call("answer", {"query_id": query}))["code"] == "not_found"
+        assert (await bob.call("answer", {"query_id": other["query_id"]}))["outcome"] == "answered"
+        listed = {each["thread_id"] for each in (await bob.call("threads", {"limit": 100}))["threads"]}
+        assert query not in listed
+        assert other["thread_id"] in listed
+        # Within the window of the message id the server takes no copy: it must not look accepted.
+        assert (await bob.call("ask", question))["code"] == "idempotency_mismatch"
+        assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "not_found"
+
+
+async def kept(house: DoorHouse, query: str) -> None:
+    """Wait until the history holds the end of a query too, so that its purge is seen."""
+    connection = await house.user(StageName.GENERATOR)
+    async with asyncio.timeout(10):
+        while True:
+            request = json.dumps({"multi_last": [f"querybus.v1.event.acme.{query}.{query}.finished"]}).encode()
+            found = await connection.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", request, timeout=2)
+            if (found.headers or {}).get("Nats-Subject"):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def pages_get(house: DoorHouse, query: str, run: str) -> bytes | None:
+    return await PageStore(Held(await house.user(StageName.GATEWAY))).get("acme", query, run, 1)
+
+
+async def test_what_still_runs_is_not_deleted() -> None:
+    async with door_house() as house, house.client("acme", "lab") as bob:
+        query = (await bob.call("ask", QUESTION | {"wait_seconds": 0}))["query_id"]
+        assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "not_finished"
+        await house.answer(query)
+        assert (await bob.call("delete-thread", {"thread_id": query}))["deleted"] is True
+
+
+async def test_without_the_erasers_password_nothing_is_deleted() -> None:
+    async with door_house(eraser_password="") as house, house.client("acme", "lab") as bob:
+        query = (await bob.call("ask", QUESTION | {"wait_seconds": 0}))["query_id"]
+        await house.answer(query)
+        assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "scope"
+        assert (await bob.call("answer", {"query_id": query}))["outcome"] == "answered"
+
+
+async def test_the_same_over_http(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http:
+        asked_one = await http.post(
+            "/v1/queries", json={"question": "Over HTTP?", "connection": "shop"}, headers={"Prefer": "wait=20"}
+        )
+        thread = asked_one.json()["thread_id"]
+        path = f"/v1/threads/{thread}"
+        assert (await http.get("/v1/threads?limit=1")).json()["threads"][0]["thread_id"] == thread
+        events = (await http.get(f"{path}/events")).json()["events"]
+        assert (await http.get(f"{path}/turns")).json()["turns"][0]["outcome"] == "answered"
+        early = await http.get(path, params={"at": events[0]["sequence"]})
+        assert early.json()["event"] == EventName.ASKED
+        forked = await http.post(f"{path}/fork", json={"at_sequence": events[1]["sequence"]})
+        assert forked.status_code == 201
+        assert forked.headers["Location"] == f"/v1/threads/{forked.json()['thread_id']}"
+        assert forked.json()["forked_from"]["sequence"] == events[1]["sequence"]
+        assert (await http.delete(path)).status_code == 204
+        assert (await http.get(path)).status_code == 404
+        assert (await http.get(f"{path}/events")).status_code == 404
