@@ -73,9 +73,21 @@ class DoorHouse:
     def address(self) -> str:
         return next(part.address for part in self.gateway.parts if isinstance(part, HttpDoor))
 
-    def http(self, tenant: str = "acme", credential: str = "web", **options: Any) -> httpx.AsyncClient:
+    def http(
+        self, tenant: str = "acme", credential: str = "web", *, address: str | None = None, **options: Any
+    ) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {key_of(tenant, credential)}"}
-        return httpx.AsyncClient(base_url=self.address, headers=headers, timeout=40, **options)
+        return httpx.AsyncClient(base_url=address or self.address, headers=headers, timeout=40, **options)
+
+    @asynccontextmanager
+    async def replica(self, **settings: Any) -> AsyncGenerator[str]:
+        """Give the address of another replica."""
+        service = build(settings_of(self.bus, **settings))
+        await service.start()
+        try:
+            yield next(part.address for part in service.parts if isinstance(part, HttpDoor))
+        finally:
+            await service.stop()
 
     @asynccontextmanager
     async def client(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[BusClient]:

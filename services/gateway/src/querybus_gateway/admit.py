@@ -20,7 +20,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
 from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.language import detect_language
-from querybus.core.messages import Asked, Operation
+from querybus.core.messages import Asked, Clarifies, Operation
 from querybus.core.options import OptionCaps, Options, cap
 from querybus.core.subjects import EventName, StageName
 from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
@@ -106,6 +106,7 @@ def admit(
     caps: OptionCaps,
     idempotency_key: str | None = None,
     thread_until_sequence: int = 0,
+    clarifies: Clarifies | None = None,
 ) -> Envelope[Asked] | Problem:
     """Return the first event of the query, or the problem.
 
@@ -144,15 +145,19 @@ def admit(
         body=Asked(
             operation=request.operation,
             sql=request.sql,
-            body_sha256=body_hash(request),
+            clarifies=clarifies,
+            body_sha256=body_hash(request, clarifies),
             thread_until_sequence=thread_until_sequence,
         ),
     )
 
 
-def body_hash(request: AskRequest) -> str:
+def body_hash(request: AskRequest, clarifies: Clarifies | None = None) -> str:
     """Return the SHA-256 of the canonical request: equal for equal meaning, whatever the order of its fields."""
-    canonical = json.dumps(request.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    meaning = request.model_dump(mode="json")
+    if clarifies is not None:
+        meaning["clarifies"] = clarifies.model_dump(mode="json")
+    canonical = json.dumps(meaning, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ from querybus.bus.broker import make_broker
 from querybus.bus.calls import CallServer, Listener
 from querybus.bus.erase import ThreadEraser
 from querybus.bus.journal import Journal
-from querybus.bus.kv import ConnectionStore, CredentialStore
+from querybus.bus.kv import ConnectionStore, CredentialStore, SecretStore
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.threads import ThreadStore
@@ -30,6 +30,7 @@ from querybus_gateway.bus_stores import (
     DeadLetters,
     FencedEvents,
     KnownConnections,
+    SharedKey,
     StoredAnswers,
     SubmitQueue,
 )
@@ -40,6 +41,7 @@ from querybus_gateway.http_server import HttpDoor
 from querybus_gateway.open_queries import OpenQueries
 from querybus_gateway.queries import Limits, Queries
 from querybus_gateway.rate import Rate
+from querybus_gateway.results import Results
 from querybus_gateway.settings import Settings
 from querybus_gateway.submissions import HELD_MAX, Submissions
 from querybus_gateway.sweeper import Sweeper
@@ -81,7 +83,6 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         log=journal,
         events=events,
         connections=KnownConnections(connections, clock=clock),
-        pages=PageStore(broker),
         answers=answers,
         submissions=SubmitQueue(broker, clock=clock),
         hints=CancelHints(broker),
@@ -127,6 +128,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         owner=f"{system_random_bits(64):016x}",
         clock=clock,
     )
+    page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
+    results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
     use_cases = UseCases(queries=queries, threads=threads, batches=batches, confirmations=confirmations, credentials=credentials)
     door = BusDoor(use_cases, tracing=tracing)
 

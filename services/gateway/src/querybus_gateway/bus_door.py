@@ -20,13 +20,15 @@ from querybus.core.credential import Credential
 from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway import bus_threads
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.batches import BatchRequest
+from querybus_gateway.clarify import ClarifyRequest, clarify
 from querybus_gateway.confirm import ConfirmRequest
 from querybus_gateway.credentials import is_own
+from querybus_gateway.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import BUS_RETRY_SECONDS, Reply
+from querybus_gateway.results import PAGE_SIZE_MAX
 from querybus_gateway.use_cases import UseCases
 
 _log = get_log(__name__)
@@ -47,7 +49,17 @@ class AnswerCall(QueryCall):
 
 
 class PageCall(QueryCall):
+    """A page by its number, or by the token that another page gave."""
+
     page: int = Field(default=1, ge=1)
+    page_size: int | None = Field(default=None, ge=1, le=PAGE_SIZE_MAX)
+    page_token: str | None = Field(default=None, max_length=TOKEN_LENGTH_MAX)
+
+
+class ClarifyCall(AnswerCall, ClarifyRequest):
+    """The answer to what the query asked back."""
+
+    idempotency_key: str | None = None
 
 
 class ConfirmCall(AnswerCall, ConfirmRequest):
@@ -99,13 +111,11 @@ class BusDoor:
 
 
 async def _ask(wanted: AskCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    reply = await rooms.queries.ask(
-        wanted.request(), credential, idempotency_key=wanted.idempotency_key, wait_seconds=wanted.wait_seconds
+    return asked_reply(
+        await rooms.queries.ask(
+            wanted.request(), credential, idempotency_key=wanted.idempotency_key, wait_seconds=wanted.wait_seconds
+        )
     )
-    flat = flat_reply(reply)
-    if isinstance(reply, Reply) and reply.is_replayed and not isinstance(flat, Problem):
-        return flat | {"idempotency_replayed": True}
-    return flat
 
 
 async def _read(wanted: AnswerCall, credential: Credential, rooms: UseCases) -> Json | Problem:
@@ -119,7 +129,22 @@ async def _cancel(wanted: QueryCall, credential: Credential, rooms: UseCases) ->
 
 
 async def _page(wanted: PageCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.queries.page(wanted.query_id, credential, wanted.page)
+    if wanted.page_token is not None:
+        return await rooms.results.page_of_token(wanted.query_id, credential, wanted.page_token)
+    return await rooms.results.page(wanted.query_id, credential, wanted.page, wanted.page_size)
+
+
+async def _clarify(wanted: ClarifyCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return asked_reply(
+        await clarify(
+            rooms.queries,
+            wanted.query_id,
+            wanted,
+            credential,
+            idempotency_key=wanted.idempotency_key,
+            wait_seconds=wanted.wait_seconds,
+        )
+    )
 
 
 async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases) -> Json | Problem:
@@ -161,13 +186,8 @@ VERBS: Final[dict[str, Verb]] = {
     "batch": Verb(BatchCall, _batch),
     "cancel": Verb(QueryCall, _cancel),
     "confirm": Verb(ConfirmCall, _confirm),
+    "clarify": Verb(ClarifyCall, _clarify),
     "page": Verb(PageCall, _page),
-    "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),
-    "turns": Verb(bus_threads.TurnsCall, bus_threads.turns),
-    "state": Verb(bus_threads.StateCall, bus_threads.state),
-    "thread-events": Verb(bus_threads.ThreadEventsCall, bus_threads.events),
-    "fork": Verb(bus_threads.ForkCall, bus_threads.fork),
-    "delete-thread": Verb(bus_threads.ThreadCall, bus_threads.delete),
 }
 """Every verb of the bus door: a new one is one line."""
 
@@ -179,6 +199,14 @@ def problem_reply(problem: Problem, verb: str, trace_id: str) -> Json:
     if problem.retry_after_seconds is not None:
         body["retry_after_seconds"] = problem.retry_after_seconds
     return body
+
+
+def asked_reply(reply: Reply | Problem) -> Json | Problem:
+    """Return a new query as the bus says it, `idempotency_replayed` where its key was used before."""
+    flat = flat_reply(reply)
+    if isinstance(reply, Reply) and reply.is_replayed and not isinstance(flat, Problem):
+        return flat | {"idempotency_replayed": True}
+    return flat
 
 
 def flat_reply(reply: Reply | Problem) -> Json | Problem:

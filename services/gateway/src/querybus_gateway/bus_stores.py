@@ -10,7 +10,7 @@ from typing import Any, Final
 from querybus.bus.connection import Connected
 from querybus.bus.direct import last
 from querybus.bus.journal import Entry
-from querybus.bus.kv import ConnectionStore
+from querybus.bus.kv import ConnectionStore, SecretStore
 from querybus.bus.publish import Published, publish_event, publish_message
 from querybus.core.envelope import Envelope, encode
 from querybus.core.subjects import (
@@ -24,7 +24,7 @@ from querybus.core.subjects import (
     token,
 )
 from querybus.core.topology import ANSWERS, EVENTS, SUBMIT
-from querybus.ops.clock import Clock
+from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.trace import Tracing
 from querybus_gateway.answers import answer_bytes
 
@@ -32,6 +32,7 @@ STORE_MS_MAX: Final = 5_000
 CONNECTIONS_TRUST_MS: Final = 1_000
 """How long the list of connections is used again; a new one is known a second later."""
 REASON_LENGTH_MAX: Final = 500
+KEY_BYTES: Final = 32
 
 
 class FencedEvents:
@@ -73,6 +74,23 @@ class KnownConnections:
             self._names = tuple(each.name for each in await self._store.all())
             self._read_at = self._clock()
         return self._names
+
+
+class SharedKey:
+    """A key that all replicas share: whoever needs it first makes it, and it stays."""
+
+    def __init__(self, store: SecretStore, name: str, *, random_bits: RandomBits) -> None:
+        self._store = store
+        self._name = name
+        self._random_bits = random_bits
+        self._key: bytes | None = None
+
+    async def __call__(self) -> bytes:
+        """Return the key; raises BusTrouble."""
+        if self._key is None:
+            made = self._random_bits(8 * KEY_BYTES).to_bytes(KEY_BYTES, "big")
+            self._key = await self._store.shared(self._name, made)
+        return self._key
 
 
 class StoredAnswers:

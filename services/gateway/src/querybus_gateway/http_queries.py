@@ -1,4 +1,4 @@
-"""`/v1/queries`: ask, look, cancel."""
+"""`/v1/queries`: ask, look, cancel, answer what was asked back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from querybus_gateway.admit import AskRequest
+from querybus_gateway.clarify import ClarifyRequest, clarify
 from querybus_gateway.http_request import (
     Caller,
     JsonResponse,
@@ -53,3 +54,13 @@ async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Call
     if isinstance(found, Problem):
         return problem_response(request, found)
     return JsonResponse(found.resource, 202, headers={"Location": f"/v1/queries/{query_id}"})
+
+
+@router.post("/{query_id}/clarify", status_code=202, openapi_extra=takes(ClarifyRequest))
+async def answer_clarification(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+    """Answer what the query asked back: a new query of the thread, answered like a question."""
+    wanted = await body_of(request, ClarifyRequest)
+    wait = wait_preference(request.headers.get("prefer"))
+    key = request.headers.get("idempotency-key")
+    reply = await clarify(rooms.queries, query_id, wanted, credential, idempotency_key=key, wait_seconds=wait or 0)
+    return query_resource(request, reply, wait=wait, has_key=key is not None)

@@ -26,6 +26,9 @@ class ProblemCode(StrEnum):
     NOT_FINISHED = "not_finished"
     NOT_CONFIRMABLE = "not_confirmable"
     RESULT_EXPIRED = "result_expired"
+    BAD_PAGE_TOKEN = "bad_page_token"  # noqa: S105 - a code, no secret
+    NO_CLARIFICATION = "no_clarification"
+    UNKNOWN_OPTION = "unknown_option"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     INVALID = "invalid"
@@ -54,6 +57,9 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.NOT_FINISHED: (409, "The query has not finished yet"),
     ProblemCode.NOT_CONFIRMABLE: (409, "There is nothing here to confirm"),
     ProblemCode.RESULT_EXPIRED: (410, "The result is no longer kept"),
+    ProblemCode.BAD_PAGE_TOKEN: (400, "The page token is not valid"),
+    ProblemCode.NO_CLARIFICATION: (409, "This query asked nothing back"),
+    ProblemCode.UNKNOWN_OPTION: (422, "There is no such option"),
     ProblemCode.TOO_LARGE: (413, "The request is too large"),
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body must be JSON"),
     ProblemCode.INVALID: (422, "The request is not valid"),

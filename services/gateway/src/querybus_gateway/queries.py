@@ -1,4 +1,4 @@
-"""What every door offers: ask, read, wait, cancel, page, events, answer; a door only translates to and from these.
+"""What every door offers: ask, read, wait, cancel, events, answer; a door only translates to and from these.
 
 A query is read by whoever asked it: same tenant, same user, and no business credential reads what was worded for an
 analyst; for everybody else it does not exist. Nothing here says an outcome that the log does not hold.
@@ -13,21 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from querybus.bus.journal import LogTooLong
-from querybus.bus.pages import PageUnreadable, decode_page, page_sha256
 from querybus.bus.publish import BusTrouble, FenceLost, Stored, TooLarge, address_of
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
-from querybus.core.redact import Json, public_answer, public_event, public_page, public_progress, status_of
+from querybus.core.redact import Json, public_answer, public_event, public_progress, status_of
 from querybus.core.subjects import EventName, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.endings import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Pages, Submissions
+from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.rate import Bucket, Rate, take
 from querybus_gateway.threads import Threads
@@ -101,7 +100,6 @@ class Queries:
         log: Log,
         events: Events,
         connections: Connections,
-        pages: Pages,
         answers: Answers,
         submissions: Submissions,
         hints: Hints,
@@ -118,7 +116,6 @@ class Queries:
         self._log = log
         self._events = events
         self._connections = connections
-        self._pages = pages
         self._answers = answers
         self._submissions = submissions
         self._hints = hints
@@ -139,17 +136,19 @@ class Queries:
         *,
         idempotency_key: str | None = None,
         wait_seconds: float = 0,
+        clarifies: Clarifies | None = None,
     ) -> Reply | Problem:
         """Admit a request and append its first event, or put it where it waits for its tenant's turn.
 
-        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer.
+        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
+        question back this one answers; the caller has found it to be its own.
         """
         taken = take(self._buckets.get(credential.tenant), self._limits.rate, self._clock())
         self._buckets[credential.tenant] = taken.bucket
         if taken.retry_after_seconds is not None:
             return Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=taken.retry_after_seconds)
         try:
-            envelope = await self.admitted(request, credential, idempotency_key)
+            envelope = await self.admitted(request, credential, idempotency_key, clarifies)
             if isinstance(envelope, Problem):
                 return envelope
             begun = await self.begin(envelope, has_key=idempotency_key is not None)
@@ -164,7 +163,11 @@ class Queries:
         return Reply(reply.query_id, reply.resource, reply.is_finished, begun.is_replayed)
 
     async def admitted(
-        self, request: AskRequest, credential: Credential, idempotency_key: str | None
+        self,
+        request: AskRequest,
+        credential: Credential,
+        idempotency_key: str | None,
+        clarifies: Clarifies | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
         until_sequence = 0
@@ -192,6 +195,7 @@ class Queries:
             caps=self._limits.caps,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
+            clarifies=clarifies,
         )
         if origin is not None and not isinstance(envelope, Problem):
             envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
@@ -340,44 +344,16 @@ class Queries:
             more={"outcome": outcome.value if outcome else None, "query_id": query},
         )
 
-    async def page(self, query: str, credential: Credential, number: int) -> Json | Problem:
-        """Return one page of the result, counted from 1.
-
-        `{columns, rows, page, page_size, has_next, has_prev, total_count, total_pages, total_is_estimate}`;
-        `total_count` is None where the database had more rows than were kept.
-        """
+    async def finished(self, query: str, credential: Credential) -> Envelope[Finished] | Problem:
+        """Return the query's last event; `not_finished` while it has none."""
         try:
             found = await self._find(query, credential)
-            if isinstance(found, Problem):
-                return found
-            finished = None if isinstance(found, _Queued) else finished_of(found)
-            if finished is None:
-                return Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
-            answer = finished.body.answer
-            count = answer.pages.count if answer.pages else 1
-            if answer.outcome is not Outcome.ANSWERED or not 1 <= number <= max(1, count):
-                return Problem(ProblemCode.NOT_FOUND, "there is no such page")
-            rows: Sequence[Sequence[Any]] = answer.rows
-            if answer.pages is not None and count > 0:
-                data = await self._pages.get(credential.tenant, query, answer.pages.run, number)
-                # What is not what was concluded is no result of this query.
-                if data is None or page_sha256(data) != answer.pages.sha256[number - 1]:
-                    return Problem(ProblemCode.RESULT_EXPIRED, "ask the question again for a new result")
-                rows = decode_page(data)[1]
         except BusTrouble as trouble:
             return _trouble(trouble)
-        except PageUnreadable:
-            return Problem(ProblemCode.INTERNAL, "the page cannot be read")
-        return public_page(answer, rows, credential.audience) | {
-            "query_id": query,
-            "page": number,
-            "page_size": answer.pages.page_size if answer.pages else finished.options.page_size,
-            "has_next": number < count,
-            "has_prev": number > 1,
-            "total_count": None if answer.truncated else answer.row_count,
-            "total_pages": None if answer.truncated else max(1, count),
-            "total_is_estimate": False,
-        }
+        if isinstance(found, Problem):
+            return found
+        ended = None if isinstance(found, _Queued) else finished_of(found)
+        return ended or Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
 
     async def answer(self, query: str, credential: Credential) -> Reply | Problem:
         """Return the query by its log, and once that has aged by its stored answer."""
@@ -455,6 +431,8 @@ def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
             "events": f"{path}/events",
             "cancel": f"{path}/cancel",
             "result": f"{path}/result",
+            "export": f"{path}/export",
+            "clarify": f"{path}/clarify",
         },
     }
 

@@ -8,6 +8,7 @@ from querybus_gateway.batches import Batches
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
+from querybus_gateway.results import Results
 from querybus_gateway.threads import Threads
 
 
@@ -16,6 +17,7 @@ class UseCases:
     """The use cases behind the doors, and the registry that says who is calling."""
 
     queries: Queries
+    results: Results
     threads: Threads
     batches: Batches
     confirmations: Confirmations

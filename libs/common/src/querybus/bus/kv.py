@@ -347,13 +347,31 @@ class CredentialStore:
 
     async def all(self) -> tuple[Credential, ...]:
         """Return every credential, by tenant and name; raises BusTrouble."""
-        found = await _values(self._holder, CREDENTIALS, Credential)
+        found = await _values(self._holder, CREDENTIALS, Credential, keys="*.*")
         return tuple(sorted(found, key=lambda each: (each.tenant, each.name)))
 
     async def put(self, credential: Credential) -> None:
         """Store the credential, or replace the one of that tenant and name; raises BusTrouble."""
         key = f"{token(credential.tenant)}.{token(credential.name)}"
         await _put_value(self._holder, CREDENTIALS, key, credential)
+
+
+class SecretStore:
+    """Keys that the gateway's replicas share and nobody else can read: beside the credentials, named apart from them."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def shared(self, name: str, made: bytes) -> bytes:
+        """Return the key of that name: the one that is there, else `made`, which is then kept; raises BusTrouble."""
+        subject = _subject(CREDENTIALS, f"secret.{token(name)}.1")
+        if (kept := await last(self._holder.connection, f"KV_{CREDENTIALS}", subject)) is None:
+            if await store(self._holder.connection, subject, made, {_EXPECTED: "0"}) is not None:
+                return made
+            kept = await last(self._holder.connection, f"KV_{CREDENTIALS}", subject)
+        if kept is None:
+            raise BusTrouble(f"the key {name} was made by another and cannot be read yet")
+        return kept.data
 
 
 class WriteStore:
@@ -451,8 +469,8 @@ async def _get(holder: Connected, bucket: str, key: str, model: type[_ValueT]) -
     return None if kept is None or _OPERATION in kept.headers else _parsed(model, kept)
 
 
-async def _values(holder: Connected, bucket: str, model: type[_ValueT]) -> list[_ValueT]:
-    found = await all_below(holder.connection, f"KV_{bucket}", _subject(bucket, ">"))
+async def _values(holder: Connected, bucket: str, model: type[_ValueT], keys: str = ">") -> list[_ValueT]:
+    found = await all_below(holder.connection, f"KV_{bucket}", _subject(bucket, keys))
     return [_parsed(model, kept) for kept in found if _OPERATION not in kept.headers]
 
 

@@ -1,0 +1,124 @@
+"""A question back is answered with one of its options, or in words of one's own, at either door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from querybus.core.envelope import concluded
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.subjects import StageName
+
+from .house_of_tests import DoorHouse, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = {"question": "Recent orders?", "connection": "shop", "options": {"retries_max": 1, "today": "2026-01-31"}}
+OPTIONS = (
+    Option(id="a", text="Last week", question="Orders of last week?", action=OptionAction.NARROW_PERIOD),
+    Option(id="b", text="This year", question="Orders of this year?", action=OptionAction.NARROW_PERIOD),
+)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made:
+        yield made
+
+
+async def ask_back(house: DoorHouse, query: str) -> None:
+    last = (await house.log(query))[-1]
+    body = Concluded(
+        outcome=Outcome.CLARIFICATION,
+        code=FailureCode.AMBIGUOUS_QUESTION,
+        stage=StageName.GENERATOR,
+        clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="Recent", options=OPTIONS),
+    )
+    await house.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
+    await house.finish(query)
+
+
+async def asked_back(house: DoorHouse, http: httpx.AsyncClient) -> str:
+    query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+    await ask_back(house, query)
+    return query
+
+
+async def test_an_option_starts_a_new_query_of_the_same_thread(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http:
+        query = await asked_back(house, http)
+        assert (await http.get(f"/v1/queries/{query}")).json()["answer"]["options"][0]["id"] == "a"
+        reply = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "b"})
+    assert reply.status_code == 202
+    second = reply.json()
+    assert reply.headers["location"] == f"/v1/queries/{second['id']}"
+    assert second["id"] != query
+    assert second["thread_id"] == query
+    envelope = (await house.log(second["id"]))[0].envelope()
+    assert envelope.question == "Orders of this year?"
+    assert envelope.connection == "shop"
+    assert (envelope.options.retries_max, str(envelope.options.today)) == (1, "2026-01-31")
+    assert envelope.body.clarifies.model_dump() == {"query_id": query, "option_id": "b", "action": "narrow_period"}
+    assert envelope.body.thread_until_sequence == (await house.log(query))[-1].sequence
+
+
+async def test_the_same_answer_works_over_the_bus_alone(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as client, house.stages():
+        query = (await client.call("ask", QUESTION))["query_id"]
+    async with house.client("acme", "lab") as client:
+        query = (await client.call("ask", QUESTION | {"idempotency_key": "bus-clarify"}))["query_id"]
+        await ask_back(house, query)
+        async with house.stages():
+            call = {"query_id": query, "option_id": "a", "idempotency_key": "bus-clarified"}
+            reply = await client.call("clarify", call | {"wait_seconds": 20})
+            again = await client.call("clarify", call)
+    assert (reply["status"], reply["outcome"], reply["thread_id"]) == ("finished", "answered", query)
+    assert again["query_id"] == reply["query_id"]
+    assert again["idempotency_replayed"] is True
+
+
+async def test_words_of_ones_own_are_an_answer_as_well(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http:
+        query = await asked_back(house, http)
+        reply = await http.post(f"/v1/queries/{query}/clarify", json={"question": "Since Monday"})
+    envelope = (await house.log(reply.json()["id"]))[0].envelope()
+    assert envelope.question == "Since Monday"
+    assert envelope.body.clarifies.option_id == "own_words"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({}, 422, "invalid"),
+        ({"option_id": "a", "question": "both"}, 422, "invalid"),
+        ({"option_id": "z"}, 422, "unknown_option"),
+        ({"option_id": "a", "tenant": "x"}, 422, "unknown_field"),
+        ({"question": " "}, 422, "question_empty"),
+        ({"option_id": "a", "options": {"retries_max": 9}}, 422, "bad_options"),
+    ],
+)
+async def test_an_answer_that_fits_nothing_is_a_problem(
+    house: DoorHouse, body: dict[str, Any], status: int, code: str
+) -> None:
+    async with house.http("acme", "lab") as http:
+        query = await asked_back(house, http)
+        reply = await http.post(f"/v1/queries/{query}/clarify", json=body)
+    assert (reply.status_code, reply.json()["code"]) == (status, code)
+
+
+async def test_a_query_that_asked_nothing_back_takes_no_answer(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http, house.http() as colleague:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        early = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
+        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
+        await house.answer(query)
+        late = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
+        assert (late.status_code, late.json()["code"]) == (409, "no_clarification")
+        assert late.json()["outcome"] == "answered"
+        foreign = await colleague.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
+        assert foreign.status_code == 404

@@ -1,0 +1,212 @@
+"""A result is read by page number, by token and as a whole, in three formats, by its owner alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncGenerator
+from typing import Any, cast
+
+import httpx
+import pyarrow as pa
+import pytest
+import pytest_asyncio
+
+from querybus.bus.pages import encode_page
+from querybus.core.catalog import ColumnKind
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Answer, Finished, Outcome, Result, ResultColumn
+from querybus.core.options import Options
+from querybus.core.subjects import EventName
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.results import Results
+
+from .house_of_tests import SECRET_NAME, DoorHouse, door_house, pages_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = {"question": "有多少 customers?", "connection": "shop"}
+COLUMNS = (
+    ResultColumn(name=SECRET_NAME, kind=ColumnKind.INTEGER),
+    ResultColumn(name="city", kind=ColumnKind.TEXT),
+    ResultColumn(name="mixed", kind=ColumnKind.OTHER),
+)
+ROWS = tuple((n, None if n == 3 else f"城市 {n}", float(n) if n < 4 else f'say "{n}", or\r\nmore') for n in range(7))
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made:
+        yield made
+
+
+async def paged(house: DoorHouse, http: httpx.AsyncClient, size: int = 2) -> str:
+    """Return a query whose seven rows are kept as pages."""
+    query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+    store = await house.pages(query)
+    starts = range(0, len(ROWS), size)
+    hashes = [
+        await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[start : start + size]))
+        for n, start in enumerate(starts, 1)
+    ]
+    result = Result(columns=COLUMNS, rows=ROWS[:size], row_count=len(ROWS), pages=pages_of("1-1", tuple(hashes), size))
+    await house.answer(query, result=result)
+    return query
+
+
+async def test_tokens_walk_through_a_result_and_back(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await paged(house, http)
+        page = (await http.get(f"/v1/queries/{query}/result")).json()
+        seen, back = page["rows"], None
+        while page["next_page_token"] is not None:
+            assert page["has_next"]
+            reply = await http.get(f"/v1/queries/{query}/result", params={"page_token": page["next_page_token"]})
+            page = reply.json()
+            seen += page["rows"]
+            back = page["prev_page_token"]
+        assert seen == json.loads(json.dumps(ROWS))
+        assert (page["page"], page["total_pages"], page["has_next"], page["has_prev"]) == (4, 4, False, True)
+        before = (await http.get(f"/v1/queries/{query}/result", params={"page_token": back})).json()
+    assert before["page"] == 3
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 1_000])
+async def test_a_reader_chooses_its_own_page_size(house: DoorHouse, size: int) -> None:
+    async with house.http() as http:
+        query = await paged(house, http)
+        seen: list[list[object]] = []
+        page: dict[str, Any] = {}
+        for number in range(1, -(-len(ROWS) // size) + 1):
+            page = (await http.get(f"/v1/queries/{query}/result", params={"page": number, "page_size": size})).json()
+            assert page["page_size"] == size
+            assert page["total_count"] == 7
+            seen += page["rows"]
+        assert page["has_next"] is False
+        beyond = await http.get(f"/v1/queries/{query}/result", params={"page": page["page"] + 1, "page_size": size})
+    assert seen == json.loads(json.dumps(ROWS))
+    assert beyond.status_code == 404
+
+
+async def test_a_token_of_another_query_tenant_or_maker_is_refused(house: DoorHouse) -> None:
+    async with house.http() as http, house.http("other") as foreign, house.http("acme", "lab") as colleague:
+        query, second = await paged(house, http), await paged(house, http)
+        token = (await http.get(f"/v1/queries/{query}/result")).json()["next_page_token"]
+        changed = ("A" if token[0] != "A" else "B") + token[1:]
+        path = f"/v1/queries/{query}/result"
+        for text, where in ((token, f"/v1/queries/{second}/result"), (changed, path), ("x", path), ("", path)):
+            reply = await http.get(where, params={"page_token": text})
+            assert (reply.status_code, reply.json()["code"]) == (400, "bad_page_token"), text
+        assert (await foreign.get(path, params={"page_token": token})).status_code == 400
+        assert (await colleague.get(path, params={"page_token": token})).status_code == 404
+        both = await http.get(path, params={"page_token": token, "page": 2})
+        assert (both.status_code, both.json()["code"]) == (422, "invalid")
+
+
+async def test_a_token_is_worth_something_at_every_replica(house: DoorHouse) -> None:
+    async with house.http() as http, house.replica() as second, house.http(address=second) as elsewhere:
+        query = await paged(house, http)
+        token = (await http.get(f"/v1/queries/{query}/result")).json()["next_page_token"]
+        reply = await elsewhere.get(f"/v1/queries/{query}/result", params={"page_token": token})
+    assert reply.json()["page"] == 2
+
+
+async def test_a_token_expires_with_the_pages_that_it_names() -> None:
+    ended_at = 1_000
+    envelope = Envelope[Finished](
+        event=EventName.FINISHED,
+        query_id="q",
+        thread_id="q",
+        tenant="acme",
+        user="ann",
+        audience="business",
+        connection="shop",
+        question="?",
+        language="en",
+        asked_at=ended_at,
+        deadline_at=ended_at,
+        options=Options(page_size=1),
+        body=Finished(
+            answer=Answer(outcome=Outcome.ANSWERED, language="en", message="", rows=((1,), (2,)), row_count=2)
+        ),
+    )
+
+    class OneQuery:
+        async def finished(self, query: str, credential: Credential) -> Envelope[Finished]:
+            return envelope
+
+    async def key() -> bytes:
+        return b"k" * 32
+
+    now = ended_at
+    ann = Credential(name="web", tenant="acme", user="ann")
+    results = Results(cast("Any", OneQuery()), cast("Any", None), token_key=key, clock=lambda: now)
+    page = await results.page("q", ann)
+    assert not isinstance(page, Problem)
+    token = page["next_page_token"]
+    now = ended_at + 3_599_999
+    assert cast("dict[str, Any]", await results.page_of_token("q", ann, token))["rows"] == [[2]]
+    now += 1
+    late = await results.page_of_token("q", ann, token)
+    assert isinstance(late, Problem)
+    assert late.code is ProblemCode.RESULT_EXPIRED
+
+
+async def test_a_result_leaves_as_csv(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await paged(house, http)
+        reply = await http.get(f"/v1/queries/{query}/export")
+    assert reply.headers["content-type"].startswith("text/csv")
+    assert reply.headers["content-disposition"] == f'attachment; filename="{query}.csv"'
+    found = list(csv.reader(io.StringIO(reply.text, newline="")))
+    assert found[0] == ["第1列", "第2列", "第3列"]
+    assert found[1:] == [["" if cell is None else str(cell) for cell in row] for row in ROWS]
+    assert SECRET_NAME not in reply.text
+
+
+async def test_a_result_leaves_as_json_lines(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = await paged(house, http)
+        reply = await http.get(f"/v1/queries/{query}/export", params={"format": "jsonl"})
+    lines = [json.loads(line) for line in reply.text.splitlines()]
+    assert lines == [dict(zip(("c1", "c2", "c3"), row, strict=True)) for row in ROWS]
+
+
+@pytest.mark.parametrize("size", [2, 100])
+async def test_a_result_leaves_as_arrow_with_its_types(house: DoorHouse, size: int) -> None:
+    async with house.http() as http:
+        query = await paged(house, http, size)
+        reply = await http.get(f"/v1/queries/{query}/export", params={"format": "arrow"})
+    table = pa.ipc.open_stream(reply.content).read_all()
+    assert table.column_names == ["c1", "c2", "c3"]
+    assert table.schema.field("c1").type == pa.int64()
+    assert table.schema.field("c2").type == pa.string()
+    assert table.schema.field("c2").metadata[b"querybus.label"].decode() == "第2列"
+    assert table.schema.field("c3").metadata[b"querybus.json"] == b"1"
+    assert table.column("c1").to_pylist() == [row[0] for row in ROWS]
+    assert table.column("c2").to_pylist() == [row[1] for row in ROWS]
+    assert [json.loads(cell) for cell in table.column("c3").to_pylist()] == [row[2] for row in ROWS]
+    assert SECRET_NAME.encode() not in reply.content
+
+
+async def test_an_analyst_exports_names(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        await house.answer(query)
+        text = (await http.get(f"/v1/queries/{query}/export", params={"format": "jsonl"})).text
+    assert [json.loads(line) for line in text.splitlines()] == [{SECRET_NAME: "上海"}, {SECRET_NAME: "Rome"}]
+
+
+async def test_what_is_no_longer_kept_is_not_exported(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        early = await http.get(f"/v1/queries/{query}/export")
+        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
+        result = Result(columns=COLUMNS, rows=(), row_count=7, pages=pages_of("1-1", ("00",), 10))
+        await house.answer(query, result=result)
+        gone = await http.get(f"/v1/queries/{query}/export")
+        odd = await http.get(f"/v1/queries/{query}/export", params={"format": "xml"})
+    assert (gone.status_code, gone.json()["code"]) == (410, "result_expired")
+    assert (odd.status_code, odd.json()["code"]) == (422, "invalid")
