@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs lock clean
+.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs proto lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -70,6 +70,9 @@ doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 
 docs: $(STAMP) ## write the tables of docs/ that follow from code
 	@$(BIN)/python docs/tables.py
+
+proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
+	@$(BIN)/python proto/contract.py
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock

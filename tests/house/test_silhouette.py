@@ -33,6 +33,7 @@ NAMED_PACKAGES = {
     "opentelemetry-sdk": "opentelemetry.sdk",
     "fastapi": "fastapi",
     "uvicorn": "uvicorn",
+    "grpcio": "grpc",
     "typer": "typer",
     "rich": "rich",
     "structlog": "structlog",

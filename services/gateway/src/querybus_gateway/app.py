@@ -180,6 +180,21 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             on_listening=on_listening,
         ),
     ]
+    if settings.grpc_port is not None:
+        # Loaded only where the door is open: it brings a library with threads of its own.
+        from querybus_gateway.grpc_door import GrpcDoor
+
+        parts.append(
+            GrpcDoor(
+                use_cases,
+                host=settings.api_host,
+                port=settings.grpc_port,
+                calls_max=settings.grpc_calls_max,
+                tracing=tracing,
+                random_bits=system_random_bits,
+                on_listening=lambda address: _log.info("grpc.listening", address=address),
+            )
+        )
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
 
 

@@ -15,8 +15,12 @@ from querybus.ops.settings import ServiceSettings
 class Settings(ServiceSettings):
     """The gateway's settings; the API listens apart from the probes."""
 
-    api_host: str = Field(default="127.0.0.1", description="where the HTTP door listens")
+    api_host: str = Field(default="127.0.0.1", description="where the HTTP and gRPC doors listen")
     api_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")
+    grpc_port: int | None = Field(
+        default=None, ge=0, le=65_535, description="of the gRPC door; 0: any free port; not set: no such door"
+    )
+    grpc_calls_max: int = Field(default=4_096, ge=1, description="gRPC calls, streams included, of one replica")
     tenants: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="subject tokens of tenants that have a submit queue, separated by commas"
     )

@@ -1,0 +1,310 @@
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class QueryStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    QUERY_STATUS_UNSPECIFIED: _ClassVar[QueryStatus]
+    QUERY_STATUS_QUEUED: _ClassVar[QueryStatus]
+    QUERY_STATUS_RUNNING: _ClassVar[QueryStatus]
+    QUERY_STATUS_FINISHED: _ClassVar[QueryStatus]
+
+class Outcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OUTCOME_UNSPECIFIED: _ClassVar[Outcome]
+    OUTCOME_ANSWERED: _ClassVar[Outcome]
+    OUTCOME_PREPARED: _ClassVar[Outcome]
+    OUTCOME_REPLIED: _ClassVar[Outcome]
+    OUTCOME_CLARIFICATION: _ClassVar[Outcome]
+    OUTCOME_CONFIRMATION: _ClassVar[Outcome]
+    OUTCOME_REFUSED: _ClassVar[Outcome]
+    OUTCOME_FAILED: _ClassVar[Outcome]
+    OUTCOME_CANCELLED: _ClassVar[Outcome]
+    OUTCOME_EXPIRED: _ClassVar[Outcome]
+
+class ColumnKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COLUMN_KIND_UNSPECIFIED: _ClassVar[ColumnKind]
+    COLUMN_KIND_INTEGER: _ClassVar[ColumnKind]
+    COLUMN_KIND_NUMBER: _ClassVar[ColumnKind]
+    COLUMN_KIND_TEXT: _ClassVar[ColumnKind]
+    COLUMN_KIND_BOOLEAN: _ClassVar[ColumnKind]
+    COLUMN_KIND_DATE: _ClassVar[ColumnKind]
+    COLUMN_KIND_DATETIME: _ClassVar[ColumnKind]
+    COLUMN_KIND_TIME: _ClassVar[ColumnKind]
+    COLUMN_KIND_BYTES: _ClassVar[ColumnKind]
+    COLUMN_KIND_JSON: _ClassVar[ColumnKind]
+    COLUMN_KIND_OTHER: _ClassVar[ColumnKind]
+QUERY_STATUS_UNSPECIFIED: QueryStatus
+QUERY_STATUS_QUEUED: QueryStatus
+QUERY_STATUS_RUNNING: QueryStatus
+QUERY_STATUS_FINISHED: QueryStatus
+OUTCOME_UNSPECIFIED: Outcome
+OUTCOME_ANSWERED: Outcome
+OUTCOME_PREPARED: Outcome
+OUTCOME_REPLIED: Outcome
+OUTCOME_CLARIFICATION: Outcome
+OUTCOME_CONFIRMATION: Outcome
+OUTCOME_REFUSED: Outcome
+OUTCOME_FAILED: Outcome
+OUTCOME_CANCELLED: Outcome
+OUTCOME_EXPIRED: Outcome
+COLUMN_KIND_UNSPECIFIED: ColumnKind
+COLUMN_KIND_INTEGER: ColumnKind
+COLUMN_KIND_NUMBER: ColumnKind
+COLUMN_KIND_TEXT: ColumnKind
+COLUMN_KIND_BOOLEAN: ColumnKind
+COLUMN_KIND_DATE: ColumnKind
+COLUMN_KIND_DATETIME: ColumnKind
+COLUMN_KIND_TIME: ColumnKind
+COLUMN_KIND_BYTES: ColumnKind
+COLUMN_KIND_JSON: ColumnKind
+COLUMN_KIND_OTHER: ColumnKind
+
+class Column(_message.Message):
+    __slots__ = ("id", "label", "kind")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    label: str
+    kind: ColumnKind
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., kind: _Optional[_Union[ColumnKind, str]] = ...) -> None: ...
+
+class Cell(_message.Message):
+    __slots__ = ("text", "integer", "number", "truth")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    INTEGER_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    TRUTH_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    integer: int
+    number: float
+    truth: bool
+    def __init__(self, text: _Optional[str] = ..., integer: _Optional[int] = ..., number: _Optional[float] = ..., truth: _Optional[bool] = ...) -> None: ...
+
+class Row(_message.Message):
+    __slots__ = ("cells",)
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    cells: _containers.RepeatedCompositeFieldContainer[Cell]
+    def __init__(self, cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
+
+class Retries(_message.Message):
+    __slots__ = ("generation", "mend")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    MEND_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    mend: int
+    def __init__(self, generation: _Optional[int] = ..., mend: _Optional[int] = ...) -> None: ...
+
+class Choice(_message.Message):
+    __slots__ = ("id", "text", "question", "action")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    text: str
+    question: str
+    action: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., question: _Optional[str] = ..., action: _Optional[str] = ...) -> None: ...
+
+class Attempt(_message.Message):
+    __slots__ = ("origin", "stage", "code", "duration_ms", "validated", "executed", "sql", "detail")
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    VALIDATED_FIELD_NUMBER: _ClassVar[int]
+    EXECUTED_FIELD_NUMBER: _ClassVar[int]
+    SQL_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    origin: str
+    stage: str
+    code: str
+    duration_ms: float
+    validated: bool
+    executed: bool
+    sql: str
+    detail: str
+    def __init__(self, origin: _Optional[str] = ..., stage: _Optional[str] = ..., code: _Optional[str] = ..., duration_ms: _Optional[float] = ..., validated: _Optional[bool] = ..., executed: _Optional[bool] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class Step(_message.Message):
+    __slots__ = ("stage", "event", "started_at_ms", "ended_at_ms")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    stage: str
+    event: str
+    started_at_ms: int
+    ended_at_ms: int
+    def __init__(self, stage: _Optional[str] = ..., event: _Optional[str] = ..., started_at_ms: _Optional[int] = ..., ended_at_ms: _Optional[int] = ...) -> None: ...
+
+class Classification(_message.Message):
+    __slots__ = ("kind", "confidence", "method", "reason")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    confidence: float
+    method: str
+    reason: str
+    def __init__(self, kind: _Optional[str] = ..., confidence: _Optional[float] = ..., method: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class PageCount(_message.Message):
+    __slots__ = ("count", "page_size")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    page_size: int
+    def __init__(self, count: _Optional[int] = ..., page_size: _Optional[int] = ...) -> None: ...
+
+class Confirmation(_message.Message):
+    __slots__ = ("reason", "kind", "sql_sha256", "rows_affected", "rows_known", "rows_affected_max", "table", "columns")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SQL_SHA256_FIELD_NUMBER: _ClassVar[int]
+    ROWS_AFFECTED_FIELD_NUMBER: _ClassVar[int]
+    ROWS_KNOWN_FIELD_NUMBER: _ClassVar[int]
+    ROWS_AFFECTED_MAX_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    kind: str
+    sql_sha256: str
+    rows_affected: int
+    rows_known: str
+    rows_affected_max: int
+    table: str
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Answer(_message.Message):
+    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_STEP_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    CHART_JSON_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFICATION_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    ASKED_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    SQL_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    ENRICHED_QUESTION_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMATION_FIELD_NUMBER: _ClassVar[int]
+    ROWS_AFFECTED_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    thread_id: str
+    connection: str
+    question: str
+    language: str
+    outcome: Outcome
+    code: str
+    message: str
+    next_step: str
+    options: _containers.RepeatedCompositeFieldContainer[Choice]
+    trigger: str
+    columns: _containers.RepeatedCompositeFieldContainer[Column]
+    rows: _containers.RepeatedCompositeFieldContainer[Row]
+    row_count: int
+    truncated: bool
+    pages: PageCount
+    summary: str
+    chart_json: str
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    explanation: str
+    classification: Classification
+    retries: Retries
+    attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
+    path: _containers.RepeatedCompositeFieldContainer[Step]
+    asked_at_ms: int
+    deadline_at_ms: int
+    sql: str
+    detail: str
+    enriched_question: str
+    more: _struct_pb2.Struct
+    confirmation: Confirmation
+    rows_affected: int
+    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ...) -> None: ...
+
+class Query(_message.Message):
+    __slots__ = ("id", "thread_id", "status", "last_event", "created_at_ms", "deadline_at_ms", "message", "answer")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    LAST_EVENT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_AT_MS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    thread_id: str
+    status: QueryStatus
+    last_event: str
+    created_at_ms: int
+    deadline_at_ms: int
+    message: str
+    answer: Answer
+    def __init__(self, id: _Optional[str] = ..., thread_id: _Optional[str] = ..., status: _Optional[_Union[QueryStatus, str]] = ..., last_event: _Optional[str] = ..., created_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., message: _Optional[str] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ...) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("name", "sequence", "query_id", "thread_id", "at_ms", "retries", "details", "answer")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    AT_MS_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    sequence: int
+    query_id: str
+    thread_id: str
+    at_ms: int
+    retries: Retries
+    details: _struct_pb2.Struct
+    answer: Answer
+    def __init__(self, name: _Optional[str] = ..., sequence: _Optional[int] = ..., query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., at_ms: _Optional[int] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("stage", "state", "n", "at_ms", "text")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    N_FIELD_NUMBER: _ClassVar[int]
+    AT_MS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    stage: str
+    state: str
+    n: int
+    at_ms: int
+    text: str
+    def __init__(self, stage: _Optional[str] = ..., state: _Optional[str] = ..., n: _Optional[int] = ..., at_ms: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
