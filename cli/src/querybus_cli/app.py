@@ -98,6 +98,38 @@ def ask(
     raise typer.Exit(exit_code(answer))
 
 
+@app.command(name="explain-question")
+def explain_question(
+    question: Annotated[str, typer.Argument(help="the question, in English or Chinese")],
+    database: Annotated[
+        str | None, typer.Option(help="database URL, e.g. sqlite:///shop.sqlite; default: the demo shop")
+    ] = None,
+    connections: Annotated[Path | None, typer.Option(help="a connections.yaml instead of a single URL")] = None,
+    connection: Annotated[str | None, typer.Option(help="which connection of the file")] = None,
+    today: Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Show how the built-in translator reads a question: each word, the logical form, the SQL; nothing is run.
+
+    Example: querybus explain-question "How many customers are there per city?" --database sqlite:///shop.sqlite
+    """
+    from querybus_cli import explain
+
+    work = explain.explain_question(
+        question, database=database, connections=connections, connection=connection, today=_day(today)
+    )
+    try:
+        told = usage(run, work)
+    except explain.Away as error:
+        typer.echo(f"querybus: the database could not be read: {error}", err=True)
+        raise typer.Exit(5) from error
+    if json_output:
+        typer.echo(json.dumps(explain.as_json(told), ensure_ascii=False))
+    else:
+        explain.show(told, consoles()[0])
+    raise typer.Exit(0 if told.is_answered else 3)
+
+
 @app.command()
 def demo(
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object a line")] = False,

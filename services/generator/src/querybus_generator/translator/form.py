@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Column
 from querybus_generator.translator.periods import Unit
 
 
@@ -235,24 +236,31 @@ def gist(form: Form) -> tuple[object, ...]:
     )
 
 
-def describe(form: Form, catalog: Catalog) -> str:
+class Named(Protocol):
+    """What gives numbers their names: the index of a catalog."""
+
+    def title(self, number: int) -> str: ...
+
+    def column(self, table: int, column: int) -> Column: ...
+
+
+def describe(form: Form, names: Named) -> str:
     """Return the form as one line, names as the catalog spells them."""
-    printer = _Printer(catalog)
-    return printer.form(form)
+    return _Printer(names).form(form)
 
 
 class _Printer:
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, names: Named) -> None:
+        self._names = names
 
     def form(self, form: Form) -> str:
         asked = [self.measure(each) for each in form.targets]
         if form.everything is not None:
-            asked.append(f"everything about {self._catalog.tables[form.everything].name}")
+            asked.append(f"everything about {self._names.title(form.everything)}")
         parts = [("distinct " if form.distinct else "") + ", ".join(asked)]
         joined = [table for table in form.tables if table not in {each.home for each in form.targets}]
         if joined:
-            parts.append("of " + ", ".join(self._catalog.tables[each].name for each in joined))
+            parts.append("of " + ", ".join(self._names.title(each) for each in joined))
         if form.where:
             parts.append("where " + " and ".join(self.condition(each) for each in form.where))
         if form.group:
@@ -269,15 +277,14 @@ class _Printer:
         return " | ".join(parts)
 
     def column(self, column: ColumnRef) -> str:
-        table = self._catalog.tables[column.table]
-        shown = f"{table.name}.{table.columns[column.column].name}"
+        shown = f"{self._names.title(column.table)}.{self._names.column(column.table, column.column).name}"
         return shown if column.part is None else f"{column.part.name.lower()} of {shown}"
 
     def measure(self, measure: Measure) -> str:
         if measure.column is not None:
             shown = self.column(measure.column)
         else:
-            shown = self._catalog.tables[measure.table].name if measure.table is not None else "rows"
+            shown = self._names.title(measure.table) if measure.table is not None else "rows"
         if measure.distinct:
             shown = f"different {shown}"
         return f"{measure.aggregate.value} {shown}" if measure.aggregate is not None else shown

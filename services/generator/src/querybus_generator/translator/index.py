@@ -13,10 +13,11 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus_generator.translator.joins import JoinGraph
 from querybus_generator.translator.lexicon import FIGURES, lexicon
 from querybus_generator.translator.names import is_han, name_words, split_prefix
+from querybus_generator.translator.roles import Role, roles_of
 from querybus_generator.translator.segment import segment
 from querybus_generator.translator.stems import base_form, stem
 from querybus_generator.translator.tokens import TokenKind, tokenize
@@ -37,11 +38,15 @@ MISSPELT = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A table (`column` None) or column with all its names as words; numbers count tables and columns of the catalog."""
+    """A table (`column` None) or column with all its names as words; numbers count tables and columns of the catalog.
+
+    Of the words in `role`, if there are any, one must be said for the entry to be meant.
+    """
 
     table: int
     column: int | None
     names: tuple[tuple[str, ...], ...]
+    role: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,8 @@ class CatalogIndex:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.graph = JoinGraph(catalog)
+        self.roles = roles_of(catalog)
+        self.graph = JoinGraph(catalog, self.roles)
         self.entries: list[Entry] = []
         self.own: dict[str, set[int]] = defaultdict(set)
         self.via_table: dict[str, set[int]] = defaultdict(set)
@@ -72,6 +78,8 @@ class CatalogIndex:
         self._collect_han()
         for number, table in enumerate(catalog.tables):
             self._add_table(number, table)
+        for role in self.roles:
+            self._add_role(role)
         self._stems: dict[str, set[str]] = defaultdict(set)
         self._initials: dict[str, list[str]] = defaultdict(list)
         for word in set(self.own):
@@ -88,10 +96,33 @@ class CatalogIndex:
         return self.entries[self._table_entries[table] + 1 + column]
 
     def table(self, number: int) -> Table:
-        return self.catalog.tables[number]
+        """Return the table of a number; numbers behind the catalog's are its roles."""
+        return self.catalog.tables[self.real(number)]
 
     def column(self, table: int, column: int) -> Column:
-        return self.catalog.tables[table].columns[column]
+        return self.table(table).columns[column]
+
+    def real(self, number: int) -> int:
+        """Return the number of the catalog's table that a table or role stands for."""
+        beyond = number - len(self.catalog.tables)
+        return number if beyond < 0 else self.roles[beyond].table
+
+    def role(self, number: int) -> Role | None:
+        beyond = number - len(self.catalog.tables)
+        return None if beyond < 0 else self.roles[beyond]
+
+    def title(self, number: int) -> str:
+        """Return the table's name as the catalog spells it, with its role if it has one."""
+        role = self.role(number)
+        name = self.table(number).name
+        return name if role is None else f"{name} ({role.column})"
+
+    def called(self, number: int, language: Language) -> str | None:
+        """Return what people call a role, None for a table without one."""
+        role = self.role(number)
+        if role is None:
+            return None
+        return role.display_names.get(language) or ("" if language == "zh" else " ").join(role.names[0])
 
     def knows(self, term: str) -> bool:
         """Return whether a term is already the whole name of a table or column."""
@@ -178,10 +209,28 @@ class CatalogIndex:
             if column.kind is ColumnKind.TEXT and not column.personal:
                 self._add_values(number, place, column)
 
+    def _add_role(self, role: Role) -> None:
+        number = len(self.table_words)
+        table = self.catalog.tables[role.table]
+        own = name_words(table.name)
+        said = frozenset(word for name in role.names for word in name if word not in own)
+        self._table_entries.append(len(self.entries))
+        self.table_words.append(frozenset())
+        names = (*role.names, *((*name, *own) for name in role.names if not set(name) & set(own)))
+        self._add(Entry(number, None, tuple(dict.fromkeys(names)), said))
+        for place in range(len(table.columns)):
+            theirs = self.entry_of_column(role.table, place).names
+            called = tuple(dict.fromkeys((*name, *each) for name in role.names for each in theirs))
+            self._add(Entry(number, place, called, said))
+
     def _without_entity_names(
         self, table: Table, column: Column, names: tuple[tuple[str, ...], ...]
     ) -> tuple[tuple[str, ...], ...]:
         """A key column displayed as "Customer" stands for the customer: the name belongs to the table it refers to."""
+        for role in self.roles:
+            if self.catalog.tables[role.source] is table and role.column == column.name:
+                # "Manager" means whoever manages; the key is meant where it is called a key.
+                return (names[0],) if names[0] not in role.names else (("\0", *names[0]),)
         if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or len(names) < 2:
             return names
         for key in table.foreign_keys:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from querybus.core.catalog import Catalog, Table
 from querybus_generator.translator.lexicon import lexicon
 from querybus_generator.translator.names import name_words
+from querybus_generator.translator.roles import Role
 
 _DECLARED_COST = 1.0
 _NULLABLE_COST = 0.05
+_OF_ROLE_COST = 0.1
 _INFERRED_COST = 1.3
 _SHARED_NAME_COST = 1.8
 PATH_COST_MAX = 6.0
@@ -37,11 +39,11 @@ class Edge:
 class JoinGraph:
     """The keys of a catalog as a graph over table numbers."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, roles: Sequence[Role] = ()) -> None:
         self._edges: dict[int, list[Edge]] = defaultdict(list)
         self._distances: dict[int, dict[int, float]] = {}
         self._words: dict[Edge, frozenset[str]] = {}
-        for edge in (*_declared(catalog), *_inferred(catalog)):
+        for edge in (*_declared(catalog), *_inferred(catalog), *_of_roles(catalog, roles)):
             self._words[edge] = frozenset(word for name in edge.source_columns for word in name_words(name))
             self._edges[edge.source].append(edge)
             if edge.target != edge.source:
@@ -127,6 +129,24 @@ def _declared(catalog: Catalog) -> Iterable[Edge]:
                 _DECLARED_COST + (_NULLABLE_COST if _may_be_null(table, key.columns) else 0.0),
                 _is_unique(catalog.tables[target], key.referred_columns),
             )
+
+
+def _of_roles(catalog: Catalog, roles: Sequence[Role]) -> Iterable[Edge]:
+    """Give the key of each role, and what its rows refer to; nothing refers to a role but its own key."""
+    declared = list(_declared(catalog))
+    for number, role in enumerate(roles, len(catalog.tables)):
+        unique = _is_unique(catalog.tables[role.table], (role.referred,))
+        yield Edge(role.source, (role.column,), number, (role.referred,), _DECLARED_COST, unique)
+        for each in declared:
+            if each.source == role.table and each.target != role.table and each.to_one:
+                yield Edge(
+                    number,
+                    each.source_columns,
+                    each.target,
+                    each.target_columns,
+                    each.cost + _OF_ROLE_COST,
+                    to_one=True,
+                )
 
 
 def _may_be_null(table: Table, columns: tuple[str, ...]) -> bool:

@@ -469,6 +469,7 @@ def _closeness(
         total = 0.0
         own = 0
         with_table = False
+        says_role = not entry.role
         for close in similar:
             hit, closest = "", 0.0
             for word in left:
@@ -478,6 +479,7 @@ def _closeness(
                 left.remove(hit)
                 total += closest
                 own += 1
+                says_role = says_role or hit in entry.role
                 continue
             if bounded:
                 break
@@ -487,7 +489,7 @@ def _closeness(
             with_table = True
             total += closest
         else:
-            if not own:
+            if not own or not says_role:
                 continue
             missing = 0.0
             for word in left:

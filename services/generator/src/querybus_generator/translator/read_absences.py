@@ -160,6 +160,11 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     beyond = path[0].target if path[0].source == anchor else path[0].source
     theirs = columns_named(sketch.index, beyond, far[:1])
     conditions: tuple[Condition, ...] = tuple(each.condition for each in inside)
+    refers = path[0].source == anchor and path[0].to_one
+    if refers and len(path) == 1 and not inside:
+        # The row itself names at most one of them: an empty key says that there is none.
+        sketch.absences.append((place, Comparison(Measure(own[0]), Operator.IS_NULL)))
+        return True
     if sketch.index.column(theirs[0].table, theirs[0].column).nullable and theirs[0] not in key_columns(
         sketch.index, beyond
     ):

@@ -26,7 +26,7 @@ def read_value(sketch: Sketch, place: int) -> None:
     pick = sketch.value(place)
     if pick is None or pick.column is None or pick.value is None:
         return
-    column = ColumnRef(pick.table, pick.column)
+    column = ColumnRef(_in_role(sketch, place, pick.table), pick.column)
     sketch.take(place)
     for beside in (sketch.before(place, over=JOINING), sketch.after(place)):
         if sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column)):
@@ -46,8 +46,18 @@ def read_value(sketch: Sketch, place: int) -> None:
             sketch.take(other)
     sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(pick.value))))
     if pick.also is not None:
-        second = ColumnRef(pick.table, pick.also[0])
+        second = ColumnRef(column.table, pick.also[0])
         sketch.conditions.append(Placed(place, Comparison(Measure(second), operator, Literal(pick.also[1]))))
+
+
+def _in_role(sketch: Sketch, place: int, table: int) -> int:
+    """ "Whose manager is Ann Lee": the value is one of the table in the role that stands beside it."""
+    for beside in (sketch.before(place, over=JOINING), sketch.after(place, over=JOINING)):
+        pick = sketch.pick(beside)
+        if pick is not None and pick.table != table and sketch.index.real(pick.table) == table:
+            sketch.take(beside)
+            return pick.table
+    return table
 
 
 def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:

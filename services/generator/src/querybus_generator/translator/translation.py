@@ -66,29 +66,50 @@ class Reading:
     confidence: float
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionRead:
+    """A question cut into nodes, and its readings, best first; `command` are words that ask to change data."""
+
+    question: str
+    nodes: tuple[Node, ...]
+    readings: tuple[Reading, ...]
+    command: str | None
+    notes: tuple[str, ...]
+
+
 def translate(
     question: str, catalog: Catalog, *, language: Language | None = None, today: date
 ) -> Translated | NotRead:
     """Return the SQL for a question about a catalog, or what of the question could not be read."""
-    spoken = language or detect_language(question)
-    if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not catalog.tables:
-        return NotRead(Trigger.AMBIGUOUS_QUESTION, question.strip()[:80], ())
     index = index_of(catalog)
+    return answer_from(read_question(question, index, today), index, language or detect_language(question))
+
+
+def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRead:
+    """Return a question's nodes and readings; none where it is empty, too long or a command."""
+    if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
+        return QuestionRead(question, (), (), None, ())
     defined, notes = _with_definitions(question, index)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
-    if command is not None:
-        return NotRead(Trigger.AMBIGUOUS_QUESTION, command, suggest(index, (), spoken))
-    readings = read(nodes, index, today)
-    if not readings or readings[0].confidence < CONFIDENCE_MIN:
-        return _not_read(nodes, index, spoken, readings[0] if readings else None)
-    best = readings[0]
+    return QuestionRead(question, nodes, () if command is not None else read(nodes, index, today), command, notes)
+
+
+def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:
+    """Return the best reading's SQL if it is sure enough, else what has to be asked back."""
+    if not read.nodes:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, read.question.strip()[:80], ())
+    if read.command is not None:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, read.command, suggest(index, (), language))
+    best = read.readings[0] if read.readings else None
+    if best is None or best.confidence < CONFIDENCE_MIN:
+        return _not_read(read.nodes, index, language, best)
     return Translated(
         sql=best.written.sql,
-        reading=describe(best.form, catalog),
+        reading=describe(best.form, index),
         confidence=best.confidence,
-        links=_links(nodes, best.sketch.assignment, catalog),
-        notes=(*notes, *best.sketch.notes),
+        links=_links(read.nodes, best.sketch.assignment, index),
+        notes=(*read.notes, *best.sketch.notes),
     )
 
 
@@ -156,10 +177,10 @@ def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, 
     return NotRead(trigger, about, suggest(index, tuple(tables), language))
 
 
-def _links(nodes: tuple[Node, ...], assignment: Assignment, catalog: Catalog) -> tuple[Link, ...]:
+def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:
     found: list[Link] = []
     for place, pick in sorted(assignment.picks.items()):
-        table = catalog.tables[pick.table]
+        table = index.table(pick.table)
         found.append(
             Link(
                 text=nodes[place].text,
