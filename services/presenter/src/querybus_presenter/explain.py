@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Table
 from querybus.core.envelope import Envelope
+from querybus.core.labels import column_label, table_label
 from querybus.core.leak import is_plain_word
 from querybus.core.messages import Concluded, Origin
-from querybus_presenter.labels import column_label, table_label
 from querybus_presenter.statement import Sources, column_of, outermost, sources
 from querybus_presenter.texts import Texts
 

@@ -7,16 +7,14 @@ gave it and the tables of the draft. A label never equals a technical name of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Sequence
 
-from querybus.core.catalog import Catalog, Column, Language, Table
+from querybus.core.catalog import Catalog, Language, Table
+from querybus.core.labels import LABEL_LENGTH_MAX, column_label
 from querybus.core.leak import is_plain_word, leaks
 from querybus.core.messages import ResultColumn
 from querybus_presenter.lineage import Lineage
 from querybus_presenter.texts import Texts
-
-LABEL_LENGTH_MAX: Final = 40
 
 _CALL = re.compile(
     r"\s*(?P<function>count|sum|avg|min|max)\s*\(\s*(?:distinct\s+)?(?P<inner>[^()]*)\)\s*", re.IGNORECASE
@@ -49,17 +47,6 @@ def labels(
             count += 1
         found.append(distinct)
     return tuple(found)
-
-
-def table_label(table: Table, language: Language) -> str | None:
-    """Return a table's name for people, or None if it has none."""
-    return _shown(_offered(table.display_names.get(language), table.comment), table.name, None)
-
-
-def column_label(column: Column, catalog: Catalog, language: Language) -> str | None:
-    """Return a column's name for people, or None if it has none."""
-    offered = (*_offered(column.display_names.get(language), column.comment), *_terms(column.name, catalog))
-    return _shown(offered, column.name, catalog)
 
 
 def is_neutral(label: str, texts: Texts) -> bool:
@@ -114,21 +101,3 @@ def _of_alias(alias: str, catalog: Catalog) -> str | None:
     if not all(is_plain_word(each) for each in words.split()) or leaks(words, catalog, "en"):
         return None
     return words[0].upper() + words[1:]
-
-
-def _terms(name: str, catalog: Catalog) -> Iterable[str]:
-    plain = _SEPARATORS.sub(" ", name).casefold()
-    return (term for term in catalog.glossary if term.casefold() == plain and term.casefold() != name.casefold())
-
-
-def _offered(*texts: str | None) -> tuple[str, ...]:
-    return tuple(each.strip() for each in texts if each and each.strip())
-
-
-def _shown(offered: Iterable[str], name: str, catalog: Catalog | None) -> str | None:
-    """Return the first name for people that is short, on one line and not technical."""
-    for each in offered:
-        is_own = each.casefold() == name.casefold() and not is_plain_word(each)
-        if len(each) <= LABEL_LENGTH_MAX and each.isprintable() and not is_own and not leaks(each, catalog, "en"):
-            return each
-    return None

@@ -13,9 +13,9 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind
 from querybus.core.failure import FailureCode
+from querybus.core.labels import column_label, table_label
 from querybus.core.leak import leaks
 from querybus.core.messages import Option, OptionAction, Outcome, Trigger
-from querybus_presenter.labels import column_label, table_label
 from querybus_presenter.texts import OptionText, Texts
 
 OPTIONS_MIN: Final = 2
