@@ -62,7 +62,7 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
-bench-%: $(STAMP) ## one of them: bench-executor, -guard, -house, -presenter, -recovery, -translator
+bench-%: $(STAMP) ## one of them: bench-executor, -guard, -house, -linking, -presenter, -recovery, -translator
 	@$(BIN)/python benchmarks/bench_$*.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks

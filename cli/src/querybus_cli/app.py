@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from rich.console import Console
 
+from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
 app: Final = typer.Typer(
@@ -252,7 +253,35 @@ def chart(
         typer.echo(json.dumps(line, ensure_ascii=False))
 
 
-@app.command(name="evaluate")
+evaluation: Final = typer.Typer(cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables.")
+app.add_typer(evaluation, name="evaluate")
+
+
+@evaluation.command(name="linking")
+def evaluate_linking(
+    data: Annotated[Path, typer.Option(help="folder laid out as Spider's: questions_*.json, *databases/*.sqlite")],
+    labels: Annotated[
+        list[Path] | None, typer.Option(help="further questions, a line each: database | question | tables")
+    ] = None,
+    step: Annotated[int, typer.Option(min=1, help="take each nth question only")] = 1,
+    tables: Annotated[int, typer.Option(min=1, help="tables of the made-up catalog that is timed")] = 10_000,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Count the tables and columns that linking keeps, with BM25 beside it; Chinese questions over the demo shop too.
+
+    Example: querybus evaluate linking --data spider
+    """
+    from querybus_cli.linking_figures import measure, show
+
+    figures = usage(measure, data, labels or [], step, tables)
+    if json_output:
+        typer.echo(json.dumps(figures, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        show(name, value)
+
+
+@evaluation.command(name=DEFAULT)
 def evaluate_items(
     items: Annotated[Path, typer.Argument(help="JSON lines {id, db_id, question, gold[, pred][, as_of]}")],
     databases: Annotated[Path, typer.Option(help="folder of <db_id>.sqlite files")],

@@ -95,3 +95,57 @@ def test_a_question_to_ten_thousand_tables_takes_milliseconds():
 
 def test_words_are_pieces_of_names_in_the_singular():
     assert list(words_of("customerAddresses_HTML2 categories")) == ["customer", "address", "html", "2", "category"]
+
+
+WORDS = {"仓库": ("warehouse", "depot"), "expensive": ("price",), "dept": ("department",)}
+
+
+def test_a_chinese_word_finds_an_english_name_over_the_lexicon():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("warehouses", "id", "name")))
+    found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=4)
+    assert [each.name for each in found.tables] == ["warehouses"]
+    assert found.links[0].reason == "name, by another word"
+
+
+def test_what_the_catalog_says_in_the_questions_language_comes_before_the_lexicon():
+    catalog = Catalog(
+        connection="c",
+        dialect=Dialect.SQLITE,
+        tables=(*noise(30), table("warehouse_log", "id"), table("wh", "id", display_names={"zh": "仓库"})),
+    )
+    found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=1)
+    assert [each.name for each in found.tables] == ["wh"]
+
+
+def test_a_word_that_a_chosen_table_has_taken_gives_way_to_one_that_none_has():
+    tables = (
+        table("airports", "code", "city"),
+        table("airlines", "uid", "abbreviation"),
+        table("flights", "airline", "number", "source_airport", "airport", refers={"airline": "airlines"}),
+        table("log", "id"),
+    )
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables)
+    assert kept(catalog, "which airlines have flights to the airport of Oslo?", 2) == ["airlines", "flights"]
+
+
+def test_other_forms_of_a_word_find_its_name():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("enrollment", "id")))
+    assert "enrollment" in kept(catalog, "how many students enrolled?")
+
+
+def test_of_a_wide_table_the_keys_and_what_the_question_speaks_of_stay():
+    wide = table("person", "person_id", "name", "birth_year", "price", "acc_balance", *(f"extra{n}" for n in range(40)))
+    wide = wide.model_copy(update={"primary_key": ("person_id",)})
+    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(wide,)), words=WORDS)
+    shown = [each.name for each in index.columns(wide, "the most expensive account balance since 2004", 5)]
+    assert shown == ["person_id", "name", "birth_year", "price", "acc_balance"]
+
+
+def test_a_budget_of_tokens_drops_columns_and_never_a_table():
+    tables = tuple(table(f"orders_{n}", "id", *(f"field_{n}_{c}" for c in range(300))) for n in range(6))
+    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
+    linking = index.link("orders of field 3 7", tables_max=6)
+    shown = index.shown(linking, "orders of field 3 7", tokens_max=1_200)
+    assert [each.name for each in shown] == [each.name for each in linking.tables]
+    assert all(len(each.columns) <= 12 for each in shown)
+    assert index.shown(linking, "orders of field 3 7", tokens_max=10**6) == linking.tables

@@ -85,6 +85,12 @@ class _Subject:
         return self.envelope.enriched_question or self.envelope.question
 
     @property
+    def readable(self) -> str:
+        """The question without what surrounds it: the first line of an enriched one is a question by itself."""
+        enriched = self.envelope.enriched_question
+        return self.envelope.question if enriched is None else enriched.partition("\n")[0]
+
+    @property
     def today(self) -> dt.date:
         # The day of asking, not of this delivery: a redelivery must read the question alike.
         asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
@@ -143,10 +149,16 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
     if subject.model is None:
         return await _builtin(subject)
     turns = await history.turns(envelope)
-    tried: tuple[Attempt, ...] = ()
-    if body.clarifies is not None:
-        tried = await history.attempts(envelope, body.clarifies.query_id)
-    return await _model(subject, turns=turns, attempts=tried)
+    if body.clarifies is None:
+        return await _model(subject, turns=turns, attempts=())
+    tried = await history.attempts(envelope, body.clarifies.query_id)
+    last = next((each for each in reversed(tried) if each.code), None)
+    advice = Advice(
+        code=last.code if last is not None and last.code is not None else FailureCode.AMBIGUOUS_QUESTION,
+        detail=last.detail if last is not None else "",
+        guidance=subject.texts.chosen(body.clarifies.action),
+    )
+    return await _model(subject, turns=turns, attempts=tried, advice=advice)
 
 
 async def _again(subject: _Subject, body: Returned, history: History) -> Outgoing | Failure:
@@ -223,11 +235,12 @@ async def _model(
 ) -> Outgoing | Failure:
     assert subject.model is not None  # noqa: S101 - the callers have looked
     envelope, catalog = subject.envelope, subject.catalog
-    linking = subject.prepared.index.link("\n".join((subject.question, *(turn.question for turn in turns[-3:]))))
+    asked = "\n".join((subject.question, *(turn.question for turn in turns[-3:])))
+    linking = subject.prepared.index.link(asked)
     prompt = render_question(
         subject.texts.prompt,
         catalog=catalog,
-        tables=_with_tried(linking, catalog, attempts),
+        tables=_with_tried(linking, subject.prepared.index.shown(linking, asked), catalog, attempts),
         question=subject.question,
         today=subject.today,
         with_values=envelope.options.allow_llm_to_see_data and subject.connection.policy.allow_llm_to_see_data,
@@ -260,10 +273,10 @@ async def _model(
 async def _builtin(subject: _Subject, *, instead_of: Failure | None = None) -> Outgoing | Failure:
     """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
     envelope, catalog = subject.envelope, subject.catalog
-    if is_third_language(subject.question):
+    if is_third_language(subject.readable):
         return instead_of or _other_language(subject)
     reading = await asyncio.to_thread(
-        translate, subject.question, catalog, language=envelope.language, today=subject.today
+        translate, subject.readable, catalog, language=envelope.language, today=subject.today
     )
     if isinstance(reading, NotRead):
         return instead_of or _not_read(subject, reading)
@@ -342,13 +355,15 @@ def _is_known(sql: str, catalog: Catalog, attempts: tuple[Attempt, ...]) -> bool
     return any(normalise(attempt.sql, catalog.dialect) == wanted for attempt in attempts)
 
 
-def _with_tried(linking: Linking, catalog: Catalog, attempts: tuple[Attempt, ...]) -> tuple[Table, ...]:
-    """Return the linked tables and those that earlier attempts named, in the catalog's order."""
+def _with_tried(
+    linking: Linking, shown: tuple[Table, ...], catalog: Catalog, attempts: tuple[Attempt, ...]
+) -> tuple[Table, ...]:
+    """Return the linked tables as they are shown and, whole, those that earlier attempts named."""
     if linking.is_whole_schema or not attempts:
-        return linking.tables
+        return shown
     texts = " ".join(attempt.sql.casefold() for attempt in attempts)
     kept = {id(table) for table in linking.tables}
-    return tuple(table for table in catalog.tables if id(table) in kept or table.name.casefold() in texts)
+    return (*shown, *(each for each in catalog.tables if id(each) not in kept and each.name.casefold() in texts))
 
 
 def _subjects(subject: _Subject) -> tuple[str, ...]:

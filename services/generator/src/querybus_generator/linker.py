@@ -6,6 +6,7 @@ Preparing takes time in proportion to the schema (seconds at 10,000 tables), so 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import OrderedDict
 from collections.abc import Set
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from pydantic import BaseModel
 from querybus.core.catalog import Catalog, Table
 from querybus.core.linking import LinkIndex
 from querybus.core.policy import ConnectionPolicy
+from querybus_generator.lexicon import load_link_words
 
 CONNECTIONS_KEPT_MAX: Final = 32
+TABLES_FROZEN_MIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,12 @@ def _fields(value: BaseModel) -> dict[str, Any]:
 def _prepare(catalog: Catalog, policy: ConnectionPolicy) -> Prepared:
     seen = visible(catalog, policy)
     _ = seen.fingerprint  # computed here, in the thread, and kept by the catalog
-    return Prepared(seen, LinkIndex(seen))
+    prepared = Prepared(seen, LinkIndex(seen, words=load_link_words()))
+    if len(seen.tables) >= TABLES_FROZEN_MIN:
+        # A large catalog lives long, and a collection that walks through it stops every query for a third of a second.
+        gc.collect()
+        gc.freeze()
+    return prepared
 
 
 def _is_lost(work: asyncio.Future[Prepared]) -> bool:

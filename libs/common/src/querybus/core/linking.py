@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from querybus.core.catalog import Catalog, Column, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.core.messages import Link
 
 TABLES_KEPT_MAX: Final = 12
@@ -26,20 +26,36 @@ WHOLE_SCHEMA_COLUMNS_MAX: Final = 160
 QUESTION_WORDS_MAX: Final = 200
 LINKS_MAX: Final = 32
 RANKED_MAX: Final = 200
-POSTINGS_READ_MAX: Final = 20_000
+POSTINGS_READ_MAX: Final = 10_000
 """Bounds the time of one question on a catalog of any size."""
 PATH_HOPS_MAX: Final = 3
 VALUE_WORDS_MAX: Final = 5
 VALUE_LENGTH_MIN: Final = 2
+COLUMNS_WHOLE_MAX: Final = 24
+"""A table up to this width is shown whole, while the tokens last: columns are dropped where there are many."""
+COLUMNS_KEPT_MIN: Final = 12
+_BEGINNING_MIN: Final = 3
+SCHEMA_TOKENS_MAX: Final = 6_000
+WORD_HAN_MAX: Final = 6
 
 _NAME_WEIGHT: Final = 4.0
 _TABLE_TEXT_WEIGHT: Final = 3.0
 _COLUMN_WEIGHT: Final = 1.5
 _COLUMN_TEXT_WEIGHT: Final = 1.0
+_KEY_WEIGHT: Final = 0.6
 _VALUE_WEIGHT: Final = 2.5
+# A name that the question says counts however many tables have the word: in a small schema no word is rare.
+_NAMED_WEIGHT: Final = 3.5
 _NEIGHBOUR_SHARE: Final = 0.15
+# A word of the lexicon and another form of the word say less than the word itself.
+_RELATED_SHARE: Final = 0.5
+_FORM_SHARE: Final = 0.7
+_FOREIGN_SHARE: Final = 0.9
+# What the catalog itself says in the question's language comes before the lexicon.
+_FOREIGN_KNOWN_SHARE: Final = 0.2
 # A score far below the best is noise of common words.
 _SCORE_SHARE_MIN: Final = 0.12
+_COVERED_SHARE: Final = 0.5
 _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.4
 
@@ -95,29 +111,80 @@ def _singular(word: str) -> str:
     return word
 
 
+def _cover(
+    terms: Sequence[Mapping[int, float]], covered: list[float], chosen: Sequence[int], raised: dict[int, float]
+) -> None:
+    """Take from the others what the chosen tables already say: a word has found its place once it has one."""
+    for number, term in enumerate(terms):
+        now = max([term.get(position, 0.0) for position in chosen])
+        before = covered[number]
+        if now <= before:
+            continue
+        covered[number] = now
+        for position in raised:
+            score = term.get(position, 0.0)
+            if score > before:
+                raised[position] -= _COVERED_SHARE * (min(score, now) - before)
+
+
+_SUFFIXES: Final = (
+    "ization", "ation", "ment", "ingly", "ness", "ing", "ion", "er", "or", "ed", "ive", "ance", "ence", "al", "ly", "e",
+    "y",
+)  # fmt: skip
+_STEM_LENGTH_MIN: Final = 4
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Return what related forms of an English word share, at least four letters; other words as they are.
+
+    >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
+    (True, True)
+    """
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _STEM_LENGTH_MIN - (suffix in _SHORT):
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > _STEM_LENGTH_MIN and word[-1] == word[-2] else word
+
+
+_SHORT: Final = frozenset({"ing", "ed", "er", "e"})
+
+
 @dataclass(frozen=True, slots=True)
 class _Posting:
+    """`named`: which part of a name of the table the word is, 1 for all of it."""
+
     table: int
     weight: float
+    named: float
 
 
 class LinkIndex:
-    """A catalog prepared for linking; building it takes time in proportion to the schema, asking it does not."""
+    """A catalog prepared for linking; building it takes time in proportion to the schema, asking it does not.
 
-    def __init__(self, catalog: Catalog) -> None:
+    `words` gives for a word of a question, English in its base form or Chinese, other words that a name may use.
+    """
+
+    def __init__(self, catalog: Catalog, words: Mapping[str, Sequence[str]] | None = None) -> None:
         self.catalog = catalog
+        self._words: Mapping[str, Sequence[str]] = words or {}
         self._positions = {id(table): position for position, table in enumerate(catalog.tables)}
         self._postings: dict[str, list[_Posting]] = defaultdict(list)
+        self._stems: dict[str, list[str]] = defaultdict(list)
         self._values: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         self._neighbours: dict[int, tuple[int, ...]] = {}
         for position, table in enumerate(catalog.tables):
+            named = _named(table)
             for word, weight in _weights(table).items():
-                self._postings[word].append(_Posting(position, weight))
+                self._postings[word].append(_Posting(position, weight, named.get(word, 0.0)))
             for column in table.columns:
                 for value in column.values:
                     folded = _folded(value)
                     if len(folded) >= VALUE_LENGTH_MIN and len(self._values[folded]) < 20:
                         self._values[folded].append((position, column.name, value))
+        for word in self._postings:
+            self._stems[stem(word)].append(word)
         self._join()
 
     def link(self, question: str, *, tables_max: int = TABLES_KEPT_MAX) -> Linking:
@@ -128,11 +195,11 @@ class LinkIndex:
         catalog = self.catalog
         columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
         is_whole = len(catalog.tables) <= tables_max and columns <= WHOLE_SCHEMA_COLUMNS_MAX
-        scores, links = self._score(question)
+        terms, scores, links = self._score(question)
         if is_whole:
             kept: Sequence[int] = range(len(catalog.tables))
         elif scores:
-            kept = self._closed(scores, tables_max)
+            kept = self._closed(terms, scores, tables_max)
         else:
             # Nothing links: the most connected tables are the likeliest subject.
             order = sorted(range(len(catalog.tables)), key=lambda each: (-len(self._neighbours.get(each, ())), each))
@@ -144,42 +211,126 @@ class LinkIndex:
             is_whole_schema=is_whole,
         )
 
-    def _score(self, question: str) -> tuple[dict[int, float], list[Link]]:
+    def columns(self, table: Table, question: str, columns_max: int) -> tuple[Column, ...]:
+        """Return at most that many columns of a table in its order: keys, and those that the question speaks of."""
+        if len(table.columns) <= columns_max:
+            return table.columns
+        owned = [set(_cached_words(_column_text(column))) for column in table.columns]
+        scores = [0.0] * len(owned)
+        for term in (*self._terms(question), *_beginnings(question, owned)):
+            found = {
+                place: max([term[word] for word in words & term.keys()])
+                for place, words in enumerate(owned)
+                if words & term.keys()
+            }
+            # A word of every column tells none from another.
+            rarity = math.log(1 + len(owned) / len(found)) / math.log(1 + len(owned)) if found else 0.0
+            for place, weight in found.items():
+                scores[place] += weight * rarity / math.sqrt(len(owned[place]))
+        has_period = _PERIOD.search(question) is not None
+        named = {(position, column) for _, (position, column, _) in self._values_in(question)}
+        position = self._positions.get(id(table), -1)
+        referring = {column for key in table.foreign_keys for column in key.columns}
+        for place, column in enumerate(table.columns):
+            scores[place] += 1.5 * ((position, column.name) in named) + 0.35 * bool(owned[place] & _LABELS)
+            scores[place] += 0.5 * (column.name in table.primary_key) + 0.45 * (column.name in referring)
+            scores[place] += 0.5 * (has_period and (column.kind in _TIMES or bool(owned[place] & _TIME_WORDS)))
+        kept = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:columns_max]
+        return tuple(table.columns[place] for place in sorted(kept))
+
+    def shown(self, linking: Linking, question: str, *, tokens_max: int = SCHEMA_TOKENS_MAX) -> tuple[Table, ...]:
+        """Return the linked tables as a prompt shows them: whole while the budget lasts, wide ones with fewer columns.
+
+        A budget drops columns that the question does not speak of, never a table.
+        """
+        kept = linking.tables
+        for columns_max in (COLUMNS_WHOLE_MAX * 2, COLUMNS_WHOLE_MAX, COLUMNS_KEPT_MIN):
+            if sum(map(_token_share, kept)) <= tokens_max:
+                return kept
+            kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
+        return kept
+
+    def _terms(self, question: str) -> list[dict[str, float]]:
+        """Return, for each word of the question, the catalog's words that it may stand for, with their weights."""
+        terms: list[dict[str, float]] = []
+        words = [word for word in dict.fromkeys(words_of(question)) if word not in _STOP][:QUESTION_WORDS_MAX]
+        for word in words:
+            found: dict[str, float] = {}
+            if not _HAN.match(word):
+                for other in self._words.get(word, ()):
+                    if other in self._postings:
+                        found[other] = _RELATED_SHARE
+                for other in self._stems.get(stem(word), ()):
+                    found[other] = _FORM_SHARE
+            if word in self._postings:
+                found[word] = 1.0
+            if found:
+                terms.append(found)
+        for word in self._foreign(question):
+            is_known = all(piece in self._postings for piece in words_of(word))
+            share = _FOREIGN_KNOWN_SHARE if is_known else _FOREIGN_SHARE
+            found = {other: share for other in self._words[word] if other in self._postings}
+            if found:
+                terms.append(found)
+        return terms
+
+    def _foreign(self, question: str) -> Iterator[str]:
+        """Yield the Chinese words of the question that the lexicon knows, the longest at each place."""
+        for run in _HAN.findall(question):
+            at = 0
+            while at < len(run):
+                for length in range(min(WORD_HAN_MAX, len(run) - at), 0, -1):
+                    if run[at : at + length] in self._words:
+                        yield run[at : at + length]
+                        at += length
+                        break
+                else:
+                    at += 1
+
+    def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
         count = len(self.catalog.tables)
         scores: dict[int, float] = defaultdict(float)
-        words = [word for word in dict.fromkeys(words_of(question)) if word not in _STOP][:QUESTION_WORDS_MAX]
+        by_term: list[dict[int, float]] = []
         links: list[Link] = []
         looked_at = 0
         # The rarest words first: a word of most tables tells none from another, and its postings are the slow ones.
-        for word in sorted(words, key=lambda each: len(self._postings.get(each, ()))):
-            found = self._postings.get(word, ())
-            looked_at += len(found)
-            if not found or looked_at > POSTINGS_READ_MAX:
-                continue
-            rarity = math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
-            for posting in found:
-                scores[posting.table] += rarity * posting.weight
-            if len(found) <= LINKS_MAX:
-                links += [self._word_link(word, posting) for posting in found]
+        for term in sorted(self._terms(question), key=lambda each: sum(len(self._postings[word]) for word in each)):
+            best: dict[int, tuple[float, str, _Posting]] = {}
+            for word, share in term.items():
+                found = self._postings[word]
+                looked_at += len(found)
+                if looked_at > POSTINGS_READ_MAX:
+                    continue
+                rarity = share * math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
+                for posting in found:
+                    score = rarity * posting.weight + _NAMED_WEIGHT * share * posting.named
+                    if posting.table not in best or best[posting.table][0] < score:
+                        best[posting.table] = (score, word, posting)
+            by_term.append({position: score for position, (score, _, _) in best.items()})
+            for position, (score, _, _) in best.items():
+                scores[position] += score
+            if len(best) <= LINKS_MAX:
+                links += [self._word_link(word, posting, term[word]) for _, word, posting in best.values()]
         for text, (position, column, value) in self._values_in(question):
             found_in = len(self._values[_folded(value)])
             scores[position] += _VALUE_WEIGHT * math.log(1 + count / found_in)
             table = self.catalog.tables[position].name
             links.append(Link(text=text, table=table, column=column, value=value, score=0.9, reason="value"))
         links.sort(key=lambda link: (-link.score, link.table, link.column or "", link.text))
-        return scores, links
+        return by_term, scores, links
 
-    def _word_link(self, word: str, posting: _Posting) -> Link:
+    def _word_link(self, word: str, posting: _Posting, share: float) -> Link:
         table = self.catalog.tables[posting.table]
         column = next((each.name for each in table.columns if word in words_of(_column_text(each))), None)
         in_name = word in words_of(_table_text(table))
-        score = min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
+        score = share * min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
+        reason = "name" if in_name else "column"
         return Link(
             text=word,
             table=table.name,
             column=None if in_name else column,
             score=round(score, 3),
-            reason="name" if in_name else "column",
+            reason=reason if share == 1.0 else f"{reason}, by another word",
         )
 
     def _values_in(self, question: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
@@ -194,26 +345,31 @@ class LinkIndex:
             for found in self._values.get(folded, ()):
                 yield text, found
 
-    def _closed(self, scores: Mapping[int, float], tables_max: int) -> list[int]:
+    def _closed(self, terms: Sequence[Mapping[int, float]], scores: Mapping[int, float], tables_max: int) -> list[int]:
         """Return the best tables together with those that join them, in the catalog's order."""
-        front = heapq.nsmallest(RANKED_MAX, scores, key=lambda each: (-scores[each], each))
+        front = [
+            place for _, place in heapq.nsmallest(RANKED_MAX, ((-score, place) for place, score in scores.items()))
+        ]
         raised = {position: scores[position] for position in front}
-        for position, score in tuple(raised.items()):
+        for position in front:
             for neighbour in self._neighbours.get(position, ()):
                 if neighbour in raised:
-                    raised[neighbour] = raised[neighbour] + _NEIGHBOUR_SHARE * score
-        ranked = sorted(raised, key=lambda each: (-raised[each], each))
-        best = raised[ranked[0]]
+                    raised[neighbour] += _NEIGHBOUR_SHARE * scores[position]
+        least = max(raised.values()) * _SCORE_SHARE_MIN
+        covered = [0.0] * len(terms)
         kept: list[int] = []
-        for position in ranked:
-            if raised[position] < best * _SCORE_SHARE_MIN:
+        while raised and len(kept) < tables_max:
+            position = min(raised, key=lambda each: (-raised[each], each))
+            if raised.pop(position) < least:
                 break
-            path = self._path(position, set(kept)) if kept else [position]
+            path = self._path(position, set(kept)) if kept else None
             needed = [each for each in path or [position] if each not in kept]
-            if len(kept) + len(needed) <= tables_max:
-                kept += needed
-            if len(kept) >= tables_max:
-                break
+            if len(kept) + len(needed) > tables_max:
+                continue
+            kept += needed
+            for joined in needed:
+                raised.pop(joined, None)
+            _cover(terms, covered, needed, raised)
         for position in list(kept):
             for neighbour in self._neighbours.get(position, ()):
                 if len(kept) < tables_max and neighbour not in kept:
@@ -263,16 +419,70 @@ def _weights(table: Table) -> dict[str, float]:
     }
 
 
+def _named(table: Table) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name in (table.name, *table.display_names.values(), *table.synonyms):
+        words = set(_cached_words(name))
+        for word in words:
+            found[word] = max(found.get(word, 0.0), 1 / len(words))
+    return found
+
+
 def _texts(table: Table) -> Iterator[tuple[str, float]]:
     yield table.name, _NAME_WEIGHT
     for text in (*table.display_names.values(), *table.synonyms):
         yield text, _NAME_WEIGHT
     yield table.comment[:300], _TABLE_TEXT_WEIGHT / 2
+    referring = {name for key in table.foreign_keys for name in key.columns}
     for column in table.columns:
-        yield column.name, _COLUMN_WEIGHT
+        # The column of a key is named for the other table.
+        yield column.name, _KEY_WEIGHT if column.name in referring else _COLUMN_WEIGHT
         for text in (*column.display_names.values(), *column.synonyms):
             yield text, _COLUMN_WEIGHT
         yield column.comment[:200], _COLUMN_TEXT_WEIGHT
+
+
+_LABELS: Final = frozenset({"name", "title"})
+
+
+_TIMES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TIME})
+_TIME_WORDS: Final = frozenset({"year", "date", "time", "day", "month"})
+_PERIOD: Final = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:before|after|since|during|when|recent\w*|latest|earliest|oldest|newest|first|last|year\w*|month\w*"
+    r"|day\w*|date\w*|week\w*|today|yesterday|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b"
+    r"|年|月|日期|时间|最近|最早|最新|之前|之后|以来|今天|昨天|周|季度|何时|什么时候",
+    re.IGNORECASE,
+)
+
+
+def _beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, float]]:
+    """Yield, for words of the question, the shortened words of names that they begin with: `bal` of `balance`."""
+    known = {word for words in owned for word in words if len(word) >= _BEGINNING_MIN and word.isascii()}
+    for word in dict.fromkeys(words_of(question)):
+        if word in _STOP or len(word) <= _BEGINNING_MIN:
+            continue
+        root = stem(word)
+        found = {
+            other: _RELATED_SHARE
+            for other in known
+            if other != word and (word.startswith(other) or (len(root) > _BEGINNING_MIN and other.startswith(root)))
+        }
+        if found:
+            yield found
+
+
+def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
+    if len(columns) == len(table.columns):
+        return table
+    return table.model_copy(update={"columns": columns})
+
+
+def _token_share(table: Table) -> int:
+    """Return about how many tokens a table takes in a prompt, from its lengths alone."""
+    chars = 40 + sum(
+        len(each.name) + 16 + min(60, len(each.comment)) + 8 * min(6, len(each.values)) for each in table.columns
+    )
+    return chars // 3
 
 
 def _table_text(table: Table) -> str:
