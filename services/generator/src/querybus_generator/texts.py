@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from querybus.core.catalog import Catalog, Dialect, Language
+from querybus.core.messages import OptionAction
 from querybus.core.prompts.question import PromptTexts, render_question
 from querybus.core.prompts.template import fill
 
@@ -33,6 +34,11 @@ class Texts:
     example: str
     other_language: str
     note_fallback: str
+    actions: str
+
+    def chosen(self, action: OptionAction) -> str:
+        """Return what a model is told of the option that the person chose."""
+        return fill(self.actions, {each.value: "x" if each is action else "" for each in OptionAction}).strip()
 
     def topic(self, name: str) -> str:
         """Return the text for a chat topic."""
@@ -61,7 +67,7 @@ def _load(language: Language, override: Path | None) -> Texts:
             # A dialect without notes is sent without notes.
             continue
     prompt = PromptTexts(system=read("system"), question=read("question"), advice=read("advice"), dialects=dialects)
-    names = ("chat", "greeting", "thanks", "abilities", "example", "other_language", "note_fallback")
+    names = ("chat", "greeting", "thanks", "abilities", "example", "other_language", "note_fallback", "actions")
     return Texts(prompt=prompt, **{name: read(name).strip() for name in names})
 
 
@@ -75,6 +81,8 @@ def _check(texts: Texts) -> None:
     for template in (texts.chat, texts.greeting, texts.thanks, texts.abilities):
         fill(template, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
+    for action in OptionAction:
+        texts.chosen(action)
 
 
 _ADVICE_PLACES: Final = ("code", "error", "name", "candidates", "owners", "guidance", "attempts", "hints")

@@ -1,0 +1,48 @@
+"""Every option that the presenter offers for the demo shop can be asked as it stands, and changes the statement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.messages import OptionAction
+from querybus_cli.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_executor.introspect import introspect
+from querybus_generator.translator import Translated, translate
+from querybus_presenter.options import Subject, options
+from querybus_presenter.texts import load_texts
+
+QUESTIONS: tuple[tuple[Language, str], ...] = (("en", "List all orders"), ("zh", "有多少订单？"))
+SAME = (OptionAction.RETRY_AS_IS, OptionAction.REQUEST_ACCESS)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    path: Path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
+    write_demo(path)
+    known = demo_connection(path)
+    engine = sa.create_engine(f"sqlite:///{path}")
+    try:
+        return introspect(
+            engine, "shop", display_names=known["display_names"], synonyms=known["synonyms"], glossary=known["glossary"]
+        )
+    finally:
+        engine.dispose()
+
+
+@pytest.mark.parametrize(("language", "question"), QUESTIONS)
+@pytest.mark.parametrize("name", ["column", "amount"])
+def test_an_option_changes_what_the_built_in_translator_writes(
+    shop: Catalog, language: Language, question: str, name: str
+) -> None:
+    before = translate(question, shop, language=language, today=FIXED_TODAY)
+    assert isinstance(before, Translated)
+    offered = options(name, Subject(question, shop, ("orders",), load_texts()[(language, "analyst")]))
+    assert len(offered) >= 2
+    for each in offered:
+        after = translate(each.question, shop, language=language, today=FIXED_TODAY)
+        assert isinstance(after, Translated), each.question
+        assert (after.sql == before.sql) is (each.action in SAME), each.question
