@@ -24,6 +24,7 @@ from typing_extensions import override
 
 from querybus.bus.client import BusClient
 from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.embedded_cluster import EmbeddedBus, EmbeddedCluster
 from querybus.bus.migrate import migrate
 from querybus.core.subjects import StageName
 from querybus.core.topology import Sizes, topology
@@ -49,6 +50,8 @@ class Plan:
     ack_wait_seconds: float | None = 2.0
     """None: those of production."""
     model_delay_seconds: float = 0.15
+    is_cluster: bool = False
+    """Three servers, and three copies of each stream."""
     modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
     """What runs in place of a service; for the tests that show what the harness would report."""
 
@@ -83,7 +86,12 @@ class FaultHouse:
     def __init__(self, directory: Path, plan: Plan) -> None:
         self.directory = directory
         self.plan = plan
-        self.bus = EmbeddedNats(OUTSIDERS, store=directory / "bus", sizes=plan.sizes())
+        store, sizes = directory / "bus", plan.sizes()
+        self.bus: EmbeddedBus = (
+            EmbeddedCluster(OUTSIDERS, store=store, sizes=sizes)
+            if plan.is_cluster
+            else EmbeddedNats(OUTSIDERS, store=store, sizes=sizes)
+        )
         self.supervisor = Supervisor((), print)
         self.said: list[str] = []
         self._probes: dict[str, str] = {}

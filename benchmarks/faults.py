@@ -27,13 +27,18 @@ from typing import Any
 
 from benchmarks.fault_house import ROOT, FaultHouse, Plan
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.embedded_cluster import EmbeddedCluster
 from querybus.core.subjects import StageName
+from querybus.core.topology import EVENTS
 from querybus_cli.house import SERVICES
 
 RATE_MAX = 45.0
 """Questions per second that the load is spread to at most."""
 FULL_SECONDS = 4.0
 PAUSED_SECONDS = 8.0
+AWAY_SECONDS = 4.0
+"""How long a killed server of a cluster is away."""
 SLOW_STOPPED_SECONDS, SLOW_RUNNING_SECONDS = 0.3, 0.05
 REQUIRED: Mapping[str, int] = {"lost": 0, "finished_twice": 0, "forked": 0, "unheard": 0, "expired": 0, "late": 0}
 
@@ -76,10 +81,23 @@ async def roll(house: FaultHouse, load: Load, _: random.Random) -> None:
 
 
 async def restart_bus(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    assert isinstance(house.bus, EmbeddedNats)
     await load.at(dice.uniform(0.2, 0.4))
     await house.bus.restart(pause_seconds=0.5)
     await load.at(dice.uniform(0.6, 0.8))
     await house.bus.restart(by_force=True, pause_seconds=0.5)
+
+
+async def kill_leader(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    """Kill the server that leads the event stream, and once it is back the one that leads it then."""
+    assert isinstance(house.bus, EmbeddedCluster)
+    for share in (dice.uniform(0.15, 0.25), dice.uniform(0.6, 0.7)):
+        await load.at(share)
+        leader = await house.bus.leader_of(EVENTS)
+        leader.kill()
+        await asyncio.sleep(AWAY_SECONDS)
+        await leader.start()
+        await house.bus.settled()
 
 
 async def slow_down(house: FaultHouse, load: Load, _: random.Random) -> None:
@@ -119,6 +137,7 @@ ROWS: Mapping[str, Row] = {
     "kill": Row("kill -9 of each service in turn", kill_each, must_see=("begun_twice",)),
     "roll": Row("rolling SIGTERM of all", roll),
     "bus": Row("bus restarts: SIGTERM, kill -9", restart_bus),
+    "cluster": Row("cluster of 3: two leaders killed", kill_leader, Plan(is_cluster=True)),
     "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),

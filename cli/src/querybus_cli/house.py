@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol, Self
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats, Sync
+from querybus.bus.embedded_cluster import EmbeddedBus
 from querybus.bus.kv import CredentialStore
 from querybus.bus.permissions import Outsider
 from querybus.core.credential import Credential, key_hash
@@ -66,7 +67,7 @@ class HousePlan:
     """Settings of single services beyond those that follow from the plan."""
 
 
-def settings_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> dict[str, Any]:
+def settings_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, Any]:
     """Return the settings of one service by field name."""
     values: dict[str, Any] = {
         "environment": plan.environment,
@@ -85,7 +86,7 @@ def settings_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> dict[
     return values | dict(plan.extra.get(service, {}))
 
 
-def environment_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> dict[str, str]:
+def environment_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, str]:
     """Return the same settings as the environment of a process of its own."""
     return {
         f"QUERYBUS_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
@@ -93,7 +94,7 @@ def environment_of(service: StageName, bus: EmbeddedNats, plan: HousePlan) -> di
     }
 
 
-async def admit_locals(bus: EmbeddedNats, keys: Mapping[str, str] | None = None) -> None:
+async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str] | None = None) -> None:
     """Write the records of this machine's credentials; `keys` maps a credential to its HTTP key."""
     connection = await bus.connect(StageName.GATEWAY)
     try:
@@ -115,14 +116,17 @@ async def admit_locals(bus: EmbeddedNats, keys: Mapping[str, str] | None = None)
 class House:
     """The bus and all six services in this process, as an async context manager."""
 
-    def __init__(self, plan: HousePlan) -> None:
+    def __init__(self, plan: HousePlan, bus: EmbeddedBus | None = None) -> None:
+        """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes."""
         self._plan = plan
-        self._bus = EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync)
+        self._owns_bus = bus is None
+        self._bus = bus or EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync)
         self._services: list[RunningService] = []
 
     async def __aenter__(self) -> Self:
         try:
-            await self._bus.start()
+            if self._owns_bus:
+                await self._bus.start()
             await self._bus.migrate()
             await admit_locals(self._bus)
             first, *others = SERVICES
@@ -154,4 +158,5 @@ class House:
     async def _close(self) -> None:
         services, self._services = self._services, []
         await asyncio.gather(*(each.stop() for each in reversed(services)), return_exceptions=True)
-        await self._bus.stop()
+        if self._owns_bus:
+            await self._bus.stop()

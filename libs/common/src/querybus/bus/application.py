@@ -40,11 +40,17 @@ class NotSafe(Exception):
     """The bus may lose what it has acknowledged; production does not start on it."""
 
 
-def assert_sync(monitoring_url: str) -> None:
-    """Return if the server writes every message to disk before it acknowledges it, else raise NotSafe.
+def assert_sync(monitoring_urls: str) -> None:
+    """Return if every server writes each message to disk before it acknowledges it, else raise NotSafe.
 
-    Blocks for at most PING_SECONDS_MAX. Without it an ack survives the process, not a loss of power.
+    The addresses of all servers, separated by commas. Blocks for at most PING_SECONDS_MAX each. Without it an ack
+    survives the process, not a loss of power.
     """
+    for each in monitoring_urls.split(","):
+        _assert_server_syncs(each.strip())
+
+
+def _assert_server_syncs(monitoring_url: str) -> None:
     if not monitoring_url.startswith(("http://", "https://")):
         raise NotSafe("production needs QUERYBUS_NATS_MONITORING_URL, to see that the bus syncs every write")
     try:

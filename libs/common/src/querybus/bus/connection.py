@@ -67,7 +67,7 @@ async def connect(
     on_error: OnError | None = None,
     timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
 ) -> Client:
-    """Return a connection as `user`, whose inboxes lie below `inbox` (default: the user's own prefix).
+    """Return a connection as `user` to one of the comma-separated addresses, whose inboxes lie below `inbox` (default: the user's own prefix).
 
     The first connection must come about within the timeout, else BusRefused; a later loss is mended for ever.
     """
@@ -85,7 +85,7 @@ async def connect(
 
     connecting = asyncio.create_task(
         client.connect(
-            url,
+            url.split(","),
             user=user,
             password=password,
             name=user,

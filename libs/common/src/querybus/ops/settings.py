@@ -24,7 +24,7 @@ class ServiceSettings(BaseSettings):
     nats_url: str = Field(default="nats://127.0.0.1:4222", description="comma-separated addresses of the bus")
     nats_password: SecretStr = Field(default=SecretStr(""), description="of the bus user named as the service")
     nats_monitoring_url: str = Field(
-        default="", description="HTTP address of the server's monitoring, for the sync check"
+        default="", description="HTTP addresses of the servers' monitoring, comma-separated, for the sync check"
     )
     http_host: str = Field(default="127.0.0.1", description="where /livez, /readyz and /metrics listen")
     http_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")

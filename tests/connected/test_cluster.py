@@ -1,0 +1,95 @@
+"""A real cluster of three servers: every stream has three copies, and the house answers, fences and settles as on one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from querybus.bus.application import NotSafe, assert_sync
+from querybus.bus.connection import Held
+from querybus.bus.embedded_cluster import SERVERS, EmbeddedCluster
+from querybus.bus.journal import Journal
+from querybus.bus.publish import Duplicate, FenceLost, Stored
+from querybus.core.subjects import EventName, StageName
+from querybus.core.topology import topology
+from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
+
+from .queries import append, asked, sizes
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[EmbeddedCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    async with EmbeddedCluster(OUTSIDERS, store=folder, sizes=sizes()) as made:
+        await made.migrate()
+        yield made
+
+
+async def test_every_stream_and_durable_has_three_copies(cluster: EmbeddedCluster) -> None:
+    table = topology(cluster.sizes, cluster.tenants)
+    connection = await cluster.connect("migrate")
+    try:
+        for stream in (*(each.name for each in table.streams), *(each.stream for each in table.buckets)):
+            found = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=5)).data)
+            assert found["config"]["num_replicas"] == SERVERS, stream
+            assert len(found["cluster"]["replicas"]) == SERVERS - 1, stream
+        for each in table.consumers:
+            subject = f"$JS.API.CONSUMER.INFO.{each.stream}.{each.name}"
+            found = json.loads((await connection.request(subject, timeout=5)).data)
+            assert len(found["cluster"]["replicas"]) == SERVERS - 1, each.name
+    finally:
+        await connection.close()
+    assert await cluster.migrate() == ()
+
+
+async def test_the_start_looks_at_every_server_whether_it_syncs(cluster: EmbeddedCluster) -> None:
+    await asyncio.to_thread(assert_sync, cluster.monitoring_url)
+    with pytest.raises(NotSafe, match="does not answer"):
+        await asyncio.to_thread(assert_sync, f"{cluster.monitoring_url},http://127.0.0.1:1")
+
+
+async def test_an_event_tried_again_is_known_and_whoever_comes_second_loses(cluster: EmbeddedCluster) -> None:
+    connection = await cluster.connect(StageName.GATEWAY)
+    try:
+        first = asked()
+        stored = await append(connection, first, 0)
+        assert isinstance(stored, Stored)
+        # One server answers "wrong last sequence" here, a cluster "duplicate": both mean the same.
+        assert await append(connection, first, 0) == Duplicate(stored.sequence)
+        assert await append(connection, first, 0, input_sequence=1) == FenceLost()
+        journal = Journal(Held(connection))
+        assert await journal.last_sequence(first.tenant, first.query_id) == stored.sequence
+    finally:
+        await connection.close()
+
+
+async def test_questions_are_answered_from_end_to_end(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    database = tmp_path / "shop.sqlite"
+    with sqlite3.connect(database) as shop:
+        shop.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY); INSERT INTO customers VALUES (1), (2);")
+    connections = tmp_path / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{database}"}]}))
+    async with House(HousePlan(connections_file=connections), cluster) as house, house.client("analyst") as client:
+        request = {"question": "How many customers are there?", "connection": "shop", "wait_seconds": 30}
+        answers = await asyncio.gather(*(client.call("ask", request) for _ in range(8)))
+        assert [each["rows"] for each in answers] == [[[2]]] * 8
+        connection = await cluster.connect(StageName.GATEWAY)
+        try:
+            log = await Journal(Held(connection)).events(TENANT, answers[0]["query_id"])
+        finally:
+            await connection.close()
+    assert [each.address.event for each in log] == [
+        EventName.ASKED,
+        EventName.DRAFTED,
+        EventName.APPROVED,
+        EventName.CONCLUDED,
+        EventName.FINISHED,
+    ]
