@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from querybus.bus.pages import Batch, cells_of
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Concluded, Origin, Outcome, ResultColumn, Scalar
+from querybus.core.messages import Approved, Concluded, Origin, Outcome, PagesAddress, ResultColumn, Scalar
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
 from querybus_executor.dry_run import explain, probe
-from querybus_executor.execute import FIRST_PAGE_BYTES_MAX, WARNING_BYTES, WARNING_STORE, execute
-from querybus_executor.ports import Estimate, Purpose, Rows, Run
+from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
+from querybus_executor.ports import Estimate, PageSink, Purpose, Rows, Run
+from querybus_executor.receive import FIRST_PAGE_BYTES_MAX, Receiver
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(
@@ -44,12 +46,15 @@ class ShelfDatabase:
     async def catalog(self) -> Catalog | Failure:
         return self.known
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         self.asked.append((sql, rows_max, seconds_max, purpose))
         if self.found is not None:
             return self.found
-        columns = (ResultColumn(name="id", kind=ColumnKind.INTEGER),)
-        return Rows(columns, self.rows[:rows_max], len(self.rows) > rows_max, cut_bytes=False, duration_ms=1.5)
+        into = Receiver(rows_max=rows_max, bytes_max=1 << 20, pages=pages)
+        await into.take((ResultColumn(name="id", kind=ColumnKind.INTEGER),), self.rows)
+        return replace(await into.rows(), duration_ms=1.5)
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         self.explained.append(sql)
@@ -81,13 +86,41 @@ class KeptPages:
         default_factory=dict[tuple[str, str, str, int], Sequence[Sequence[Scalar]]]
     )
 
-    async def put(
-        self, run: Run, page: int, columns: Sequence[ResultColumn], rows: Sequence[Sequence[Scalar]]
-    ) -> str | None:
-        if len(self.kept) >= self.room:
+    def writer(self, run: Run, page_size: int) -> KeptRun:
+        return KeptRun(self, run, page_size)
+
+
+@dataclass
+class KeptRun:
+    """The pages of one run."""
+
+    pages: KeptPages
+    run: Run
+    first_rows: int
+    rows: list[int] = field(default_factory=list[int])
+    is_full: bool = False
+
+    async def __aenter__(self) -> KeptRun:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def put(self, batches: Sequence[Batch]) -> bool:
+        if len(self.pages.kept) >= self.pages.room:
+            self.is_full = True
+            return False
+        rows = [row for each in batches for row in cells_of(each)]
+        self.rows.append(len(rows))
+        self.pages.kept[self.run.tenant, self.run.query, self.run.token, len(self.rows)] = rows
+        return True
+
+    async def kept(self) -> PagesAddress | None:
+        if self.is_full:
             return None
-        self.kept[run.tenant, run.query, run.token, page] = rows
-        return f"{page:064x}"
+        sha256 = tuple(f"{page:064x}" for page in range(1, len(self.rows) + 1))
+        return PagesAddress(
+            run=self.run.token, count=len(sha256), page_size=self.first_rows, sha256=sha256, rows=tuple(self.rows)
+        )
 
 
 def approved(
@@ -156,14 +189,22 @@ async def test_a_result_of_several_pages_is_kept_by_run_and_page() -> None:
     result = concluded.body.result
     assert result is not None
     assert result.pages is not None
-    assert (result.pages.run, result.pages.count, result.pages.page_size) == ("7-2", 3, 4)
-    assert result.rows == ((0,), (1,), (2,), (3,))
-    assert result.row_count == 10
-    assert [list(pages.kept["Acme Ltd", "q1", "7-2", page]) for page in (1, 3)] == [
-        [(0,), (1,), (2,), (3,)],
-        [(8,), (9,)],
-    ]
-    assert result.pages.sha256 == tuple(f"{page:064x}" for page in (1, 2, 3))
+    assert (result.pages.run, result.pages.count, result.pages.page_size) == ("7-2", 1, 4)
+    assert (result.rows, result.row_count, result.pages.rows) == (((0,), (1,), (2,), (3,)), 10, (10,))
+    assert list(pages.kept["Acme Ltd", "q1", "7-2", 1]) == [(n,) for n in range(10)]
+
+
+async def test_a_result_beyond_half_a_megabyte_is_kept_as_several_pages_whose_rows_are_named() -> None:
+    pages, database = KeptPages(), ShelfDatabase(rows=[(f"{n:04d}" * 1_000,) for n in range(250)])
+    concluded = await answered(approved(page_size=4, row_limit=250), database, pages)
+    result = concluded.body.result
+    assert result is not None
+    assert result.pages is not None
+    assert result.pages.count == len(result.pages.rows) == len(pages.kept) == 2
+    assert (sum(result.pages.rows), result.row_count, result.truncated) == (250, 250, False)
+    number, begin, end = result.pages.spans(249, 1)[0]
+    assert pages.kept["Acme Ltd", "q1", "7-1", number][begin:end] == [("0249" * 1_000,)]
+    assert result.pages.sha256 == tuple(f"{page:064x}" for page in (1, 2))
 
 
 async def test_more_rows_than_the_limit_are_cut_and_said_to_be() -> None:
@@ -184,7 +225,7 @@ async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page(
 
 
 async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() -> None:
-    pages, database = KeptPages(room=1), ShelfDatabase(rows=[(n,) for n in range(10)])
+    pages, database = KeptPages(room=0), ShelfDatabase(rows=[(n,) for n in range(10)])
     concluded = await answered(approved(page_size=4), database, pages)
     result = concluded.body.result
     assert result is not None

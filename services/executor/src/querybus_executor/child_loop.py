@@ -3,9 +3,13 @@
 Frames are a four-byte big-endian length and JSON, both ways. It imports the standard library only and runs in a
 process with an empty environment, so it is small and knows no secret. It may be killed at any moment: it never writes.
 
-A request is `{"run": key, "sql", "explain", "own", "rows_max", "bytes_max", "seconds"}`, the first one of a key with
-`"open": {"key", ...}`. The reply is any number of frames `{"columns"?, "types"?, "rows"}`, the last one with `"end"`
-and `truncated`, `cut_bytes`, `plan` or `error: {code, name, text}`. SIGUSR1 ends the statement in hand.
+Rows beyond the first few leave as columns instead of JSON (see child_columns), or as an Arrow stream after the
+letter A, where the engine gives that.
+
+A request is `{"run": key, "sql", "explain", "own", "rows_max", "bytes_max", "first", "seconds"}`, the first one of a
+key with `"open": {"key", ...}`; answers of up to `first` rows are JSON. The reply is any number of frames
+`{"columns"?, "types"?, "rows"}`, the last one with `"end"` and `truncated`, `cut_bytes`, `plan` or `error: {code, name,
+text}`. SIGUSR1 ends the statement in hand.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final, Protocol
 
-BATCH_ROWS_FIRST: Final = 128
+from querybus_executor.child_columns import columns_frame
+
 BATCH_ROWS_MAX: Final = 4_096
 FRAME_BYTES_AIM: Final = 256 * 1024
 TEXT_LENGTH_MAX: Final = 1_000
@@ -65,27 +70,47 @@ def stream(
 ) -> Sent | None:
     """Write rows in frames up to the limits of rows and bytes; None where the statement is over its time."""
     rows_max, bytes_left = int(request["rows_max"]), int(request["bytes_max"])
-    sent, size = 0, BATCH_ROWS_FIRST
+    size = min(int(request["first"]), rows_max) + 1
+    batch = fetch(size)
+    if len(batch) < size or len(batch) > rows_max:
+        # The one frame of a small answer is its last one too.
+        return None if Statement.over() else _last(batch, head, rows_max, bytes_left, cell or plain_cell)
+    if head:
+        write(out, frame_of(head, b"[]"))
+    sent = 0
     while True:
-        asked = min(size, rows_max + 1 - sent)
-        batch = fetch(asked)
         if Statement.over():
             return None
         truncated = sent + len(batch) > rows_max
         if truncated:
             del batch[rows_max - sent :]
-        text = _rows_json(batch, cell or plain_cell)
-        if len(text) > bytes_left:
-            kept = _fitting_json(batch, bytes_left, cell or plain_cell)
-            return {"end": True, **head, "truncated": True, "cut_bytes": True}, kept
-        if truncated or len(batch) < asked:
-            # The one frame of a small answer is its last one too.
-            return {"end": True, **head, "truncated": truncated}, text
-        _write(out, _frame(head, text))
-        head = {}
-        bytes_left -= len(text)
+        if not batch:
+            return {"end": True, "truncated": truncated}, b"[]"
+        frame = columns_frame(batch, cell or plain_cell)
+        if len(frame) > bytes_left:
+            kept = _fitting(batch, bytes_left, cell or plain_cell)
+            if kept:
+                write(out, columns_frame(batch[:kept], cell or plain_cell))
+            return {"end": True, "truncated": True, "cut_bytes": True}, b"[]"
+        write(out, frame)
+        bytes_left -= len(frame)
         sent += len(batch)
-        size = max(1, min(BATCH_ROWS_MAX, size * 8, size * FRAME_BYTES_AIM // len(text)))
+        if truncated or len(batch) < size:
+            return {"end": True, "truncated": truncated}, b"[]"
+        size = max(1, min(BATCH_ROWS_MAX, size * 8, size * FRAME_BYTES_AIM // len(frame), rows_max + 1 - sent))
+        batch = fetch(size)
+
+
+def _last(
+    batch: list[tuple[Any, ...]], head: dict[str, Any], rows_max: int, bytes_max: int, cell: Callable[[object], object]
+) -> Sent:
+    truncated = len(batch) > rows_max
+    del batch[rows_max:]
+    text = _rows_json(batch, cell)
+    if len(text) > bytes_max:
+        kept = _rows_json(batch[: _fitting(batch, bytes_max, cell)], cell)
+        return {"end": True, **head, "truncated": True, "cut_bytes": True}, kept
+    return {"end": True, **head, "truncated": truncated}, text
 
 
 def plain_cell(value: object) -> object:
@@ -132,18 +157,17 @@ def serve(
         # Memory once taken is seldom given back: after a big sort a fresh process is the smaller one.
         if _resident_kilobytes() > tired_kilobytes:
             end["tired"] = True
-        _write(out, _frame(end, rows))
+        write(out, frame_of(end, rows))
 
 
-def _fitting_json(batch: Sequence[tuple[Any, ...]], bytes_max: int, cell: Callable[[object], object]) -> bytes:
-    """Return as many rows as fit, as JSON."""
-    kept, used = 0, 2
-    for row in batch:
+def _fitting(batch: Sequence[tuple[Any, ...]], bytes_max: int, cell: Callable[[object], object]) -> int:
+    """Return how many rows fit, as JSON."""
+    used = 2
+    for kept, row in enumerate(batch):
         used += len(_rows_json([row], cell)) - 1
         if used > bytes_max:
-            break
-        kept += 1
-    return _rows_json(batch[:kept], cell)
+            return kept
+    return len(batch)
 
 
 def _rows_json(rows: Sequence[tuple[Any, ...]], cell: Callable[[object], object]) -> bytes:
@@ -157,12 +181,15 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _frame(head: dict[str, Any], rows: bytes) -> bytes:
+def frame_of(head: dict[str, Any], rows: bytes) -> bytes:
+    """Return a JSON frame of a head and its rows as JSON."""
     return _json(head)[:-1] + (b"," if head else b"") + b'"rows":' + rows + b"}"
 
 
-def _write(out: BinaryIO, frame: bytes) -> None:
-    out.write(_LENGTH.pack(len(frame)) + frame)
+def write(out: BinaryIO, frame: bytes, more: Any = b"") -> None:
+    """Write one frame; `more` is its end, bytes or a buffer."""
+    out.write(_LENGTH.pack(len(frame) + len(more)) + frame)
+    out.write(more)
     out.flush()
 
 

@@ -2,7 +2,7 @@
 
 One statement at a time in each child. Some children are reserved, so that an explain never waits behind statements
 that fill the pool. A child that does not end in time, or whose caller was cancelled, is told to stop and then
-killed; the next caller gets a fresh one. Frames are a four-byte length and JSON.
+killed; the next caller gets a fresh one. Frames are a four-byte length and JSON, or the rows of a large answer.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Child:
             raise ChildDied
         writer.write(_LENGTH.pack(len(body)) + body)
 
-    async def frame(self) -> dict[str, Any]:
-        """Return the next frame; ChildDied if it never comes."""
+    async def frame(self) -> dict[str, Any] | bytes:
+        """Return the next frame, parsed where it is JSON; ChildDied if it never comes."""
         reader = self._process.stdout
         if reader is None:
             raise ChildDied
@@ -64,7 +64,8 @@ class Child:
             size = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))[0]
             if size > FRAME_BYTES_MAX:
                 raise ChildDied
-            return json.loads(await reader.readexactly(size))
+            data = await reader.readexactly(size)
+            return json.loads(data) if data.startswith(b"{") else data
         except (asyncio.IncompleteReadError, ConnectionError, json.JSONDecodeError) as error:
             raise ChildDied from error
 
@@ -197,8 +198,10 @@ async def _stopped(child: Child) -> bool:
     child.stop()
     try:
         async with asyncio.timeout(STOP_SECONDS_MAX):
-            while "end" not in await child.frame():
-                pass
+            while True:
+                frame = await child.frame()
+                if isinstance(frame, dict) and "end" in frame:
+                    break
     except (TimeoutError, ChildDied):
         return False
     return True

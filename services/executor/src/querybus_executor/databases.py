@@ -18,7 +18,7 @@ from querybus.core.subjects import token
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections import ConnectionConfig
-from querybus_executor.ports import Edge, Estimate, Purpose, Rows
+from querybus_executor.ports import Edge, Estimate, PageSink, Purpose, Rows
 
 DOUBT_SECONDS_MIN: Final = 30.0
 """Between two readings of a catalog because of what an engine said."""
@@ -104,20 +104,22 @@ class ConnectedDatabase:
             return
         self._doubting = asyncio.get_running_loop().create_task(self.refresh())
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         """Return the rows or the failure; both are counted."""
         name = self.config.name
         self._metrics.database_call(name, purpose.value)
         load = self._edge.load()
         self._metrics.database_pool(name, open_=load.open, idle=load.idle, waiting=load.waiting)
         try:
-            found = await self._edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose)
+            found = await self._edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose, pages=pages)
         except asyncio.CancelledError:
             self._metrics.database_cancelled(name)
             raise
         if isinstance(found, Rows):
             self._metrics.execution_seconds(self.dialect, found.duration_ms / 1000)
-            self._metrics.database_rows(name, len(found.rows))
+            self._metrics.database_rows(name, found.row_count)
         elif found.code is FailureCode.TIMEOUT:
             self._metrics.database_timed_out(name)
         return found

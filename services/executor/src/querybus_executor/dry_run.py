@@ -12,8 +12,8 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Result
 from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.sql.guard import guard
-from querybus_executor.execute import first_page
 from querybus_executor.ports import Database, Databases, Purpose
+from querybus_executor.receive import first_page
 
 EXPLAIN_SECONDS_MAX: Final = 5.0
 PROBE_SECONDS_MAX: Final = 5.0

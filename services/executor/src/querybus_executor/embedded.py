@@ -10,6 +10,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +18,17 @@ from typing import Any, Final
 from querybus.core import cells
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
+from querybus_executor.arrays import arrays_of
 from querybus_executor.children import Child, ChildDied, Children
 from querybus_executor.kinds import kind_of_type, kind_of_values
-from querybus_executor.ports import Estimate, Load, Purpose, Rows
+from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
+from querybus_executor.receive import Receiver
 
 KILL_GRACE_SECONDS: Final = 0.25
 RESULT_BYTES_MAX: Final = 16 << 20
 EXPLAIN_ROWS_MAX: Final = 1
+FIRST_ROWS: Final = 128
+"""Up to so many rows come as JSON where no pages are wanted; more of them come as columns."""
 OWN_BYTES_MAX: Final = 256 << 20
 _KINDS_ROWS_MAX: Final = 200
 _keys = count(1)
@@ -56,9 +61,11 @@ class Embedded:
         self._key = str(next(_keys))
         self._bytes_max = bytes_max
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         """Return at most `rows_max` rows, or why there are none, within `seconds_max` and a moment."""
-        found = await self._ask(sql, rows_max, seconds_max, reserved=purpose is not Purpose.EXECUTE)
+        found = await self._ask(sql, rows_max, seconds_max, reserved=purpose is not Purpose.EXECUTE, pages=pages)
         return found if isinstance(found, Failure) else found[0]
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
@@ -79,7 +86,15 @@ class Embedded:
         """Do nothing: the processes belong to all connections of the engine."""
 
     async def _ask(
-        self, sql: str, rows_max: int, seconds_max: float, *, reserved: bool, explain: bool = False, own: bool = False
+        self,
+        sql: str,
+        rows_max: int,
+        seconds_max: float,
+        *,
+        reserved: bool,
+        explain: bool = False,
+        own: bool = False,
+        pages: PageSink | None = None,
     ) -> tuple[Rows, int | None] | Failure:
         until = time.monotonic() + seconds_max
         request: dict[str, Any] = {
@@ -89,6 +104,7 @@ class Embedded:
             "own": own,
             "rows_max": rows_max,
             "bytes_max": OWN_BYTES_MAX if own else self._bytes_max,
+            "first": FIRST_ROWS if pages is None else pages.first_rows,
         }
         got_child = False
         try:
@@ -97,7 +113,7 @@ class Embedded:
                 self._children.child(reserved=reserved) as child,
             ):
                 got_child = True
-                return await self._answer(child, request, until)
+                return await self._answer(child, request, until, pages)
         except TimeoutError:
             if got_child:
                 return Failure.of(FailureCode.TIMEOUT, f"the statement was ended after {seconds_max:g} s")
@@ -106,37 +122,50 @@ class Embedded:
             # Its memory limit or a crash of the engine: the next statement gets another process.
             return Failure.of(FailureCode.RESOURCE_LIMIT, "the process that ran the statement ended")
 
-    async def _answer(self, child: Child, request: dict[str, Any], until: float) -> tuple[Rows, int | None] | Failure:
-        started = time.monotonic()
-        request["seconds"] = max(0.001, until - started)
+    async def _answer(
+        self, child: Child, request: dict[str, Any], until: float, pages: PageSink | None
+    ) -> tuple[Rows, int | None] | Failure:
+        request["seconds"] = max(0.001, until - time.monotonic())
         if self._key not in child.opened:
             request["open"] = {"key": self._key, **self._opening}
             child.opened.add(self._key)
         child.busy = True
+        # The child keeps to the limit of bytes; what it gives up for that it says at the end.
+        bytes_max = 2 * int(request["bytes_max"]) + (1 << 20)
+        into = Receiver(rows_max=int(request["rows_max"]), bytes_max=bytes_max, pages=pages)
         child.send(request)
         names: list[str] = []
         types: list[str] | None = None
-        rows: list[list[Scalar]] = []
+        columns: tuple[ResultColumn, ...] = ()
         while True:
             frame = await child.frame()
+            if isinstance(frame, bytes):
+                many = await asyncio.to_thread(arrays_of, frame)
+                columns = columns or _columns(names, types, many.sample)
+                if not await into.take_batch(columns, many.batch(columns)):
+                    # No room for the rest: nobody waits for it.
+                    child.stop()
+                continue
             names = frame.get("columns", names)
             types = frame.get("types", types)
-            rows += frame["rows"]
             if "end" in frame:
                 break
         child.busy = False
         child.tired = bool(frame.get("tired", False))
         error = frame.get("error")
-        if error is not None:
+        if error is not None and not into.is_full:
             return self._worded(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
-        found = Rows(
-            columns=_by_values(names, rows) if types is None else _by_types(names, types),
-            rows=rows,
-            truncated=bool(frame.get("truncated", False)),
-            cut_bytes=bool(frame.get("cut_bytes", False)),
-            duration_ms=(time.monotonic() - started) * 1000,
-        )
-        return found, frame.get("plan")
+        rows: list[list[Scalar]] = frame["rows"]
+        await into.take(columns or _columns(names, types, lambda: rows), rows)
+        found = await into.rows()
+        truncated = found.truncated or bool(frame.get("truncated", False))
+        return replace(found, truncated=truncated, cut_bytes=bool(frame.get("cut_bytes", False))), frame.get("plan")
+
+
+def _columns(
+    names: Sequence[str], types: Sequence[str] | None, sample: Callable[[], Sequence[Sequence[Scalar]]]
+) -> tuple[ResultColumn, ...]:
+    return _by_values(names, sample()) if types is None else _by_types(names, types)
 
 
 def _by_types(names: Sequence[str], types: Sequence[str]) -> tuple[ResultColumn, ...]:

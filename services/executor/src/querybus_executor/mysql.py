@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import re
-import time
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
@@ -25,20 +24,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
 from querybus.core.failure import Facts, Failure, FailureCode
-from querybus.core.messages import ResultColumn, Scalar
+from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog_sql import QUERIES, read_catalog
-from querybus.core.cells import cell
 from querybus_executor.connections import ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.mysql_errors import mysql_failure
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, bytes_of
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
 
 # It would log the warnings of statements, which hold values of the database.
 logging.getLogger("asyncmy").setLevel(logging.ERROR)
 
-BATCH_ROWS: Final = 2_048
 WARNINGS_MAX: Final = 5
 EXPLAIN_DEPTH_MAX: Final = 100
 
@@ -128,7 +125,6 @@ class Mysql:
 
     async def run(self, session: Any, asked: Asked) -> Rows | Failure:
         """Prepare the statement twice, as EXPLAIN and as it is, and stream its rows."""
-        started = time.monotonic()
         if not asked.sql.startswith(_OWN):
             await self._prepare(session, _EXPLAIN + asked.sql)
         await self._prepare(session, asked.sql)
@@ -138,37 +134,26 @@ class Mysql:
             await cursor.close()
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="1792"))
         described = list(cursor.description)
-        rows: list[Sequence[Scalar]] = []
         odd: set[int] = set()
-        bytes_left, truncated, cut = asked.bytes_max, False, False
-        while not truncated:
-            wanted = min(BATCH_ROWS, asked.rows_max + 1 - len(rows))
-            batch = await cursor.fetchmany(wanted)
-            for each in batch:
-                odd.update(index for index, value in enumerate(each) if isinstance(value, bytes))
-                row = tuple(cell(value) for value in each)
-                bytes_left -= bytes_of(row)
-                cut = bytes_left < 0
-                truncated = cut or len(rows) == asked.rows_max
-                if truncated:
-                    break
-                rows.append(row)
-            if len(batch) < wanted:
+        while True:
+            size = asked.into.batch_rows
+            batch = await cursor.fetchmany(size)
+            # What the protocol calls text may be bytes; only the values tell.
+            odd.update(
+                index for index, values in enumerate(zip(*batch, strict=True)) if bytes in set(map(type, values))
+            )
+            columns = tuple(_column(each, is_bytes=index in odd) for index, each in enumerate(described))
+            more = await asked.into.take(columns, batch)
+            if not more or len(batch) < size:
                 break
-        found = Rows(
-            columns=tuple(_column(each, is_bytes=index in odd) for index, each in enumerate(described)),
-            rows=rows,
-            truncated=truncated,
-            cut_bytes=cut,
-            duration_ms=(time.monotonic() - started) * 1_000,
-            warnings=() if truncated else await _warnings(session, cursor),
-        )
-        if truncated and await cursor.fetchmany(1):
+        if more:
+            return await asked.into.rows(warnings=await _warnings(session, cursor))
+        if await cursor.fetchmany(1):
             # The rest would have to be read away first; ending the session is cheaper.
             await self.stop(session)
-        elif truncated:
+        else:
             await cursor.close()
-        return found
+        return await asked.into.rows()
 
     async def explain(self, session: Any, sql: str) -> Estimate | Failure:
         """Return the planner's rows: the product over the tables it joins, at the outermost level."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
-from querybus.core.messages import ResultColumn, Scalar
+from querybus.core.messages import PagesAddress, ResultColumn, Scalar
 from querybus.core.policy import ConnectionPolicy
 
 
@@ -25,7 +25,8 @@ class Purpose(StrEnum):
 class Rows:
     """What a statement returned. `truncated`: the database had more; `cut_bytes`: because of the byte cap.
 
-    `warnings`: what the engine did silently and a reader of the answer should know.
+    `rows` are all rows, or the first ones where pages were wanted; `row_count` counts all. `warnings`: what the engine
+    did silently and a reader of the answer should know.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -34,6 +35,25 @@ class Rows:
     cut_bytes: bool
     duration_ms: float
     warnings: tuple[str, ...] = ()
+    row_count: int = -1
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.row_count < 0:
+            object.__setattr__(self, "row_count", len(self.rows))
+
+
+class PageSink(Protocol):
+    """Where the rows beyond the first ones go while they come."""
+
+    @property
+    def first_rows(self) -> int:
+        """How many rows the reader gets at once: a result of no more than these needs no page."""
+        ...
+
+    async def put(self, batches: Sequence[Any]) -> bool:
+        """Keep Arrow batches of one schema as the next page; False where there is no room for it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +76,9 @@ class Load:
 class Edge(Protocol):
     """One engine's hardened door to one database."""
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         """Run one statement; cancelling the task ends it in the database as well."""
         ...
 
@@ -86,7 +108,9 @@ class Database(Protocol):
         """Return what is known of the database, or why nothing is."""
         ...
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         """Run one statement; cancelling the task ends it in the database as well."""
         ...
 
@@ -120,11 +144,21 @@ class Run:
     token: str
 
 
+class PageWriter(PageSink, Protocol):
+    """The pages of one run. Leaving its block drops what is still on its way."""
+
+    async def __aenter__(self) -> PageWriter: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def kept(self) -> PagesAddress | None:
+        """Return where all pages are once they are stored; None where the store had no room for one."""
+        ...
+
+
 class Pages(Protocol):
     """Where the pages of a result are kept for a while."""
 
-    async def put(
-        self, run: Run, page: int, columns: Sequence[ResultColumn], rows: Sequence[Sequence[Scalar]]
-    ) -> str | None:
-        """Keep a page and return the SHA-256 of its bytes; None where the store is full."""
+    def writer(self, run: Run, page_size: int) -> PageWriter:
+        """Return a place for the pages of one run, which is read in pages of that size."""
         ...

@@ -9,10 +9,8 @@ text (infinity, years before Christ); numbers stay exact as `cells` says.
 from __future__ import annotations
 
 import json
-import math
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, Final
 
 import asyncpg
 import sqlalchemy as sa
@@ -25,16 +23,13 @@ from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog_sql import QUERIES, read_catalog
-from querybus.core.cells import cell
 from querybus_executor.connections import ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.kinds import kind_of_type
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.postgres_errors import postgres_failure
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, bytes_of
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
 
-BATCH_ROWS_FIRST: Final = 256
-BATCH_ROWS_MAX: Final = 8_192
 LOCK_SECONDS_MAX: Final = 2.0
 IDLE_SECONDS: Final = 30.0
 
@@ -46,7 +41,6 @@ _SETTINGS: Final = {
     "default_transaction_read_only": "on",
 }
 _AS_TEXT: Final = ("date", "timestamp", "timestamptz", "timetz", "interval", "json", "jsonb")
-_PLAIN: Final = frozenset({"int2", "int4", "int8", "oid", "bool", "text", "varchar", "bpchar", "name", *_AS_TEXT})
 _RIGHTS: Final = """
 SELECT current_user::text,
  (SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles
@@ -118,36 +112,17 @@ class Postgres:
 
     async def run(self, session: Any, asked: Asked) -> Rows | Failure:
         """Stream the rows of one statement through a cursor on the server."""
-        started = time.monotonic()
         prepared = await session.prepare(asked.sql)
         attributes = prepared.get_attributes()
         if not attributes:
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="25006"))
-        convert = _converter([each.type.name for each in attributes])
+        columns = tuple(_column(each) for each in attributes)
         cursor = await prepared.cursor()
-        rows: list[Sequence[Scalar]] = []
-        size, bytes_left, truncated, cut = BATCH_ROWS_FIRST, asked.bytes_max, False, False
-        while not truncated:
-            wanted = min(size, asked.rows_max + 1 - len(rows))
-            batch = await cursor.fetch(wanted)
-            for record in batch:
-                row = convert(record)
-                bytes_left -= bytes_of(row)
-                cut = bytes_left < 0
-                truncated = cut or len(rows) == asked.rows_max
-                if truncated:
-                    break
-                rows.append(row)
-            if len(batch) < wanted:
-                break
-            size = min(BATCH_ROWS_MAX, size * 4)
-        return Rows(
-            columns=tuple(_column(each) for each in attributes),
-            rows=rows,
-            truncated=truncated,
-            cut_bytes=cut,
-            duration_ms=(time.monotonic() - started) * 1_000,
-        )
+        while True:
+            size = asked.into.batch_rows
+            batch = await cursor.fetch(size)
+            if not await asked.into.take(columns, batch) or len(batch) < size:
+                return await asked.into.rows()
 
     async def explain(self, session: Any, sql: str) -> Estimate | Failure:
         """Return the planner's rows and cost."""
@@ -222,22 +197,3 @@ def _column(attribute: Any) -> ResultColumn:
         return ResultColumn(name=attribute.name, kind=ColumnKind.JSON, type=name)
     found = ColumnKind.TEXT if kind == "enum" or name in ("name", "citext", "inet", "cidr") else kind_of_type(name)
     return ResultColumn(name=attribute.name, kind=found, type=name)
-
-
-def _converter(types: Sequence[str]) -> Callable[[Any], tuple[Scalar, ...]]:
-    odd = [index for index, name in enumerate(types) if name not in _PLAIN]
-    if not odd:
-        return cast("Callable[[Any], tuple[Scalar, ...]]", tuple)
-    functions = [(index, _float if types[index] in ("float4", "float8") else cell) for index in odd]
-
-    def convert(record: Any) -> tuple[Scalar, ...]:
-        row = list(record)
-        for index, function in functions:
-            row[index] = function(row[index])
-        return tuple(row)
-
-    return convert
-
-
-def _float(value: Any) -> Scalar:
-    return value if value is None or math.isfinite(value) else cell(value)

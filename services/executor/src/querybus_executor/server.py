@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -20,9 +20,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import QueuePool
 
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Scalar
 from querybus.ops.metrics import Metrics
-from querybus_executor.ports import Estimate, Load, Purpose, Rows
+from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
+from querybus_executor.receive import Receiver
 
 CONNECT_SECONDS_MAX: Final = 5.0
 GRACE_SECONDS: Final = 0.25
@@ -39,11 +39,10 @@ _RETRIED: Final = frozenset({FailureCode.CONNECTION, FailureCode.LOCK})
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One statement with its limits; `seconds` is what is left for it when it begins."""
+    """One statement, what takes its rows, and what is left of its time when it begins."""
 
     sql: str
-    rows_max: int
-    bytes_max: int
+    into: Receiver
     seconds: float
 
 
@@ -55,7 +54,7 @@ class Driver(Protocol):
         ...
 
     async def run(self, session: Any, asked: Asked) -> Rows | Failure:
-        """Run a statement as a stream."""
+        """Run a statement as a stream into its receiver."""
         ...
 
     async def explain(self, session: Any, sql: str) -> Estimate | Failure:
@@ -100,13 +99,17 @@ class Server:
         self._closed_until = 0.0
         self._settling: set[asyncio.Task[None]] = set()
 
-    async def run(self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose) -> Rows | Failure:
+    async def run(
+        self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
+    ) -> Rows | Failure:
         """Return at most `rows_max` rows, or why there are none, within `seconds_max` and a moment."""
-        return await self._rows(sql, rows_max, seconds_max, self._bytes_max, reserved=purpose is not Purpose.EXECUTE)
+        into = Receiver(rows_max=rows_max, bytes_max=self._bytes_max, pages=pages)
+        return await self._rows(sql, into, seconds_max, reserved=purpose is not Purpose.EXECUTE)
 
     async def own(self, sql: str, rows_max: int, seconds_max: float) -> Rows | Failure:
         """Run a statement of our own about the database's tables."""
-        return await self._rows(sql, rows_max, seconds_max, OWN_BYTES_MAX, reserved=True)
+        into = Receiver(rows_max=rows_max, bytes_max=OWN_BYTES_MAX)
+        return await self._rows(sql, into, seconds_max, reserved=True)
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it; it is not run."""
@@ -130,16 +133,20 @@ class Server:
         for pool in self._pools.values():
             await pool.dispose()
 
-    async def _rows(
-        self, sql: str, rows_max: int, seconds_max: float, bytes_max: int, *, reserved: bool
-    ) -> Rows | Failure:
+    async def _rows(self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool) -> Rows | Failure:
         async def ask(session: Any, seconds: float) -> Rows | Failure:
-            return await self._driver.run(session, Asked(sql, rows_max, bytes_max, seconds))
+            return await self._driver.run(session, Asked(sql, into, seconds))
 
-        return await self._tried(ask, sql, seconds_max, reserved=reserved)
+        return await self._tried(ask, sql, seconds_max, reserved=reserved, into=into)
 
     async def _tried(
-        self, ask: Callable[[Any, float], Awaitable[T | Failure]], sql: str, seconds_max: float, *, reserved: bool
+        self,
+        ask: Callable[[Any, float], Awaitable[T | Failure]],
+        sql: str,
+        seconds_max: float,
+        *,
+        reserved: bool,
+        into: Receiver | None = None,
     ) -> T | Failure:
         if self._timer() < self._closed_until:
             return Failure.of(
@@ -150,6 +157,8 @@ class Server:
         for pause in RETRY_PAUSES_SECONDS:
             if not isinstance(found, Failure) or found.code not in _RETRIED or self._timer() + pause >= until:
                 break
+            if into is not None and into.has_begun:
+                break  # its first rows are on their way to the reader
             await asyncio.sleep(pause)
             found = await self._once(ask, sql, until, reserved=reserved)
         self._note(is_away=isinstance(found, Failure) and found.code is FailureCode.CONNECTION)
@@ -213,17 +222,6 @@ class Server:
             await lent.invalidate()
         finally:
             await lent.close()
-
-
-def bytes_of(row: Sequence[Scalar]) -> int:
-    """Return about how long the row is as JSON."""
-    total = 2
-    for each in row:
-        if isinstance(each, str):
-            total += 3 + (len(each) if each.isascii() else 3 * len(each))
-        else:
-            total += 8
-    return total
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _COLUMN: Final = b"querybus.column"
-_AS_JSON: Final = b"querybus.json"
+AS_JSON: Final = b"querybus.json"
+"""Marks a column each of whose cells is JSON text."""
 _AS_DECIMAL: Final = b"querybus.decimal"
 _ROWS: Final = b"querybus.rows"
 _DECIMAL_DIGITS_MAX: Final = 76
@@ -111,7 +112,7 @@ def cells_of(batch: Batch) -> Rows:
     for index, each in enumerate(batch.schema):
         metadata = each.metadata or {}
         values = _values(batch.column(index))
-        if _AS_JSON in metadata:
+        if AS_JSON in metadata:
             values = [json.loads(value) for value in values]
         elif _AS_DECIMAL in metadata:
             values = [None if value is None else cell(Decimal(value)) for value in values]
@@ -123,13 +124,14 @@ def cells_of(batch: Batch) -> Rows:
     return tuple(zip(*cells, strict=True))
 
 
-def decode_page(data: bytes) -> tuple[tuple[ResultColumn, ...], Rows]:
-    """Return columns and rows; raises PageUnreadable for bytes that `encode_page` did not make."""
+def decode_page(data: bytes, begin: int = 0, end: int | None = None) -> tuple[tuple[ResultColumn, ...], Rows]:
+    """Return columns and the rows from `begin` to before `end`; PageUnreadable for bytes that are no page."""
     arrow = _arrow()
     try:
         table = arrow.ipc.open_stream(data).read_all()
         columns = [ResultColumn.model_validate_json((each.metadata or {})[_COLUMN]) for each in table.schema]
-        return tuple(columns), cells_of(table)
+        is_whole = begin == 0 and end is None
+        return tuple(columns), cells_of(table if is_whole or not columns else table[begin:end])
     except (arrow.ArrowException, OSError, ValidationError, KeyError, ValueError, TypeError) as error:
         raise PageUnreadable(f"no page of ours: {type(error).__name__}") from error
 
@@ -174,7 +176,7 @@ def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[A
             pass
     if kinds == {Decimal}:
         return arrow.array([None if each is None else str(each) for each in cells], type=arrow.string()), _AS_DECIMAL
-    return arrow.array([json.dumps(cell(each)) for each in cells], type=arrow.string()), _AS_JSON
+    return arrow.array([json.dumps(cell(each)) for each in cells], type=arrow.string()), AS_JSON
 
 
 def _type_of(arrow: ModuleType, cells: Sequence[Any], kinds: set[type], kind: ColumnKind) -> Any | None:
