@@ -141,10 +141,7 @@ HEARD = {
     "querybus.v1.page.>": set(),
     "querybus.v1.dead.>": set(),
     "querybus.v1.progress.*.*.*": {"gateway"},
-    **{
-        f"querybus.v1.event.*.*.*.{event}": {"gateway"} if event in ("concluded", "finished") else set[str]()
-        for event in EVENTS
-    },
+    **{f"querybus.v1.event.*.*.*.{event}": set[str]() for event in EVENTS},
 }
 
 OUTSIDE_DENIED_PUBLISH = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,21 +115,31 @@ async def test_a_turn_that_does_not_come_in_time_is_told_and_leaves_no_place_tak
 async def test_a_wake_up_before_the_wait_is_not_lost() -> None:
     wakes = Wakes()
     with wakes.watch("acme", "q") as watch:
-        wakes.wake("acme", "q", b"note")
+        watch.note(b"note")
         assert not await asyncio.wait_for(watch.wait(60), 0.5), "a note is no reason to look at the log"
         assert watch.notes() == (b"note",)
-        wakes.wake("acme", "q")
+        wakes.wake("acme", "q", EventName.DRAFTED)
         assert await asyncio.wait_for(watch.wait(60), 0.5)
         assert watch.notes() == ()
-        wakes.wake("acme", "other")
+        wakes.wake("acme", "other", EventName.FINISHED)
     assert len(wakes) == 0, "nothing stays behind a reader that left"
+
+
+async def test_who_waits_for_the_end_alone_is_not_woken_before_it() -> None:
+    wakes = Wakes()
+    with wakes.watch("acme", "q", only_end=True) as watch:
+        wakes.wake("acme", "q", EventName.CONCLUDED)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(watch.wait(60), 0.05)
+        wakes.wake("acme", "q", EventName.FINISHED)
+        assert await asyncio.wait_for(watch.wait(60), 0.5)
 
 
 async def test_a_slow_reader_loses_its_oldest_notes() -> None:
     wakes = Wakes()
     with wakes.watch("acme", "q") as watch:
         for n in range(NOTES_MAX + 5):
-            wakes.wake("acme", "q", str(n).encode())
+            watch.note(str(n).encode())
         notes = watch.notes()
     assert len(notes) == NOTES_MAX
     assert notes[0] == b"5"

@@ -31,9 +31,9 @@ def answer_bytes(envelope: Envelope[Finished]) -> bytes:
 
 
 class OnAnswered(Protocol):
-    """Told of each finished query: tenant and query token."""
+    """Told of each finished query: tenant and query token, and the event, which is stored."""
 
-    def __call__(self, tenant: str, query: str) -> None: ...
+    def __call__(self, tenant: str, query: str, finished: Envelope[Finished]) -> None: ...
 
 
 class AnswerDesk:
@@ -60,6 +60,9 @@ class AnswerDesk:
             else:
                 await self._refusals.refuse(message, error.reason)
             return
+        # Whoever waits here need not wait for the copy: the log holds the answer already.
+        address = address_of(envelope)
+        self._on_answered(address.tenant, address.query, envelope)
         try:
             await self._answers.put(envelope)
         except TooLarge as error:
@@ -70,8 +73,6 @@ class AnswerDesk:
             await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
             return
         await message.ack()
-        address = address_of(envelope)
-        self._on_answered(address.tenant, address.query)
 
 
 def _read(message: Message) -> Envelope[Finished]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from querybus.bus.application import Service, run_service
 from querybus.bus.batches import BatchStore
 from querybus.bus.broker import make_broker
-from querybus.bus.calls import CallServer, Listener
+from querybus.bus.calls import CallServer, Ear
 from querybus.bus.erase import ThreadEraser
 from querybus.bus.journal import Journal
 from querybus.bus.kv import ConnectionStore, CredentialStore, SecretStore
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.threads import ThreadStore
-from querybus.core.subjects import EventName, StageName, event_filter, every_progress_filter, parse_event_subject
+from querybus.core.subjects import StageName
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
 from querybus.ops.clock import Clock, system_clock, system_jitter, system_random_bits
 from querybus.ops.log import configure_logging, get_log
@@ -90,6 +90,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         turns=turns,
         threads=threads,
         wakes=wakes,
+        progress=Ear(broker),
         limits=Limits(settings.caps(), Rate(settings.rate_per_second, settings.rate_burst), settings.repair_policies),
         clock=clock,
         random_bits=system_random_bits,
@@ -116,7 +117,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         clock=clock,
         jitter=system_jitter,
     )
-    desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.wake)
+    desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.finish)
     confirmations = Confirmations(queries, log=journal, events=events, open_queries=open_queries, clock=clock)
     kept_batches = BatchStore(broker)
     batches = Batches(queries, kept_batches, clock=clock, random_bits=system_random_bits)
@@ -130,17 +131,10 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     )
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
     results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
-    use_cases = UseCases(queries=queries, threads=threads, batches=batches, confirmations=confirmations, credentials=credentials)
+    use_cases = UseCases(
+        queries=queries, threads=threads, batches=batches, confirmations=confirmations, credentials=credentials
+    )
     door = BusDoor(use_cases, tracing=tracing)
-
-    def on_event(subject: str, _: bytes) -> None:
-        address = parse_event_subject(subject)
-        if address is not None:
-            wakes.wake(address.tenant, address.query)
-
-    def on_progress(subject: str, data: bytes) -> None:
-        tenant, _, query = subject.split(".")[-3:]
-        wakes.wake(tenant, query, data)
 
     def on_listening(address: str) -> None:
         _log.info("http.listening", address=address)
@@ -150,13 +144,6 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         parts.append(DevelopmentKey(credentials, settings.development_key_file, random_bits=system_random_bits))
     parts += [
         journal.follow(sweeper.note),
-        Listener(
-            broker,
-            [event_filter(each) for each in (EventName.CONCLUDED, EventName.FINISHED)],
-            on_event,
-            name="wake-ups",
-        ),
-        Listener(broker, [every_progress_filter()], on_progress, name="progress"),
         PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=desk.handle),
         PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
         *(

@@ -6,7 +6,8 @@ All of them raise BusTrouble while the bus is away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from querybus.bus.publish import Published
@@ -103,6 +104,14 @@ class Hints(Protocol):
     """The hint that work on a query may stop early; lossy."""
 
     async def cancel(self, tenant: str, query: str) -> None: ...
+
+
+class Progress(Protocol):
+    """The lossy notes on a query while it is worked on."""
+
+    def hear(self, subject: str, on_message: Callable[[bytes], None]) -> AbstractAsyncContextManager[None]:
+        """Pass every note on the subject to `on_message` within the block."""
+        ...
 
 
 class Graveyard(Protocol):

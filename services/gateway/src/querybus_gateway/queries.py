@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from querybus.bus.journal import LogTooLong
@@ -17,21 +17,21 @@ from querybus.bus.publish import BusTrouble, FenceLost, Stored, TooLarge, addres
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
-from querybus.core.messages import Asked, ForkedFrom, Outcome
+from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.redact import Json, public_answer, public_event, public_progress, status_of
-from querybus.core.subjects import EventName, token
+from querybus.core.subjects import EventName, progress_subject, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.endings import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Submissions
+from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.rate import Bucket, Rate, take
 from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
-from querybus_gateway.wakes import Wakes
+from querybus_gateway.wakes import Wakes, Watch
 
 PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
@@ -79,6 +79,7 @@ class Begun:
 
     envelope: Envelope[Asked]
     is_replayed: bool = False
+    is_queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Queries:
         turns: Turns,
         threads: Threads,
         wakes: Wakes,
+        progress: Progress,
         limits: Limits,
         clock: Clock,
         random_bits: RandomBits,
@@ -123,6 +125,7 @@ class Queries:
         self._turns = turns
         self._threads = threads
         self._wakes = wakes
+        self._progress = progress
         self._limits = limits
         self._clock = clock
         self._random_bits = random_bits
@@ -151,16 +154,33 @@ class Queries:
             envelope = await self.admitted(request, credential, idempotency_key, clarifies)
             if isinstance(envelope, Problem):
                 return envelope
-            begun = await self.begin(envelope, has_key=idempotency_key is not None)
+            with self._wakes.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
+                begun = await self.begin(envelope, has_key=idempotency_key is not None)
+                if isinstance(begun, Problem):
+                    return begun
+                return await self._end_of(begun, credential, wait_seconds, watch)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        if isinstance(begun, Problem):
-            return begun
-        reply = await self.wait(envelope.query_id, credential, wait_seconds, is_known=True)
-        if isinstance(reply, Problem):
+
+    async def _end_of(self, begun: Begun, credential: Credential, seconds: float, watch: Watch) -> Reply:
+        """Return the query once it has finished, or as it stands when the time is over."""
+        query = begun.envelope.query_id
+        reply = Reply(query, resource_of(begun.envelope, None if begun.is_queued else EventName.ASKED), False)
+        if begun.is_replayed and isinstance(found := await self.read(query, credential), Reply):
+            reply = found
+        until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
+        while not reply.is_finished and (left := (until - self._clock()) / 1_000) > 0:
+            await watch.wait(left)
             # It was stored: that its log cannot be read back at once is no reason to refuse it.
-            reply = Reply(envelope.query_id, resource_of(begun.envelope, EventName.ASKED), is_finished=False)
-        return Reply(reply.query_id, reply.resource, reply.is_finished, begun.is_replayed)
+            if isinstance(found := await self._look(query, credential, watch), Reply):
+                reply = found
+        return replace(reply, is_replayed=begun.is_replayed)
+
+    async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
+        """Return the query by its last event, if that is in hand, or by its log."""
+        if watch.finished is not None and _is_reader(watch.finished, credential):
+            return _finished_reply(query, watch.finished, credential)
+        return await self.read(query, credential)
 
     async def admitted(
         self,
@@ -219,7 +239,7 @@ class Queries:
             if not self._can_wait(tenant) or self._turns.waiting(tenant) >= WAITING_MAX:
                 return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
             await self._submissions.put(envelope)
-            return Begun(envelope)
+            return Begun(envelope, is_queued=True)
         return await self.mint(envelope)
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
@@ -288,17 +308,16 @@ class Queries:
         `is_known`: it was stored a moment ago, so one that is not found has only not reached the replica asked.
         """
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
-        with self._wakes.watch(token(credential.tenant), query) as watch:
-            while True:
-                reply = await self.read(query, credential)
-                left = (until - self._clock()) / 1_000
-                if left <= 0 or (isinstance(reply, Reply) and reply.is_finished):
-                    return reply
+        with self._wakes.watch(token(credential.tenant), query, only_end=True) as watch:
+            reply = await self.read(query, credential)
+            while (left := (until - self._clock()) / 1_000) > 0:
+                if isinstance(reply, Reply) and reply.is_finished:
+                    break
                 if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
-                    return reply
-                # A progress note says nothing new of the log.
-                while not await watch.wait(left):
-                    left = (until - self._clock()) / 1_000
+                    break
+                await watch.wait(left)
+                reply = await self._look(query, credential, watch)
+        return reply
 
     async def cancel(self, query: str, credential: Credential) -> Reply | Problem:
         """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""
@@ -382,21 +401,23 @@ class Queries:
         """
         tenant = token(credential.tenant)
         until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
+        progress = progress_subject(tenant, token(credential.user), token(query))
         with self._wakes.watch(tenant, query) as watch:
             if await self._is_over(query, credential, after_sequence):
                 return
-            must_look = True
-            while self._clock() < until:
-                for note in watch.notes():
-                    view = public_progress(note, credential.audience)
-                    if view is not None:
-                        yield Frame("progress", view)
-                for entry in await self._new_events(query, credential, after_sequence) if must_look else ():
-                    after_sequence = entry.sequence
-                    yield _frame(entry, credential)
-                    if entry.address.event is EventName.FINISHED:
-                        return
-                must_look = await watch.wait(STREAM_SECONDS_MAX)
+            async with self._progress.hear(progress, watch.note):
+                must_look = True
+                while self._clock() < until:
+                    for note in watch.notes():
+                        view = public_progress(note, credential.audience)
+                        if view is not None:
+                            yield Frame("progress", view)
+                    for entry in await self._new_events(query, credential, after_sequence) if must_look else ():
+                        after_sequence = entry.sequence
+                        yield _frame(entry, credential)
+                        if entry.address.event is EventName.FINISHED:
+                            return
+                    must_look = await watch.wait(STREAM_SECONDS_MAX)
 
     async def _new_events(self, query: str, credential: Credential, after_sequence: int) -> Sequence[Entry]:
         try:
@@ -442,8 +463,13 @@ def _reply(query: str, found: Sequence[Entry] | _Queued, credential: Credential)
         return Reply(query, resource_of(found.envelope, None), is_finished=False)
     resource = resource_of(_first(found), found[-1].address.event)
     finished = finished_of(found)
-    if finished is None:
-        return Reply(query, resource, is_finished=False)
+    return (
+        Reply(query, resource, is_finished=False) if finished is None else _finished_reply(query, finished, credential)
+    )
+
+
+def _finished_reply(query: str, finished: Envelope[Finished], credential: Credential) -> Reply:
+    resource = resource_of(finished, EventName.FINISHED)
     answer = public_answer(finished, credential.audience)
     return Reply(query, resource | {"message": answer["message"], "answer": answer}, is_finished=True)
 

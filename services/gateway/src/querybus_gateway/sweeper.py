@@ -96,7 +96,7 @@ class Sweeper:
             int(deadline) if deadline.isascii() and deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS
         )
         self._open.note(entry.address, entry.sequence, deadline_at, self._clock())
-        self._wakes.wake(entry.address.tenant, entry.address.query)
+        self._wakes.wake(entry.address.tenant, entry.address.query, entry.address.event)
         if entry.address.event is EventName.FINISHED:
             self._turns.give()
 

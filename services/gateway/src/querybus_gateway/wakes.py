@@ -1,7 +1,7 @@
-"""Who waits for which query: a wake-up says "look at the log again", never what stands there.
+"""Who waits for which query: a wake-up says "look at the log again"; only the stored last event is handed over.
 
-Wake-ups may be lost, doubled or false (a rejected publish wakes as well), so whoever waits also looks by itself,
-after one second first and then less and less often. Progress notes are lossy: a slow reader loses its oldest ones.
+Wake-ups may be lost or doubled, so whoever waits also looks by itself, after one second first and then less and less
+often. Progress notes are lossy: a slow reader loses its oldest ones.
 """
 
 from __future__ import annotations
@@ -12,27 +12,42 @@ from collections import deque
 from collections.abc import Generator
 from typing import Final
 
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Finished
+from querybus.core.subjects import EventName
+
 POLL_SECONDS_MIN: Final = 1.0
 POLL_SECONDS_MAX: Final = 15.0
 NOTES_MAX: Final = 64
 
 
 class Watch:
-    """One waiter's view of one query."""
+    """One waiter's view of one query; `only_end`: nothing before the last event is worth a look."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_end: bool) -> None:
+        self._only_end = only_end
         self._woken = asyncio.Event()
         self._must_look = False
         self._notes: deque[bytes] = deque(maxlen=NOTES_MAX)
         self._poll_seconds = POLL_SECONDS_MIN
+        self.finished: Envelope[Finished] | None = None
+        """The query's last event, if this replica had it in its hands."""
 
-    def wake(self, note: bytes | None = None) -> None:
-        """Wake the waiter: with a progress note, or because the log may have grown."""
-        if note is not None:
-            self._notes.append(note)
-        else:
+    def wake(self, event: EventName) -> None:
+        """Wake the waiter: the log has this event now."""
+        if event is EventName.FINISHED or not self._only_end:
             self._must_look = True
+            self._woken.set()
+
+    def note(self, note: bytes) -> None:
+        """Wake the waiter with a progress note."""
+        self._notes.append(note)
         self._woken.set()
+
+    def finish(self, finished: Envelope[Finished]) -> None:
+        """Wake the waiter with the last event, which is stored."""
+        self.finished = finished
+        self.wake(EventName.FINISHED)
 
     def notes(self) -> tuple[bytes, ...]:
         """Return the progress notes that came since the last call."""
@@ -46,7 +61,8 @@ class Watch:
         True: the log should be looked at; False: there are only notes.
         """
         try:
-            await asyncio.wait_for(self._woken.wait(), min(seconds, self._poll_seconds))
+            async with asyncio.timeout(min(seconds, self._poll_seconds)):
+                await self._woken.wait()
             self._poll_seconds = POLL_SECONDS_MIN
         except TimeoutError:
             self._poll_seconds = min(2 * self._poll_seconds, POLL_SECONDS_MAX)
@@ -63,9 +79,9 @@ class Wakes:
         self._watches: dict[tuple[str, str], set[Watch]] = {}
 
     @contextlib.contextmanager
-    def watch(self, tenant: str, query: str) -> Generator[Watch]:
+    def watch(self, tenant: str, query: str, *, only_end: bool = False) -> Generator[Watch]:
         """Register a waiter; it is removed at the end of the block, whatever ends it."""
-        watch = Watch()
+        watch = Watch(only_end=only_end)
         key = (tenant, query)
         self._watches.setdefault(key, set()).add(watch)
         try:
@@ -75,10 +91,15 @@ class Wakes:
             if not self._watches[key]:
                 del self._watches[key]
 
-    def wake(self, tenant: str, query: str, note: bytes | None = None) -> None:
-        """Wake everyone who waits for the query."""
+    def wake(self, tenant: str, query: str, event: EventName) -> None:
+        """Wake everyone who waits for the query: its log has this event now."""
         for each in self._watches.get((tenant, query), ()):
-            each.wake(note)
+            each.wake(event)
+
+    def finish(self, tenant: str, query: str, finished: Envelope[Finished]) -> None:
+        """Hand the query's stored last event to everyone who waits for it."""
+        for each in self._watches.get((tenant, query), ()):
+            each.finish(finished)
 
     def __len__(self) -> int:
         return len(self._watches)

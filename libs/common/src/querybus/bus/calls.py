@@ -1,14 +1,13 @@
-"""The gateway's ears: requests of outside callers, answered to their own inboxes only, and wake-ups.
+"""The gateway's ears: requests of outside callers, answered to their own inboxes only, and progress.
 
 Whoever sends a request names its reply subject, so a reply goes to an outsider's inbox or through an account's
-import, never anywhere else. Wake-ups are core messages: lost, doubled or false ones are expected.
+import, never anywhere else. Progress is lossy by its nature.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -91,31 +90,28 @@ class CallServer:
             await self._broker.connection.publish(raw.reply, reply)
 
 
-OnMessage = Callable[[str, bytes], None]
+OnMessage = Callable[[bytes], None]
 
 
-class Listener:
-    """Passes every message on these subjects to `on_message(subject, data)`; loses what comes too fast. A part."""
+class Ear:
+    """Hears one core subject for as long as somebody listens; what is not heard is not sent at all."""
 
-    def __init__(self, holder: Connected, subjects: Sequence[str], on_message: OnMessage, *, name: str) -> None:
-        self.name = name
+    def __init__(self, holder: Connected) -> None:
         self._holder = holder
-        self._subjects = tuple(subjects)
-        self._on_message = on_message
-        self._subscriptions: list[Subscription] = []
 
-    async def start(self) -> None:
-        for subject in self._subjects:
-            self._subscriptions.append(await self._holder.connection.subscribe(subject, cb=self._hear))
+    @asynccontextmanager
+    async def hear(self, subject: str, on_message: OnMessage) -> AsyncGenerator[None]:
+        """Pass every message's data to `on_message` until the block ends; deaf while the bus is away."""
 
-    async def drain(self) -> None:
-        for subscription in self._subscriptions:
-            with suppress(nats.errors.Error, asyncio.TimeoutError):
-                await subscription.unsubscribe()
-        self._subscriptions.clear()
+        async def take(message: Msg) -> None:
+            on_message(message.data)
 
-    async def ping(self) -> str | None:
-        return None if self._subscriptions else "not started"
-
-    async def _hear(self, message: Msg) -> None:
-        self._on_message(message.subject, message.data)
+        subscription: Subscription | None = None
+        with suppress(nats.errors.Error):
+            subscription = await self._holder.connection.subscribe(subject, cb=take)
+        try:
+            yield
+        finally:
+            if subscription is not None:
+                with suppress(nats.errors.Error):
+                    await subscription.unsubscribe()

@@ -254,7 +254,6 @@ _MORE: Final[dict[StageName, Rights]] = {
         (
             f"{ROOT}.call.*.*.*",
             f"{ROOT}.progress.*.*.*",
-            *(f"{ROOT}.event.*.*.*.{event}" for event in ("concluded", "finished")),
         ),
     ),
     StageName.GENERATOR: Rights((_LOG, _REMEMBERED), ()),
