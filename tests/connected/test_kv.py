@@ -115,7 +115,7 @@ async def test_every_replica_sees_a_change(users: Users, follow: bool) -> None:
 async def test_a_followed_catalog_costs_no_request_until_it_changes(
     users: Users, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("querybus.bus.kv.SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr("querybus.bus.watch.SETTLE_SECONDS", 0.05)
     executor = CatalogStore(await users.held("executor"))
     held = await users.held("validator")
     replica = CatalogStore(held, follow=True)

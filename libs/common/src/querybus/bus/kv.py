@@ -11,18 +11,15 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-import nats.errors
-from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from querybus.bus.connection import Connected, reach
+from querybus.bus.connection import Connected
 from querybus.bus.direct import Kept, all_below, last, last_of_each, store
 from querybus.bus.publish import BusTrouble, TooLarge
+from querybus.bus.watch import Watch
 from querybus.core.catalog import Catalog, Table
 from querybus.core.credential import Credential
 from querybus.core.policy import Connection
@@ -33,12 +30,6 @@ TABLE_BYTES_MAX: Final = 900 * 1_024
 """Of a table's JSON; below the bucket's 1 MiB for a value with its headers."""
 
 CATALOGS_CACHED_MAX: Final = 32
-TRUST_SECONDS: Final = 30.0
-"""How long a cached value is trusted without a look, should a wake-up be lost."""
-
-SETTLE_SECONDS: Final = 2.0
-"""How long after a wake-up every read looks: the write heard of may not be stored yet, or refused."""
-
 IN_FLIGHT_MAX: Final = 64
 TRIES_MAX: Final = 5
 TOMBSTONE_TTL: Final = "1h"
@@ -49,50 +40,6 @@ _OPERATION: Final = "KV-Operation"
 
 _ValueT = TypeVar("_ValueT", bound=BaseModel)
 _ItemT = TypeVar("_ItemT")
-
-
-class _Watch:
-    """Says whether a cached key may be trusted. Without `start` it never may, and every read looks."""
-
-    def __init__(self, holder: Connected, bucket: str, keys: str) -> None:
-        self._holder = holder
-        self._prefix = f"$KV.{bucket}."
-        self._keys = keys
-        self._checked: dict[str, float] = {}
-        self._doubted_until: dict[str, float] = {}
-        self._reconnects = 0
-        self._subscription: Subscription | None = None
-
-    async def start(self) -> None:
-        self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._hear)
-        await reach(self._holder.connection)
-
-    async def drain(self) -> None:
-        if self._subscription is not None:
-            with suppress(nats.errors.Error):
-                await self._subscription.unsubscribe()
-            self._subscription = None
-
-    def now(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def trusts(self, key: str) -> bool:
-        if self._subscription is None or not self._holder.connection.is_connected:
-            return False
-        if self._holder.connection.stats["reconnects"] != self._reconnects:
-            # Nothing was heard in between.
-            self._reconnects = self._holder.connection.stats["reconnects"]
-            self._checked.clear()
-        checked = self._checked.get(key)
-        if checked is None or self.now() - checked > TRUST_SECONDS:
-            return False
-        return checked >= self._doubted_until.get(key, 0.0)
-
-    def checked(self, key: str, at: float) -> None:
-        self._checked[key] = at
-
-    async def _hear(self, message: Msg) -> None:
-        self._doubted_until[message.subject.removeprefix(self._prefix)] = self.now() + SETTLE_SECONDS
 
 
 class _Head(BaseModel):
@@ -138,7 +85,7 @@ class CatalogStore:
         self.name = "catalog"
         self._holder = holder
         self._follow = follow
-        self._watch = _Watch(holder, CATALOG, "*.head")
+        self._watch = Watch(holder, CATALOG, "*.head")
         self._cached: OrderedDict[str, _Cached] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -296,7 +243,7 @@ class ConnectionStore:
         self.name = "connections"
         self._holder = holder
         self._follow = follow
-        self._watch = _Watch(holder, CONNECTIONS, "*")
+        self._watch = Watch(holder, CONNECTIONS, "*")
         self._cached: dict[str, Connection | None] = {}
 
     async def start(self) -> None:

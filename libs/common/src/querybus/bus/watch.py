@@ -1,0 +1,66 @@
+"""Whether a cached key of a bucket may be trusted: a core subscription hears writes, and trust ends by itself.
+
+What is heard is a wake-up and no fact: the value itself is always read from the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+import nats.errors
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from querybus.bus.connection import Connected, reach
+
+TRUST_SECONDS: Final = 30.0
+"""How long a cached value is trusted without a look, should a wake-up be lost."""
+
+SETTLE_SECONDS: Final = 2.0
+"""How long after a wake-up every read looks: the write heard of may not be stored yet, or refused."""
+
+
+class Watch:
+    """Says whether a cached key may be trusted. Without `start` it never may, and every read looks."""
+
+    def __init__(self, holder: Connected, bucket: str, keys: str) -> None:
+        self._holder = holder
+        self._prefix = f"$KV.{bucket}."
+        self._keys = keys
+        self._checked: dict[str, float] = {}
+        self._doubted_until: dict[str, float] = {}
+        self._reconnects = 0
+        self._subscription: Subscription | None = None
+
+    async def start(self) -> None:
+        self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._hear)
+        await reach(self._holder.connection)
+
+    async def drain(self) -> None:
+        if self._subscription is not None:
+            with suppress(nats.errors.Error):
+                await self._subscription.unsubscribe()
+            self._subscription = None
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def trusts(self, key: str) -> bool:
+        if self._subscription is None or not self._holder.connection.is_connected:
+            return False
+        if self._holder.connection.stats["reconnects"] != self._reconnects:
+            # Nothing was heard in between.
+            self._reconnects = self._holder.connection.stats["reconnects"]
+            self._checked.clear()
+        checked = self._checked.get(key)
+        if checked is None or self.now() - checked > TRUST_SECONDS:
+            return False
+        return checked >= self._doubted_until.get(key, 0.0)
+
+    def checked(self, key: str, at: float) -> None:
+        self._checked[key] = at
+
+    async def _hear(self, message: Msg) -> None:
+        self._doubted_until[message.subject.removeprefix(self._prefix)] = self.now() + SETTLE_SECONDS
