@@ -30,6 +30,7 @@ from querybus_executor.catalog_sql import QUERIES, read_catalog
 from querybus_executor.connections import ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.mysql_errors import mysql_failure
+from querybus_executor.pool import SqlalchemyPool
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
 
@@ -74,7 +75,7 @@ _KINDS: Final[dict[int, tuple[str, ColumnKind]]] = {
 def mysql_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metrics) -> Server:
     """Return the edge of a MySQL or MariaDB connection; nothing is connected yet."""
     reserved = PoolLimits(size=RESERVED_CONNECTIONS, overflow=0)
-    pools = [_pool(config, limits, metrics) for limits in (config.pool, reserved)]
+    pools = [SqlalchemyPool(_pool(config, limits, metrics)) for limits in (config.pool, reserved)]
     driver = Mysql(config.parsed_url)
     return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 

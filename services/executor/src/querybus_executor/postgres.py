@@ -26,6 +26,7 @@ from querybus_executor.catalog_sql import QUERIES, read_catalog
 from querybus_executor.connections import ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.kinds import kind_of_type
+from querybus_executor.pool import SqlalchemyPool
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.postgres_errors import postgres_failure
 from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
@@ -61,7 +62,7 @@ SELECT current_user::text,
 def postgres_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metrics) -> Server:
     """Return the edge of a PostgreSQL connection; nothing is connected yet."""
     reserved = PoolLimits(size=RESERVED_CONNECTIONS, overflow=0)
-    pools = [_pool(config, limits, metrics) for limits in (config.pool, reserved)]
+    pools = [SqlalchemyPool(_pool(config, limits, metrics)) for limits in (config.pool, reserved)]
     return Server(config.name, Postgres(), pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 
 

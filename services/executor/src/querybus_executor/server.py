@@ -16,11 +16,10 @@ from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from sqlalchemy.pool import QueuePool
 
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
+from querybus_executor.pool import Lent, Pool
 from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
 from querybus_executor.receive import Receiver
 
@@ -81,8 +80,8 @@ class Server:
         self,
         name: str,
         driver: Driver,
-        pool: AsyncEngine,
-        reserved: AsyncEngine,
+        pool: Pool,
+        reserved: Pool,
         *,
         bytes_max: int,
         metrics: Metrics,
@@ -121,17 +120,15 @@ class Server:
 
     def load(self) -> Load:
         """Return how busy the pool for statements is."""
-        pool = self._pools[False].sync_engine.pool
-        if not isinstance(pool, QueuePool):
-            return Load(open=0, idle=0, waiting=self._waiting)
-        return Load(open=pool.checkedin() + pool.checkedout(), idle=pool.checkedin(), waiting=self._waiting)
+        pool = self._pools[False]
+        return Load(open=pool.open, idle=pool.idle, waiting=self._waiting)
 
     async def close(self) -> None:
         """Close all connections."""
         if self._settling:
             await asyncio.gather(*self._settling, return_exceptions=True)
         for pool in self._pools.values():
-            await pool.dispose()
+            await pool.close()
 
     async def _rows(self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool) -> Rows | Failure:
         async def ask(session: Any, seconds: float) -> Rows | Failure:
@@ -176,17 +173,17 @@ class Server:
     async def _once(
         self, ask: Callable[[Any, float], Awaitable[T | Failure]], sql: str, until: float, *, reserved: bool
     ) -> T | Failure:
-        lent: AsyncConnection | None = None
+        lent: Lent | None = None
         session: Any = None
         finished = False
         try:
             async with asyncio.timeout(max(0.001, until - self._timer()) + GRACE_SECONDS):
                 self._waiting += not reserved
                 try:
-                    lent = await self._pools[reserved].connect()
+                    lent = await self._pools[reserved].lend()
                 finally:
                     self._waiting -= not reserved
-                session = (await lent.get_raw_connection()).driver_connection
+                session = lent.session
                 left = max(0.001, until - self._timer())
                 await self._driver.begin(session, left)
                 found = await ask(session, left)
@@ -212,16 +209,16 @@ class Server:
                 self._settling.add(task)
                 task.add_done_callback(self._settling.discard)
 
-    async def _settle(self, lent: AsyncConnection, session: Any, *, finished: bool) -> None:
+    async def _settle(self, lent: Lent, session: Any, *, finished: bool) -> None:
         try:
             async with asyncio.timeout(RESET_SECONDS_MAX):
                 if not finished:
                     await self._driver.stop(session)
                 await self._driver.reset(session)
         except Exception:  # noqa: BLE001 - whatever is wrong with a session, it is not lent again
-            await lent.invalidate()
-        finally:
-            await lent.close()
+            await lent.drop()
+        else:
+            await lent.give_back()
 
 
 def _cause(error: BaseException) -> BaseException:
