@@ -15,7 +15,7 @@ from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus_generator.translator.joins import JoinGraph
-from querybus_generator.translator.lexicon import FIGURES, lexicon
+from querybus_generator.translator.lexicon import FIGURES, Op, lexicon
 from querybus_generator.translator.names import is_han, name_words, split_prefix
 from querybus_generator.translator.roles import Role, roles_of
 from querybus_generator.translator.segment import segment
@@ -23,6 +23,8 @@ from querybus_generator.translator.stems import base_form, stem
 from querybus_generator.translator.tokens import TokenKind, tokenize
 
 COMMENT_WORDS_MAX = 5
+HAN_NAME_LENGTH_MAX = 12
+HAN_WORD_LENGTH_MIN = 2
 VALUE_TOKENS_MAX = 10
 INDEXES_KEPT_MAX = 32
 _SPELLING_LETTERS_MIN = 5
@@ -107,6 +109,12 @@ class CatalogIndex:
         beyond = number - len(self.catalog.tables)
         return number if beyond < 0 else self.roles[beyond].table
 
+    def is_key(self, table: int, column: int) -> bool:
+        """Return whether a column tells rows apart or refers to others."""
+        own = self.table(table)
+        name = own.columns[column].name
+        return name in own.primary_key or any(name in key.columns for key in own.foreign_keys)
+
     def role(self, number: int) -> Role | None:
         beyond = number - len(self.catalog.tables)
         return None if beyond < 0 else self.roles[beyond]
@@ -159,8 +167,9 @@ class CatalogIndex:
                 found[other] = closeness
 
         add(word, EXACT)
-        for spelt in lexicon().abbreviations.get(word, ())[:1]:
-            add(spelt, EXACT)
+        if not any(phrase.op is Op.NOT for phrase in lexicon().english.get((word,), ())):
+            for spelt in lexicon().abbreviations.get(word, ())[:1]:
+                add(spelt, EXACT)
         if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
             # "Total" asks for a sum; only a name that holds the very word takes it from that.
             return found
@@ -181,12 +190,14 @@ class CatalogIndex:
         return found
 
     def _collect_han(self) -> None:
+        self._called = frozenset(each for table in self.catalog.tables for each in _said(table) if is_han(each))
         for table in self.catalog.tables:
             for named in (table, *table.columns):
-                zh = named.display_names.get("zh", "")
-                for text in (named.name, zh, named.comment, *named.synonyms):
-                    if is_han(text) and len(text) <= 12:
+                for text in _said(named):
+                    if is_han(text) and len(text) <= HAN_NAME_LENGTH_MAX:
                         self.han_words.add(text)
+                        if named is not table:
+                            self.han_words.update(self._shorter(text, table))
             for column in table.columns:
                 self.han_words.update(each for each in column.values if is_han(each))
 
@@ -197,7 +208,7 @@ class CatalogIndex:
         self._add(Entry(number, None, table_names))
         titled = _titled_by_table(table)
         for place, column in enumerate(table.columns):
-            names = self._names(column, owner=table.name.lower())
+            names = self._names(column, owner=table.name.lower(), table=table)
             names = self._without_entity_names(table, column, names)
             if place == titled:
                 names = (*names, *((word,) for word in lexicon().label_words if not is_han(word)))
@@ -247,7 +258,7 @@ class CatalogIndex:
                 self.own[word].add(len(self.entries))
         self.entries.append(entry)
 
-    def _names(self, named: Table | Column, owner: str) -> tuple[tuple[str, ...], ...]:
+    def _names(self, named: Table | Column, owner: str, table: Table | None = None) -> tuple[tuple[str, ...], ...]:
         texts = [named.name, *named.display_names.values(), *named.synonyms]
         if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
             texts.append(named.comment)
@@ -255,6 +266,8 @@ class CatalogIndex:
         for text in texts:
             words = name_words(text)
             found.append(words)
+            if table is not None and is_han(text):
+                found += [(each,) for each in self._shorter(text, table)]
             if len(words) == 1 and is_han(words[0]):
                 pieces = segment(words[0], self.han_words - {words[0]}, 12)
                 if len(pieces) > 1 and all(known for _, known in pieces):
@@ -262,6 +275,16 @@ class CatalogIndex:
             elif len(words) == 1 and owner and words[0] not in lexicon().related:
                 found.append(split_prefix(words[0], _plain_words(), owner))
         return tuple(dict.fromkeys(each for each in found if each))
+
+    def _shorter(self, text: str, table: Table) -> tuple[str, ...]:
+        """In Chinese 供应商评级 is called 评级 beside its table, and 入职日期 is what 入职 happened on."""
+        found = [text.removeprefix(each) for each in _said(table) if each in self._called and text.startswith(each)]
+        found += [text.removesuffix(each) for each in lexicon().time_suffixes if text.endswith(each)]
+        return tuple(
+            each
+            for each in found
+            if len(each) >= HAN_WORD_LENGTH_MIN and each not in lexicon().label_words and each not in self._called
+        )
 
     def _add_values(self, table: int, place: int, column: Column) -> None:
         for text in column.values:
@@ -276,6 +299,10 @@ class CatalogIndex:
             base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
             if base != key:
                 self.values[base].append(stored)
+
+
+def _said(named: Table | Column) -> tuple[str, ...]:
+    return (named.name, named.display_names.get("zh", ""), named.comment, *named.synonyms)
 
 
 def _singular(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ class Op(Enum):
     ENDS = auto()
     ENDS_AFTER = auto()
     NOT = auto()
+    TIES = auto()
     EACH = auto()
     BY = auto()
     GROUPED = auto()
@@ -124,6 +125,8 @@ class Lexicon:
     fillers: frozenset[str]
     additive: frozenset[str]
     vague: frozenset[str]
+    time_suffixes: tuple[str, ...]
+    scales: Mapping[str, int]
     averaged: frozenset[str]
     range_leads: frozenset[str]
 
@@ -175,6 +178,8 @@ def lexicon() -> Lexicon:
         fillers=frozenset(words["fillers"]),
         additive=frozenset(words["additive"]),
         vague=frozenset(words["vague"]),
+        time_suffixes=tuple(words["time_suffixes"]),
+        scales=forms["scale"],
         averaged=frozenset(words["averaged"]),
         range_leads=frozenset(stop["range_leads"]),
     )

@@ -16,7 +16,15 @@ from querybus.core.catalog import ColumnKind
 from querybus_generator.translator.index import CatalogIndex, Entry
 from querybus_generator.translator.lexicon import Op, Phrase, lexicon
 from querybus_generator.translator.names import is_han
-from querybus_generator.translator.periods import Period, chinese_number, is_month, read_period, time_words, unit_of
+from querybus_generator.translator.periods import (
+    Period,
+    chinese_number,
+    is_month,
+    leads_period,
+    read_period,
+    time_words,
+    unit_of,
+)
 from querybus_generator.translator.segment import segment
 from querybus_generator.translator.stems import base_form
 from querybus_generator.translator.tokens import Token, TokenKind, tokenize
@@ -212,10 +220,12 @@ def _text(tokens: Sequence[Token], start: int, end: int) -> str:
 _AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
 
 
-def _weight_of(word: str, index: CatalogIndex) -> float:
+def _weight_of(word: str, index: CatalogIndex, *, sure: bool) -> float:
     """A word that the catalog uses as well is less surely a mere phrase: "total amount" beside a column "amount"."""
     if word in lexicon().stopwords:
         return 0.15
+    if sure:
+        return 1.05
     return 0.75 if base_form(word) in index.own else 0.95
 
 
@@ -250,7 +260,10 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
                 continue
             if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
                 continue
-            weight = sum(_weight_of(each, index) for each in key) + 0.02 * length
+            sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
+                phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
+            )
+            weight = sum(_weight_of(each, index, sure=sure) for each in key) + 0.02 * length
             named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
             if opens and phrase.op in _AT_START and not named:
                 weight += 0.6
@@ -261,12 +274,17 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
     return found
 
 
+_SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
 _COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
 _BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
 
 
 def _is_figure(token: Token) -> bool:
     return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
+
+
+def _is_time(token: Token) -> bool:
+    return is_month(token.norm) or leads_period(token.norm)
 
 
 def _compares(tokens: Sequence[Token], place: int) -> bool:
@@ -319,6 +337,23 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
                 if not found_names and len(words) > 1 and token.base in lexicon().fillers:
                     found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
                 candidates += [each for each in found_names if not light or each.score >= _LIGHT_SCORE_MIN]
+        if end - start == 1 and any(
+            phrase.op is Op.SUM
+            for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
+        ):
+            # "Total" alone asks for a sum, unless a column bears just that name.
+            candidates = [
+                each for each in candidates if each.value is not None or _is_bare_name(token.base, each, index)
+            ]
+        if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
+            # "Number of orders" counts the orders; their "order number" is a key.
+            candidates = [
+                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+            ]
+        if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+            candidates = [
+                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+            ]
         if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
             # "By month" cuts time, unless a column is called exactly so.
             candidates = [each for each in candidates if each.score >= _LIGHT_SCORE_MIN]
@@ -341,6 +376,17 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
         found.append(_Span(start, end, weight, node))
     return found
+
+
+def _counts(token: Token) -> bool:
+    return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
+
+
+def _is_bare_name(word: str, candidate: Candidate, index: CatalogIndex) -> bool:
+    entry = index.entries_of_table(candidate.table)
+    if candidate.column is not None:
+        entry = index.entry_of_column(candidate.table, candidate.column)
+    return (word,) in entry.names
 
 
 def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
@@ -370,7 +416,9 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
     if not hits:
         base = tuple(each.base for each in span if each.kind is not TokenKind.MARK)
         hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
-        closeness = 0.85
+        # Several words that are all alike are hardly alike by chance: "store managers".
+        content = sum(each not in lexicon().stopwords for each in key)
+        closeness = 0.85 if content < 2 else 0.95
     found = [Candidate(each.table, each.column, each.text, closeness) for each in hits]
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
@@ -380,7 +428,9 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
             found = [replace(each, score=0.8) for each in found if each.value == same]
         elif not capital and not is_han(key[0]):
             found = [replace(each, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for each in found]
-    found += _stored_otherwise(key, index)
+    # What is stored just as it was said needs no other spelling beside it.
+    said = {each.table: each.column for each in found}
+    found += [each for each in _stored_otherwise(key, index) if said.get(each.table, each.column) == each.column]
     return found
 
 

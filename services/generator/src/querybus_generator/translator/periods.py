@@ -19,6 +19,9 @@ from querybus_generator.translator.tokens import Token, TokenKind
 
 YEAR_MIN = 1500
 YEAR_MAX = 2150
+CHINESE_NUMBER_LENGTH_MAX = 10
+_TEN = "十"
+_MYRIAD = 10_000
 
 
 class Unit(Enum):
@@ -47,6 +50,8 @@ class _Times:
     months: Mapping[str, int]
     quarters: Mapping[str, int]
     digits: Mapping[str, int]
+    scales: Mapping[str, int]
+    halves: Mapping[tuple[str, ...], int]
     chinese: frozenset[str]
 
 
@@ -62,6 +67,7 @@ def _times() -> _Times:
         chinese.update(row.get("zh", ()))
     units = {word: Unit[name.upper()] for language in read["units"].values() for word, name in language.items()}
     chinese.update(read["rolling"]["zh"], read["units"]["zh"], (each for each in read["quarters"] if len(each) > 2))
+    chinese.update(read["halves"])
     return _Times(
         relative=relative,
         leads=read["leads"],
@@ -70,6 +76,8 @@ def _times() -> _Times:
         months=read["months"],
         quarters=read["quarters"],
         digits=read["digits"],
+        scales=read["scales"],
+        halves={tuple(form.split()): number for form, number in read["halves"].items()},
         chinese=frozenset(chinese),
     )
 
@@ -79,6 +87,12 @@ def time_words() -> frozenset[str]:
     return _times().chinese
 
 
+def leads_period(word: str) -> bool:
+    """Return whether a lower-case word opens a period: "last" month, "yesterday"."""
+    times = _times()
+    return word in times.leads or word in times.rolling or (word,) in times.relative
+
+
 def is_month(word: str) -> bool:
     """Return whether a lower-case word names a month."""
     return word in _times().months
@@ -86,27 +100,34 @@ def is_month(word: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def chinese_number(text: str) -> int | None:
-    """Return the number that Chinese digits spell below one hundred, or None.
+    """Return the number that Chinese digits spell, up to some hundred millions, or None.
 
-    >>> chinese_number("三"), chinese_number("二十五"), chinese_number("十"), chinese_number("城市")
-    (3, 25, 10, None)
+    >>> chinese_number("三"), chinese_number("二十五"), chinese_number("十"), chinese_number("两千三百"), chinese_number("城市")
+    (3, 25, 10, 2300, None)
     """
-    digits = _times().digits
-    if not 1 <= len(text) <= 3 or any(each not in digits for each in text):
+    digits, scales = _times().digits, _times().scales
+    if not text or len(text) > CHINESE_NUMBER_LENGTH_MAX or not (text[0] in digits or text[0] == _TEN):
         return None
-    if len(text) == 1:
-        return digits[text]
-    tens, mark, ones = text.partition("十")
-    if not mark:
-        return None
-    if len(tens) > 1 or len(ones) > 1:
-        return None
-    return (digits[tens] if tens else 1) * 10 + (digits[ones] if ones else 0)
+    total = part = 0
+    digit: int | None = None
+    for each in text:
+        if each in scales:
+            scale = scales[each]
+            if scale >= _MYRIAD:
+                total, part = (total + part + (digit or 0)) * scale, 0
+            else:
+                part += (1 if digit is None else digit) * scale
+            digit = None
+        elif each in digits and (digit is None or digit == 0):
+            digit = digits[each]
+        else:
+            return None
+    return total + part + (digit or 0)
 
 
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
-    for read in (_dated, _rolling, _relative, _led_unit, _named_month, _quarter, _chinese_year, _year):
+    for read in (_dated, _half, _rolling, _relative, _led_unit, _named_month, _quarter, _chinese_year, _year):
         found = read(tokens, start, today)
         if found is not None:
             return found
@@ -172,6 +193,9 @@ def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Pe
                 month = tokens[end].norm
                 if month.isdecimal() and 1 <= int(month) <= 12:
                     return end + 2, _of_month(read.start.year, int(month))
+            if unit is Unit.YEAR and end < len(tokens) and tokens[end].norm in times.quarters:
+                first = date(read.start.year, 3 * times.quarters[tokens[end].norm] - 2, 1)
+                return end + 1, Period(first, _plus(first, Unit.QUARTER, 1))
             return end, read
     return None
 
@@ -252,6 +276,30 @@ def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Per
         year, end = int(tokens[end].norm), end + 1
     first = date(year, 3 * number - 2, 1)
     return end, Period(first, _plus(first, Unit.QUARTER, 1))
+
+
+def _half(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """ "The first half of 2025", "H1 2025", 去年上半年, 2025年下半年, and a half alone: this year's."""
+    place, year = start, today.year
+    before = _chinese_year(tokens, start, today) or _relative(tokens, start, today)
+    if before is not None and before[1].whole_year is not None:
+        place, year = before[0], before[1].whole_year
+    for length in (2, 1):
+        number = _times().halves.get(tuple(each.norm for each in tokens[place : place + length]))
+        if number is None:
+            continue
+        end = place + length
+        joint = end + 1 if end < len(tokens) and tokens[end].norm == "of" else end
+        if place == start and joint < len(tokens):
+            said = _as_year(tokens[joint])
+            led = _led_unit(tokens, joint, today)
+            if said is not None:
+                end, year = joint + 1, said
+            elif led is not None and led[1].whole_year is not None:
+                end, year = led[0], led[1].whole_year
+        first = date(year, 6 * number - 5, 1)
+        return end, Period(first, _plus(first, Unit.MONTH, 6))
+    return None
 
 
 def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature

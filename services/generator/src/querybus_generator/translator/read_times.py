@@ -57,19 +57,21 @@ def read_period_alone(sketch: Sketch, place: int) -> None:
         return
     sketch.take(place, beside)
     following = sketch.after(place)
-    if sketch.op(following) in {Op.AFTER, Op.BEFORE}:
-        # 2023年之后: the word stands behind the period.
+    if sketch.op(following) in _BEHIND_PERIODS:
+        # 2023年之后, 2023年以来: the word stands behind the period.
         sketch.take(following)
-        _one_bound(sketch, place, column, period, after=sketch.op(following) is Op.AFTER)
+        _one_bound(sketch, place, column, period, sketch.op(following) or Op.AFTER)
         return
     within(sketch, place, column, period)
 
 
-def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, *, after: bool) -> None:
+def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, op: Op) -> None:
     if sketch.kind(column) in {ColumnKind.INTEGER, ColumnKind.NUMBER} and period.whole_year is not None:
-        operator = Operator.GREATER if after else Operator.LESS
+        operator = OPERATORS[op]
         add_condition(sketch, place, Measure(column), operator, Literal(period.whole_year))
-    elif after:
+    elif op is Op.SINCE:
+        add_condition(sketch, place, Measure(column), Operator.AT_LEAST, Literal(period.start.isoformat()))
+    elif op is Op.AFTER:
         add_condition(sketch, place, Measure(column), Operator.AT_LEAST, Literal(period.end.isoformat()))
     else:
         add_condition(sketch, place, Measure(column), Operator.LESS, Literal(period.start.isoformat()))
@@ -86,8 +88,11 @@ def within(sketch: Sketch, place: int, column: ColumnRef, period: Period) -> Non
     sketch.conditions.append(Placed(place, AllOf((first, last))))
 
 
+_BEHIND_PERIODS = (Op.AFTER, Op.BEFORE, Op.SINCE)
+
+
 def _near_time_column(sketch: Sketch, place: int) -> int | None:
-    for other in (sketch.before(place, over=JOINING), sketch.after(place)):
+    for other in (sketch.before(place, over=JOINING), sketch.after(place, over=_BEHIND_PERIODS)):
         column = sketch.column(other)
         if column is not None and sketch.is_free(other) and is_temporal(sketch, column):
             return other

@@ -162,9 +162,7 @@ class Sketch:
         return column is not None and self.index.holds_figures(column.table, column.column)
 
     def is_key(self, column: ColumnRef) -> bool:
-        table = self.index.table(column.table)
-        name = self.index.column(column.table, column.column).name
-        return name in table.primary_key or any(name in key.columns for key in table.foreign_keys)
+        return self.index.is_key(column.table, column.column)
 
     def mentioned_tables(self) -> list[int]:
         """Return tables in the order of their first mention, tables named as such first."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from querybus_generator.translator.lexicon import lexicon
 from querybus_generator.translator.stems import base_form
 
 QUESTION_TOKENS_MAX = 200
@@ -39,6 +41,7 @@ _PIECE = re.compile(
     r"""
       (?P<quoted>"[^"]*"|“[^”]*[”"]|「[^」]*」|《[^》]*》|‘[^’]*’|``[^']*''|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z]))
     | (?P<on_day>\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\d{1,2}/\d{1,2}/\d{4})
+    | (?P<scaled>\d+(?:\.\d+)?[kK](?![A-Za-z0-9]))
     | (?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w)-])-?\d+(?:\.\d+)?(?![A-Za-z])|\d+(?:\.\d+)?(?=[^\W\d_a-zA-Z]))
     | (?P<op>>=|<=|<>|!=|[<>=≥≤])
     | (?P<negated>n't\b|n’t\b)
@@ -73,10 +76,49 @@ def tokenize(question: str) -> tuple[Token, ...]:
             found.append(_token(text.replace(",", ""), TokenKind.NUMBER, shown=text))
         else:
             found.append(_token(text, _KINDS[kind or ""]))
-    return tuple(found[:QUESTION_TOKENS_MAX])
+    return tuple(_scaled(found[:QUESTION_TOKENS_MAX]))
 
 
-_KINDS = {"on_day": TokenKind.DATE, "op": TokenKind.WORD, "han": TokenKind.HAN, "mark": TokenKind.MARK}
+def _scaled(tokens: Sequence[Token]) -> list[Token]:
+    """ "20 million", "2k" and 3万 are one number each."""
+    scales = lexicon().scales
+    longest = sorted(scales, key=len, reverse=True)
+    found: list[Token] = []
+    for token in tokens:
+        last = found[-1] if found else None
+        follows = last is not None and (last.kind is TokenKind.NUMBER or last.norm in lexicon().numbers)
+        if last is not None and follows and token.kind is TokenKind.WORD and token.norm in scales:
+            found[-1] = _times(last, scales[token.norm], f"{last.text} {token.text}")
+        elif last is not None and follows and token.kind is TokenKind.HAN:
+            scale = next((each for each in longest if token.text.startswith(each)), "")
+            if scale:
+                found[-1] = _times(last, scales[scale], last.text + scale)
+                if token.text != scale:
+                    found.append(_token(token.text[len(scale) :], TokenKind.HAN))
+            else:
+                found.append(token)
+        elif token.kind is TokenKind.WORD and (split := _FIGURE_AND_SCALE.fullmatch(token.norm)):
+            found.append(_times(_token(split[1], TokenKind.NUMBER), scales[split[2]], token.text))
+        else:
+            found.append(token)
+    return found
+
+
+def _times(token: Token, scale: int, text: str) -> Token:
+    value = lexicon().numbers.get(token.norm, 0) or float(token.norm)
+    value = float(value) * scale
+    shown = str(int(value)) if value.is_integer() else str(value)
+    return Token(text, shown, shown, TokenKind.NUMBER)
+
+
+_FIGURE_AND_SCALE = re.compile(r"(\d+(?:\.\d+)?)(k)")
+_KINDS = {
+    "scaled": TokenKind.WORD,
+    "on_day": TokenKind.DATE,
+    "op": TokenKind.WORD,
+    "han": TokenKind.HAN,
+    "mark": TokenKind.MARK,
+}
 
 
 def _token(text: str, kind: TokenKind, shown: str | None = None) -> Token:
