@@ -281,16 +281,18 @@ async def test_a_name_that_the_engine_misses_puts_the_catalog_in_doubt() -> None
 
 
 def request(sql: str = "SELECT id FROM orders", *, deadline_ms: int = 1_000) -> ExplainRequest:
-    return ExplainRequest(query_id="q1", sql=sql, dialect=Dialect.SQLITE, deadline_at=NOW + deadline_ms)
+    return ExplainRequest(
+        query_id="q1", tenant="acme", user="ann", sql=sql, dialect=Dialect.SQLITE, deadline_at=NOW + deadline_ms
+    )
 
 
 async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
     database = ShelfDatabase()
     shelf = Shelf({"My Shop": database})
-    assert (await explain(token("My Shop"), request(), databases=shelf, now_ms=NOW)).failure is None
-    refused = await explain(token("My Shop"), request("DROP TABLE orders"), databases=shelf, now_ms=NOW)
-    late = await explain(token("My Shop"), request(deadline_ms=0), databases=shelf, now_ms=NOW)
-    unknown = await explain("nowhere", request(), databases=shelf, now_ms=NOW)
+    assert (await explain("acme", token("My Shop"), request(), databases=shelf, now_ms=NOW)).failure is None
+    refused = await explain("acme", token("My Shop"), request("DROP TABLE orders"), databases=shelf, now_ms=NOW)
+    late = await explain("acme", token("My Shop"), request(deadline_ms=0), databases=shelf, now_ms=NOW)
+    unknown = await explain("acme", "nowhere", request(), databases=shelf, now_ms=NOW)
     assert [each.failure.code for each in (refused, late, unknown) if each.failure] == [
         FailureCode.SAFETY,
         FailureCode.TIMEOUT,
@@ -301,8 +303,8 @@ async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
 
 async def test_a_probe_gives_at_most_ten_rows_on_reserved_slots() -> None:
     database = ShelfDatabase(rows=[(n,) for n in range(30)])
-    asked = ProbeRequest(query_id="q1", sql="SELECT id FROM orders", dialect=Dialect.SQLITE, deadline_at=NOW + 1_000)
-    reply = await probe("shop", asked, databases=Shelf({"shop": database}), now_ms=NOW)
+    asked = ProbeRequest(**request(deadline_ms=1_000).model_dump())
+    reply = await probe("acme", "shop", asked, databases=Shelf({"shop": database}), now_ms=NOW)
     assert reply.result is not None
     assert (reply.result.row_count, reply.result.truncated, reply.result.pages) == (10, True, None)
     assert database.asked == [("SELECT id FROM orders", 10, 1.0, Purpose.PROBE)]

@@ -201,13 +201,14 @@ async def test_catalogs_are_there_at_the_start_and_follow_a_refresh(bench: Bench
 async def test_the_validator_gets_an_explain_and_a_probe(bench: Bench) -> None:
     database = DatabaseClient(Held(bench.validator))
     soon = system_clock() + 5_000
-    good = ExplainRequest(query_id="q", sql="SELECT id FROM orders", dialect=Dialect.SQLITE, deadline_at=soon)
+    asked = {"query_id": "q", "tenant": "acme", "user": "ann", "dialect": Dialect.SQLITE, "deadline_at": soon}
+    good = ExplainRequest.model_validate(asked | {"sql": "SELECT id FROM orders"})
     bad = good.model_copy(update={"sql": "SELECT nope FROM orders"})
     assert (await database.explain("acme", SHOP, good)).failure is None
     failure = (await database.explain("acme", SHOP, bad)).failure
     assert failure is not None
     assert failure.code is FailureCode.COLUMN_NOT_FOUND
-    probe = ProbeRequest(query_id="q", sql="SELECT id FROM orders", dialect=Dialect.SQLITE, deadline_at=soon)
+    probe = ProbeRequest.model_validate(asked | {"sql": "SELECT id FROM orders"})
     reply = await database.probe("acme", SHOP, probe)
     assert reply.result is not None
     assert (reply.result.row_count, reply.result.truncated) == (10, True)

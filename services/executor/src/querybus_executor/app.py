@@ -37,11 +37,11 @@ def build(settings: Settings) -> Service:
     )
     databases = Connected(engines.connected(load_connections(settings.connections_file), metrics=metrics))
 
-    async def on_explain(_tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
-        return await explain(connection, request, databases=databases, now_ms=system_clock())
+    async def on_explain(tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
+        return await explain(tenant, connection, request, databases=databases, now_ms=system_clock())
 
-    async def on_probe(_tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
-        return await probe(connection, request, databases=databases, now_ms=system_clock())
+    async def on_probe(tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
+        return await probe(tenant, connection, request, databases=databases, now_ms=system_clock())
 
     keeper = CatalogKeeper(
         databases,

@@ -25,6 +25,7 @@ from querybus.core.catalog import (
 )
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Scalar
+from querybus.core.sql.filtered import reachable_tables
 from querybus_executor.connections import ConnectionConfig
 from querybus_executor.kinds import kind_of_type
 from querybus_executor.known import Known
@@ -88,7 +89,7 @@ async def read_catalog(
         without_values=config.without_values,
         values=config.values,
     )
-    made = _tables(parts, known, default_schema, config.policy.tables_allowed)
+    made = _tables(parts, known, default_schema, reachable_tables(config.policy, config.dialect))
     reader = _Values(ask, queries, known, timer() + SECONDS_MAX, timer)
     filled = [await reader.filled(each, default_schema) for each in made]
     return Catalog(

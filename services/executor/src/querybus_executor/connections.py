@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError
 
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
+from querybus.core.sql.filtered import BadFilter, row_filter
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DIALECTS: Final[dict[str, Dialect]] = {
@@ -146,7 +147,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     except ValidationError as error:
         raise BadConnections("\n".join(_worded(each) for each in error.errors(include_url=False))) from None
     for number, entry in enumerate(entries):
-        problem = _url_problem(entry)
+        problem = _url_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
             problem = "another connection has this name"
         if problem is not None:
@@ -178,6 +179,17 @@ def _worded(error: Any) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
     return f"{where or 'file'}: {what}"
+
+
+def _policy_problem(entry: ConnectionConfig) -> str | None:
+    """Return which row filter cannot be used, as far as its text tells; its columns are checked when it is used."""
+    for rules in (entry.policy, *entry.policy.tenants.values()):
+        for table, condition in rules.row_filters.items():
+            try:
+                row_filter(condition, entry.dialect)
+            except BadFilter as error:
+                return f"the row filter of {table}: {error}"
+    return None
 
 
 def _url_problem(entry: ConnectionConfig) -> str | None:

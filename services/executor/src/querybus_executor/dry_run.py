@@ -10,8 +10,10 @@ from typing import Final
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Result
+from querybus.core.policy import Reader
 from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.sql.guard import guard
+from querybus.core.subjects import token
 from querybus_executor.ports import Database, Databases, Purpose
 from querybus_executor.receive import first_page
 
@@ -19,23 +21,29 @@ EXPLAIN_SECONDS_MAX: Final = 5.0
 PROBE_SECONDS_MAX: Final = 5.0
 
 
-async def explain(connection: str, request: ExplainRequest, *, databases: Databases, now_ms: int) -> ExplainReply:
-    """Return what the engine has against the statement; `connection` is the token of its name."""
-    database = await _admitted(connection, request, databases, now_ms)
+async def explain(
+    tenant: str, connection: str, request: ExplainRequest, *, databases: Databases, now_ms: int
+) -> ExplainReply:
+    """Return what the engine has against the statement; `tenant` and `connection` are the subject's tokens."""
+    database = await _admitted(tenant, connection, request, databases, now_ms)
     if isinstance(database, Failure):
         return ExplainReply(failure=database)
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
     found = await database.explain(request.sql, seconds_max=seconds)
     if not isinstance(found, Failure):
-        return ExplainReply(rows_estimate=found.rows, cost_estimate=found.cost)
+        return ExplainReply(
+            rows_estimate=found.rows, rows_read_estimate=found.rows_read, cost_estimate=found.cost
+        )
     if found.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
     return ExplainReply(failure=found)
 
 
-async def probe(connection: str, request: ProbeRequest, *, databases: Databases, now_ms: int) -> ProbeReply:
-    """Return the first rows of the statement; `connection` is the token of its name."""
-    database = await _admitted(connection, request, databases, now_ms)
+async def probe(
+    tenant: str, connection: str, request: ProbeRequest, *, databases: Databases, now_ms: int
+) -> ProbeReply:
+    """Return the first rows of the statement; `tenant` and `connection` are the subject's tokens."""
+    database = await _admitted(tenant, connection, request, databases, now_ms)
     if isinstance(database, Failure):
         return ProbeReply(failure=database)
     found = await database.run(
@@ -51,9 +59,13 @@ async def probe(connection: str, request: ProbeRequest, *, databases: Databases,
     return ProbeReply(result=Result(columns=found.columns, rows=rows, row_count=len(rows), truncated=cut))
 
 
-async def _admitted(connection: str, request: ExplainRequest, databases: Databases, now_ms: int) -> Database | Failure:
+async def _admitted(
+    tenant: str, connection: str, request: ExplainRequest, databases: Databases, now_ms: int
+) -> Database | Failure:
     if request.deadline_at <= now_ms:
         return Failure.of(FailureCode.TIMEOUT, "the deadline passed before the database was asked")
+    if tenant != token(request.tenant):
+        return Failure.of(FailureCode.INTERNAL, "asked under another tenant's subject")
     database = databases.by_token(connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
@@ -62,4 +74,8 @@ async def _admitted(connection: str, request: ExplainRequest, databases: Databas
     catalog = await database.catalog()
     if not isinstance(catalog, Catalog):
         return catalog
-    return guard(request.sql, database.dialect, catalog, database.policy) or database
+    reader = Reader(request.tenant, request.user)
+    refused = guard(
+        request.sql, database.dialect, catalog, database.policy, reader, checks_size=request.checks_size
+    )
+    return refused or database

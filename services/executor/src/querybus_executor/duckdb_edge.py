@@ -11,8 +11,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+from querybus.core.catalog import Dialect
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.filtered import reachable_tables
 from querybus_executor.children import Children
 from querybus_executor.embedded import RESULT_BYTES_MAX, Embedded, child_command
 
@@ -95,7 +97,7 @@ def duckdb_edge(
     """Return one DuckDB file, of which only the policy's tables are read."""
     opening = {
         "path": str(path),
-        "tables": None if policy.tables_allowed is None else sorted(policy.tables_allowed),
+        "tables": None if (tables := reachable_tables(policy, Dialect.DUCKDB)) is None else sorted(tables),
         "seconds": policy.statement_timeout_seconds,
     }
     return Embedded(children, opening, duckdb_failure, bytes_max=bytes_max)

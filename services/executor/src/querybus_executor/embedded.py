@@ -71,7 +71,7 @@ class Embedded:
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it; it is not run."""
         found = await self._ask(sql, EXPLAIN_ROWS_MAX, seconds_max, reserved=True, explain=True)
-        return found if isinstance(found, Failure) else Estimate(rows=found[1])
+        return found if isinstance(found, Failure) else Estimate(rows=found[1], rows_read=found[1])
 
     async def own(self, sql: str, rows_max: int, seconds_max: float) -> Rows | Failure:
         """Run a statement of our own about the database's tables."""

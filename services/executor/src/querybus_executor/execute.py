@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, concluded
+from querybus.core.envelope import Envelope, checks_size, concluded
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Approved,
@@ -18,6 +18,7 @@ from querybus.core.messages import (
     Outcome,
     Result,
 )
+from querybus.core.policy import Reader
 from querybus.core.sql.guard import guard
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
@@ -46,7 +47,9 @@ async def execute(
     catalog = await database.catalog()
     if isinstance(catalog, Failure):
         return catalog
-    refused = guard(body.sql, database.dialect, catalog, database.policy)
+    policy = database.policy.of(envelope.tenant)
+    reader = Reader(envelope.tenant, envelope.user)
+    refused = guard(body.sql, database.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
     if refused is not None:
         return refused
     left_seconds = envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS
@@ -56,8 +59,8 @@ async def execute(
     async with pages.writer(run, envelope.options.page_size) as writer:
         found = await database.run(
             body.sql,
-            rows_max=min(body.row_limit, database.policy.rows_max),
-            seconds_max=min(left_seconds, database.policy.statement_timeout_seconds),
+            rows_max=min(body.row_limit, policy.rows_max),
+            seconds_max=min(left_seconds, policy.statement_timeout_seconds),
             purpose=Purpose.EXECUTE,
             pages=writer,
         )

@@ -161,7 +161,8 @@ class Mysql:
         await self._prepare(session, _EXPLAIN + sql)
         found = await _fetch(session, "EXECUTE querybus")
         plan = json.loads(str(found[0][0]))
-        return Estimate(rows=rows_expected(plan), cost=_cost(plan))
+        rows = rows_expected(plan)
+        return Estimate(rows=rows, rows_read=rows, cost=_cost(plan))
 
     async def stop(self, session: Any) -> None:
         """End the session on the server, from another one."""

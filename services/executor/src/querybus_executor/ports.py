@@ -58,9 +58,10 @@ class PageSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an engine expects of a statement: rows of the result, and cost in the engine's own unit."""
+    """What an engine expects of a statement: rows of the result and of the plan's largest step, cost in its unit."""
 
     rows: int | None = None
+    rows_read: int | None = None
     cost: float | None = None
 
 

@@ -132,7 +132,7 @@ class Postgres:
         except PostgresError as error:
             return _worded(error, sql, skipped=len(_EXPLAIN))
         plan = json.loads(found)[0]["Plan"]
-        return Estimate(rows=int(plan["Plan Rows"]), cost=float(plan["Total Cost"]))
+        return Estimate(rows=int(plan["Plan Rows"]), rows_read=_largest_step(plan), cost=float(plan["Total Cost"]))
 
     async def stop(self, session: Any) -> None:
         """Do nothing: asyncpg has asked the server to cancel when the task was, and waits for it in `reset`."""
@@ -158,6 +158,15 @@ def _worded(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
     routine = str(getattr(error, "server_source_function", None) or "")
     place = int(position) - skipped if position.isdigit() and int(position) > skipped else None
     return postgres_failure(state, str(error), routine, place, sql)
+
+
+def _largest_step(plan: dict[str, Any]) -> int:
+    pending, largest = [plan], 0
+    while pending:
+        step = pending.pop()
+        largest = max(largest, int(step.get("Plan Rows", 0)))
+        pending += step.get("Plans", [])
+    return largest
 
 
 def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> AsyncEngine:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from querybus.core.catalog import Dialect
 from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.filtered import reachable_tables
 from querybus_executor.children import Children
 from querybus_executor.embedded import RESULT_BYTES_MAX, Embedded, child_command
 from querybus_executor.sqlite_errors import sqlite_failure
@@ -26,7 +28,10 @@ def sqlite_edge(
     """Return one SQLite file, read as far as the policy allows: its tables, without the columns that are denied."""
     opening = {
         "path": str(path),
-        "tables": None if policy.tables_allowed is None else sorted(policy.tables_allowed),
-        "denied": [[table, column] for table, columns in policy.columns_denied.items() for column in columns],
+        "tables": None if (tables := reachable_tables(policy, Dialect.SQLITE)) is None else sorted(tables),
+        # A row filter may well look at a column that is denied to readers.
+        "denied": []
+        if policy.row_filters
+        else [[table, column] for table, columns in policy.columns_denied.items() for column in columns],
     }
     return Embedded(children, opening, sqlite_failure, bytes_max=bytes_max)

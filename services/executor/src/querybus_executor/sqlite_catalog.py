@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.sql.filtered import reachable_tables
 from querybus_executor.connections import ConnectionConfig
 from querybus_executor.introspect import introspect, sqlite_engine
 from querybus_executor.sqlite_errors import sqlite_failure
@@ -32,7 +33,7 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
             values=config.values,
             personal=(*config.personal, *denied),
             without_values=config.without_values,
-            tables_allowed=policy.tables_allowed,
+            tables_allowed=reachable_tables(policy, config.dialect),
         )
     except SQLAlchemyError as error:
         return _unread(error)

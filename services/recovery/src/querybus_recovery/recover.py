@@ -30,7 +30,7 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.options import ExecutionMode, OnExecutionFailure, RepairPolicy
-from querybus.core.policy import Connection
+from querybus.core.policy import Connection, Reader
 from querybus.core.repair.candidate import Mend
 from querybus.core.repair.confidence import confidence
 from querybus.core.repair.pipeline import SECONDS_MAX, mends
@@ -256,6 +256,7 @@ def _new_mends(
             catalog=catalog,
             policy=connection.policy,
             row_limit=envelope.options.rows_max,
+            reader=Reader(envelope.tenant, envelope.user),
         )
         return checked if isinstance(checked, Failure) else None
 

@@ -101,6 +101,8 @@ async def _ask_engine(
     notes: tuple[str, ...] = ()
     request = ExplainRequest(
         query_id=envelope.query_id,
+        tenant=envelope.tenant,
+        user=envelope.user,
         sql=static.sql,
         dialect=dialect,
         deadline_at=min(envelope.deadline_at, delivery.now_ms + ENGINE_MS_MAX),

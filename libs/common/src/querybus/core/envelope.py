@@ -175,6 +175,11 @@ def operation_of(envelope: Envelope[Any]) -> Operation:
     return getattr(envelope.body, "operation", Operation.ASK)
 
 
+def checks_size(envelope: Envelope[Any]) -> bool:
+    """Return whether the guard's limits on what a text may cost hold: always for business readers."""
+    return envelope.options.enable_forbidden_check or envelope.audience == "business"
+
+
 def draft_of(envelope: Envelope[Any]) -> Draft | None:
     """Return the SQL that the event is about, if any."""
     body = cast("Body", envelope.body)

@@ -15,10 +15,15 @@ PROBE_ROWS_MAX = 10
 
 
 class ExplainRequest(Value):
+    """`tenant` and `user` are the credential's: for whom rows are filtered."""
+
     query_id: str
+    tenant: str = ""
+    user: str = ""
     sql: str
     dialect: Dialect
     deadline_at: int = Field(description="milliseconds since the epoch")
+    checks_size: bool = Field(default=True, description="False: the forbidden check was switched off")
 
 
 class ExplainReply(Value):
@@ -26,6 +31,7 @@ class ExplainReply(Value):
 
     failure: Failure | None = None
     rows_estimate: int | None = Field(default=None, description="the planner's guess, where it gives one")
+    rows_read_estimate: int | None = Field(default=None, description="of the plan's largest step, where it gives one")
     cost_estimate: float | None = None
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.sql.bound import bind
-from querybus.core.sql.guard import decide, examine, guard
+from querybus.core.sql.filtered import narrow
+from querybus.core.sql.guard import Guarded, decide, examine, finish, guard, protected
 from querybus.core.sql.naming import index_of
 from querybus.core.sql.parse import SQL_BYTES_MAX, Form, parse
 from querybus.core.sql.render import render
@@ -40,43 +41,84 @@ class Checked:
 
 
 def check(
-    sql: str, *, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, row_limit: int
+    sql: str,
+    *,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy,
+    row_limit: int,
+    reader: Reader | None = None,
+    checks_size: bool = True,
 ) -> Checked | Failure:
-    """Return the statement as it may run, or the first reason why not.
+    """Return the statement as it may run for this reader, or the first reason why not.
 
+    `checks_size` False leaves out what a text may cost (rules SIZE to PATTERN): the limits of its session remain.
     Errors: those of `guard`, and column_not_found, ambiguous_column, aggregate_misuse, grouping_error, join_error.
     """
-    checked = check_in_doubt(sql, dialect=dialect, catalog=catalog, policy=policy, row_limit=row_limit)
+    checked = check_in_doubt(
+        sql,
+        dialect=dialect,
+        catalog=catalog,
+        policy=policy,
+        row_limit=row_limit,
+        reader=reader,
+        checks_size=checks_size,
+    )
     if isinstance(checked, Checked) and checked.doubt is not None:
         return checked.doubt
     return checked
 
 
 def check_in_doubt(
-    sql: str, *, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, row_limit: int
+    sql: str,
+    *,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy,
+    row_limit: int,
+    reader: Reader | None = None,
+    checks_size: bool = True,
 ) -> Checked | Failure:
     """Return what `check` does, but a doubt about a column as part of the result instead of a failure."""
-    guarded = examine(sql, dialect, catalog, policy, bytes_max=SQL_BYTES_MAX)
+    policy = policy if reader is None else policy.of(reader.tenant)
+    guarded = examine(sql, dialect, catalog, policy, bytes_max=SQL_BYTES_MAX, checks_size=checks_size)
     if isinstance(guarded, Failure):
         return guarded
+    refused = protected(guarded, dialect)
+    if refused is not None:
+        return refused
     warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
-    rendered = render(bind(guarded.statement, dialect, row_limit + 1), dialect)
+    tables, statement = guarded.tables, guarded.statement
+    if any(each.is_guarded for each in guarded.known.values()):
+        narrowed = narrow(statement, guarded.facts, guarded.known, guarded.index, reader)
+        if isinstance(narrowed, Failure):
+            return narrowed
+        statement = narrowed
+    rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
     again = parse(rendered, dialect)
-    decision = decide(again, dialect, index_of(catalog, policy), policy) if not isinstance(again, Failure) else again
+    decision = (
+        again
+        if isinstance(again, Failure)
+        else decide(again, dialect, index_of(catalog, policy), policy, checks_size=checks_size)
+    )
+    if isinstance(decision, Guarded):
+        decision = finish(decision, reader)
     if isinstance(decision, Failure):
-        code = decision.code if decision.code is FailureCode.TOO_COMPLEX else FailureCode.SAFETY
-        return refuse(code, Rule.RENDERING, f"our own rendering was refused: {decision.detail}", decision.facts.name)
-    if decision.tables != guarded.tables or decision.statement.form is not guarded.statement.form:
+        detail = f"our own rendering was refused: {decision.detail}"
+        if decision.code is FailureCode.TOO_COMPLEX:
+            return refuse(decision.code, Rule.RENDERING, detail)
+        return unsafe(Rule.RENDERING, detail, decision.facts.name)
+    if not set(decision.tables) >= set(tables) or decision.statement.form is not statement.form:
         return unsafe(Rule.RENDERING, "our own rendering reads other tables")
     resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
     return Checked(
         sql=rendered,
-        tables=guarded.tables,
+        tables=tables,
         warnings=(*warnings, *resolved.warnings),
         doubt=resolved.doubt,
-        is_query=guarded.statement.form is Form.QUERY,
+        is_query=statement.form is Form.QUERY,
     )

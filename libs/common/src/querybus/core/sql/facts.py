@@ -148,7 +148,9 @@ def sources_of(node: exp.Expr) -> list[exp.Expr]:
         if isinstance(each, exp.Table | exp.Subquery):
             stack.extend(reversed(each.args.get("laterals") or ()))
             stack.extend(reversed(each.args.get("joins") or ()))
-            if isinstance(each, exp.Subquery) and not each.args.get("alias") and not isinstance(each.this, exp.Query):
+            # A join in brackets; its first source may be a derived table itself.
+            is_query = isinstance(each.this, exp.Query) and not isinstance(each.this, exp.Subquery)
+            if isinstance(each, exp.Subquery) and not each.args.get("alias") and not is_query:
                 stack.append(each.this)
     return found
 

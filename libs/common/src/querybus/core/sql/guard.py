@@ -9,7 +9,7 @@ for what an engine would read as a call without brackets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader, StatementKind
 from querybus.core.sql import functions
 from querybus.core.sql.facts import (
     StatementFacts,
@@ -29,6 +29,7 @@ from querybus.core.sql.facts import (
     source_names,
     sources_of,
 )
+from querybus.core.sql.filtered import masked_in_use, unnarrowed
 from querybus.core.sql.naming import DEFAULT_SCHEMAS, KnownTable, NameIndex, index_of
 from querybus.core.sql.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE, words
 from querybus.core.sql.parse import RENDERED_BYTES_MAX, Form, Statement, parse
@@ -55,6 +56,35 @@ _SYSTEM_NAMES: Final[dict[Dialect, re.Pattern[str]]] = {
 }
 
 
+def protected(guarded: Guarded, dialect: Dialect) -> Failure | None:
+    """Return why a draft must not run as it is written: a table that is not allowed, a denied or a masked column."""
+    refusal = _tables_allowed(guarded, ())
+    if refusal is None and guarded.index.has_denied:
+        refusal = _denied_by_name(guarded.facts, guarded.known, guarded.statement)
+    if refusal is not None:
+        return refusal
+    return masked_in_use(guarded.facts, guarded.known, dialect)
+
+
+def _tables_allowed(guarded: Guarded, inside: Container[int]) -> Failure | None:
+    """Return why one of the tables must not be read; what a row filter itself looks up is the configuration's."""
+    if not guarded.index.is_restricted and not guarded.index.protects_parts:
+        return None
+    for use in guarded.facts.tables:
+        found = guarded.known.get(id(use.node))
+        if found is None or (found.is_allowed and found.is_open) or id(use.node) in inside:
+            continue
+        if not found.is_allowed:
+            return refuse(FailureCode.PERMISSION, Rule.TABLE_DENIED, "a table that is not allowed", use.written)
+        return refuse(
+            FailureCode.PERMISSION,
+            Rule.VIEW_DENIED,
+            "a view of which it is not known that it shows no protected row or column",
+            use.written,
+        )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """A statement that may run, with its facts. `known` maps the id of a table's node to the catalog's table."""
@@ -77,28 +107,71 @@ class Guarded:
         )
 
 
-def guard(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy) -> Failure | None:
-    """Return why this text must not run, or None.
+def guard(
+    sql: str,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy,
+    reader: Reader | None = None,
+    *,
+    checks_size: bool = True,
+) -> Failure | None:
+    """Return why this text, as `check` has written it, must not run for this reader, or None.
 
     Errors: safety, permission, cost, too_complex, multi_statement, syntax_error, table_not_found, missing_alias,
     function_not_found, join_error; `facts.rule` is one of GUARD_RULES.
     """
-    decision = examine(sql, dialect, catalog, policy)
+    policy = policy if reader is None else policy.of(reader.tenant)
+    statement = parse(sql, dialect)
+    if isinstance(statement, Failure):
+        return statement
+    decision = decide(statement, dialect, index_of(catalog, policy), policy, checks_size=checks_size)
+    if isinstance(decision, Guarded):
+        decision = finish(decision, reader)
     return decision if isinstance(decision, Failure) else None
 
 
 def examine(
-    sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy, *, bytes_max: int = RENDERED_BYTES_MAX
+    sql: str,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy,
+    *,
+    bytes_max: int = RENDERED_BYTES_MAX,
+    checks_size: bool = True,
 ) -> Guarded | Failure:
-    """Return the statement with its facts, or why it must not run."""
+    """Return a draft with its facts, or why it must not run; nothing of it is narrowed yet."""
     statement = parse(sql, dialect, bytes_max=bytes_max)
     if isinstance(statement, Failure):
         return statement
-    return decide(statement, dialect, index_of(catalog, policy), policy)
+    return decide(statement, dialect, index_of(catalog, policy), policy, checks_size=checks_size)
 
 
-def decide(statement: Statement, dialect: Dialect, index: NameIndex, policy: ConnectionPolicy) -> Guarded | Failure:
-    """Return the parsed statement with its facts, or why it must not run."""
+def finish(guarded: Guarded, reader: Reader | None) -> Guarded | Failure:
+    """Return a statement of our own writing, or why it must not run for this reader: what it shows of which tables."""
+    inside: set[int] = set()
+    if any(each.is_guarded for each in guarded.known.values()):
+        found = unnarrowed(guarded.facts, guarded.known, guarded.index, reader, guarded.statement.form)
+        if isinstance(found, Failure):
+            return found
+        inside = found
+    refusal = _tables_allowed(guarded, inside)
+    if refusal is not None:
+        return refusal
+    if guarded.index.has_denied:
+        refusal = _denied_by_name(guarded.facts, guarded.known, guarded.statement, inside)
+        if refusal is not None:
+            return refusal
+    return guarded
+
+
+def decide(
+    statement: Statement, dialect: Dialect, index: NameIndex, policy: ConnectionPolicy, *, checks_size: bool = True
+) -> Guarded | Failure:
+    """Return the parsed statement with its facts, or why it must not run whoever the reader is."""
+    kind = StatementKind.QUERY if statement.form is Form.QUERY else StatementKind.DESCRIBE
+    if kind not in policy.kinds:
+        return refuse(FailureCode.PERMISSION, Rule.STATEMENT_DENIED, f"no statement that is a {kind} is allowed here")
     if statement.tree is None:
         if index.is_restricted:
             return refuse(FailureCode.PERMISSION, Rule.TABLE_DENIED, "a list of all tables", "SHOW TABLES")
@@ -123,9 +196,7 @@ def decide(statement: Statement, dialect: Dialect, index: NameIndex, policy: Con
             return found
         if found is not None:
             known[id(use.node)] = found
-    refusal = _columns(facts, known, dialect, index) or over_size(facts, dialect)
-    if refusal is None and index.has_denied:
-        refusal = _denied_by_name(facts, known, statement)
+    refusal = _columns(facts, known, dialect, index) or (over_size(facts, dialect) if checks_size else None)
     return refusal if refusal is not None else Guarded(statement, facts, known, index)
 
 
@@ -322,8 +393,6 @@ def _table(use: TableUse, dialect: Dialect, index: NameIndex) -> KnownTable | Fa
     if found is not None and not (
         use.schema and use.schema.lower() in _SYSTEM_SCHEMAS and not index.knows_schema(use.schema)
     ):
-        if not found.is_allowed:
-            return refuse(FailureCode.PERMISSION, Rule.TABLE_DENIED, "a table that is not allowed", use.written)
         return found
     if use.schema is None and use.name.lower() == "dual" and dialect in (Dialect.ORACLE, Dialect.MYSQL):
         return None
@@ -447,10 +516,12 @@ def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
     )
 
 
-def _denied_by_name(facts: StatementFacts, known: dict[int, KnownTable], statement: Statement) -> Failure | None:
+def _denied_by_name(
+    facts: StatementFacts, known: dict[int, KnownTable], statement: Statement, inside: Container[int] = ()
+) -> Failure | None:
     """Refuse a denied column wherever its name, a star or the whole row could bring it into the result.
 
-    Deliberately wider than need be: a column of the same name of another table in the statement is refused as well.
+    What stands inside of our own wrapping of a table is left out. Deliberately wider than need be: a column of the same name of another table in the statement is refused as well.
     """
     denied: dict[str, str] = {}
     for each in known.values():
@@ -469,6 +540,8 @@ def _denied_by_name(facts: StatementFacts, known: dict[int, KnownTable], stateme
         if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
             return _column_denied("a list of other names")
     for node in facts.nodes:
+        if id(node) in inside:
+            continue
         if isinstance(node, exp.Identifier) and node.name.lower() in denied and not _is_left_out(node):
             return _column_denied(node.name)
         if isinstance(node, exp.Columns) or (

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot.schema import MappingSchema
 
 from querybus.core.catalog import Catalog, Dialect, Table
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader
 
 CANDIDATES_MAX: Final = 8
 _COMPARED_MAX: Final = 40
@@ -73,6 +73,14 @@ class KnownTable:
     columns: dict[str, str]
     is_allowed: bool
     denied: frozenset[str]
+    masked: frozenset[str] = frozenset()
+    filters: tuple[str, ...] = ()
+    is_open: bool = True
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether some of its rows or columns are kept from the reader by what is put around each reference to it."""
+        return bool(self.filters or self.masked or self.denied)
 
 
 class NameIndex:
@@ -84,40 +92,54 @@ class NameIndex:
             fold_known(catalog.default_schema, self.dialect) if catalog.default_schema is not None else None
         )
         allowed = None if policy.tables_allowed is None else {each.lower() for each in policy.tables_allowed}
-        denied = {
-            table.lower(): frozenset(each.lower() for each in columns)
-            for table, columns in policy.columns_denied.items()
-        }
+        schemas = None if policy.schemas_allowed is None else {each.lower() for each in policy.schemas_allowed}
+        denied = _folded(policy.columns_denied)
+        masked = _folded(policy.columns_masked)
+        filters = {table.lower(): condition for table, condition in policy.row_filters.items()}
+        open_views = frozenset(each.lower() for each in policy.views_open)
         self.has_denied = bool(denied)
-        self.is_restricted = allowed is not None
+        self.protects_parts = policy.protects_parts
+        self.is_restricted = allowed is not None or schemas is not None
+        self.wrappers: OrderedDict[tuple[str, str, Reader | None], str] = OrderedDict()
+        """Texts of filtered tables, kept by `filtered`."""
         self._tables: dict[str, list[KnownTable]] = {}
         self._owners: dict[str, list[str]] = {}
         mapping: dict[str, object] = {}
         for number, table in enumerate(catalog.tables):
-            full = f"{table.schema_name}.{table.name}".lower()
+            names = (table.name.lower(), f"{table.schema_name}.{table.name}".lower())
+            own = tuple(filters[each] for each in names if each in filters)
             known = KnownTable(
                 key=f"t{number}",
                 table=table,
                 columns={fold_known(each.name, self.dialect): each.name for each in table.columns},
-                is_allowed=allowed is None or table.name.lower() in allowed or full in allowed,
-                denied=denied.get(table.name.lower(), frozenset()) | denied.get(full, frozenset()),
+                is_allowed=(allowed is None or not allowed.isdisjoint(names))
+                and (schemas is None or self._schema_name(table) in schemas),
+                denied=frozenset[str]().union(*(denied.get(each, ()) for each in names)),
+                masked=frozenset[str]().union(*(masked.get(each, ()) for each in names)),
+                filters=own,
+                is_open=table.kind != "view"
+                or not policy.protects_parts
+                or bool(own)
+                or "*" in open_views
+                or not open_views.isdisjoint(names),
             )
             self._tables.setdefault(fold_known(table.name, self.dialect), []).append(known)
-            if known.is_allowed:
+            if known.is_allowed or filters:
+                # A row filter may look up what its reader may not.
                 mapping[known.key] = dict.fromkeys(known.columns, "TEXT")
+            if known.is_allowed:
                 for column in known.columns:
                     self._owners.setdefault(column.lower(), []).append(table.name)
         self.schema = MappingSchema(mapping, dialect=QUALIFYING[self.dialect], normalize=False)
-        self._similar_tables = _Similar([each.name for each in catalog.tables if self._is_listed(each, allowed)])
+        self._similar_tables = _Similar(
+            [each.table.name for tables in self._tables.values() for each in tables if each.is_allowed]
+        )
         self._schemas = frozenset(
             fold_known(each.schema_name, self.dialect) for each in catalog.tables if each.schema_name
         )
 
-    @staticmethod
-    def _is_listed(table: Table, allowed: set[str] | None) -> bool:
-        return (
-            allowed is None or table.name.lower() in allowed or f"{table.schema_name}.{table.name}".lower() in allowed
-        )
+    def _schema_name(self, table: Table) -> str:
+        return (table.schema_name or self.default_schema or "").lower()
 
     def find(self, name: str, schema: str | None) -> KnownTable | None:
         """Return the table of a folded name; without a schema the default one wins, and an unclear name is None."""
@@ -151,6 +173,10 @@ class NameIndex:
     def similar_columns(self, name: str, tables: Iterable[KnownTable]) -> tuple[str, ...]:
         """Return the closest column names of these tables, best first."""
         return _Similar([column for each in tables for column in each.columns.values()][:2_000]).closest(name)
+
+
+def _folded(columns: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    return {table.lower(): frozenset(each.lower() for each in names) for table, names in columns.items()}
 
 
 class _Similar:
@@ -190,8 +216,7 @@ _indexes: OrderedDict[tuple[str, str], NameIndex] = OrderedDict()
 
 def index_of(catalog: Catalog, policy: ConnectionPolicy) -> NameIndex:
     """Return the catalog's index, made once per fingerprint and policy and kept while it is used."""
-    rules = (policy.tables_allowed, tuple(sorted((k, tuple(v)) for k, v in policy.columns_denied.items())))
-    key = (catalog.fingerprint, repr(rules))
+    key = (catalog.fingerprint, policy.fingerprint)
     index = _indexes.get(key)
     if index is None:
         index = _indexes[key] = NameIndex(catalog, policy)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final
 
 from sqlglot import Dialect as Grammar
@@ -21,8 +22,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.sql.nodes import words
-from querybus.core.sql.rules import Rule, refuse, unsafe
+from querybus.core.sql.rules import STATEMENT_KINDS, Rule, refuse, unsafe
 
 SQL_BYTES_MAX: Final = 20_000
 """Of a draft, in UTF-8."""
@@ -185,7 +185,16 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
     except _PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
+    if dialect is Dialect.CLICKHOUSE:
+        _tell_random_apart(tokens)
     return _over_the_caps(tokens, dialect) or tokens
+
+
+def _tell_random_apart(tokens: list[Any]) -> None:
+    """Write ClickHouse's `rand` by its other name: the parser takes it for randCanonical, which is another function."""
+    for token, after in pairwise(tokens):
+        if token.text.lower() == "rand" and after.token_type is TokenType.L_PAREN:
+            token.text = "rand32"
 
 
 def kind_of(sql: str, dialect: Dialect) -> str:
@@ -347,7 +356,7 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
     word = _word(tokens, 0)
     if not _may_start(tokens, dialect):
         kind = _kind(tokens)
-        if re.match(r"[A-Z]", kind) and kind in _KNOWN_KINDS:
+        if re.match(r"[A-Z]", kind) and kind in STATEMENT_KINDS:
             return unsafe(Rule.STATEMENT_KIND, f"{kind} is no query", kind)
         # Prose, a placeholder, a bare number: no statement of any kind, so a better draft may follow.
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text does not begin with a query", kind)
@@ -371,17 +380,6 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
         case _:
             tree = _tree(sql, tokens, dialect)
             return tree if isinstance(tree, Failure) else Statement(Form.QUERY, tree)
-
-
-_KNOWN_KINDS: Final = _WRITES | words(
-    """ABORT ANALYZE ASSERT ATTACH AUDIT BACKUP BEGIN BREAK CACHE CANCEL CHECKPOINT CLONE CLOSE CLUSTER COMMENT
-    COMMIT DEALLOCATE DECLARE DENY DESC DESCRIBE DETACH DISCARD DO EXCHANGE EXEC EXECUTE EXPLAIN EXPORT FETCH
-    FLASHBACK FLUSH FORCE GRANT HANDLER IMPORT INSTALL KILL LEAVE LISTEN LOAD LOCK LOOP LS MOVE NOAUDIT NOTIFY
-    OPTIMIZE PIVOT PRAGMA PREPARE PURGE PUT RAISE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR RESET RESTART
-    RESTORE RESIGNAL REVOKE RM ROLLBACK SAVEPOINT SECURITY SET SHOW SHUTDOWN SIGNAL SLEEP SUMMARIZE SYSTEM UNCACHE
-    UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET USE VACUUM XA"""
-)
-"""First words that name a statement; words that prose may begin with are left out."""
 
 
 def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
@@ -448,7 +446,24 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
     if _too_deep(found[0]):
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
+    if dialect in _TABLES_BEHIND_IN:
+        _spell_out_tables(found[0])
     return found[0]
+
+
+_TABLES_BEHIND_IN: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE})
+"""Dialects in which `x IN t` reads the table t, which the parser takes for a column."""
+
+
+def _spell_out_tables(tree: exp.Expr) -> None:
+    """Write `x IN t` as `x IN (SELECT * FROM t)`, so that everything that holds for tables holds for this one."""
+    for node in list(tree.find_all(exp.In)):
+        field = node.args.get("field")
+        if isinstance(field, exp.Column) and isinstance(field.this, exp.Identifier):
+            table = exp.Table(this=field.this, db=field.args.get("table"), catalog=field.args.get("db"))
+            query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
+            node.set("field", None)
+            node.set("query", exp.Subquery(this=query))
 
 
 def _too_deep(tree: exp.Expr) -> bool:

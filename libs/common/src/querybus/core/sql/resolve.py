@@ -21,7 +21,7 @@ from sqlglot.optimizer.qualify import qualify
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.sql.facts import SELF_VISIBLE, StatementFacts, fold_of, source_names, sources_of
-from querybus.core.sql.functions import TABLE_FUNCTION_COLUMNS
+from querybus.core.sql.functions import TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.core.sql.guard import Guarded
 from querybus.core.sql.naming import QUALIFYING, KnownTable
 from querybus.core.sql.parse import Form
@@ -220,7 +220,7 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     failure = _unknown_column(column, name, guarded, dialect)
-    if dialect is Dialect.ORACLE or not failure.facts.tables:
+    if dialect is Dialect.ORACLE or not failure.facts.tables or is_dangerous(name):
         # Without a table of the catalog in scope, and on Oracle always, the engine may read the name as a call.
         return failure
     return Resolved(doubt=failure)

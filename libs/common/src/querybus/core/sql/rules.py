@@ -48,6 +48,10 @@ class Rule(StrEnum):
     GROUPING = "grouping"
     TABLE_DENIED = "table_denied"
     COLUMN_DENIED = "column_denied"
+    COLUMN_MASKED = "column_masked"
+    ROW_FILTER = "row_filter"
+    VIEW_DENIED = "view_denied"
+    STATEMENT_DENIED = "statement_denied"
     SIZE = "size"
     SERIES = "series"
     RECURSION = "recursion"
@@ -65,6 +69,23 @@ def refuse(code: FailureCode, rule: Rule, detail: str, name: str | None = None, 
     return Failure.of(code, detail, Facts.model_validate({"rule": rule.value, "name": shown, **facts}))
 
 
+_KINDS: Final = """INSERT UPDATE DELETE MERGE REPLACE TRUNCATE DROP CREATE ALTER CALL COPY
+    ABORT ANALYZE ASSERT ATTACH AUDIT BACKUP BEGIN BREAK CACHE CANCEL CHECKPOINT CLONE CLOSE CLUSTER COMMENT
+    COMMIT DEALLOCATE DECLARE DENY DESC DESCRIBE DETACH DISCARD DO EXCHANGE EXEC EXECUTE EXPLAIN EXPORT FETCH
+    FLASHBACK FLUSH FORCE GRANT HANDLER IMPORT INSTALL KILL LEAVE LISTEN LOAD LOCK LOOP LS MOVE NOAUDIT NOTIFY
+    OPTIMIZE PIVOT PRAGMA PREPARE PURGE PUT RAISE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR RESET RESTART
+    RESTORE RESIGNAL REVOKE RM ROLLBACK SAVEPOINT SECURITY SET SHOW SHUTDOWN SIGNAL SLEEP SUMMARIZE SYSTEM UNCACHE
+    UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET USE VACUUM XA"""
+STATEMENT_KINDS: Final = frozenset(_KINDS.split())
+"""First words that name a statement; words that prose may begin with are left out."""
+
+
 def unsafe(rule: Rule, detail: str, name: str | None = None) -> Failure:
-    """Return a refusal for safety's sake: no draft follows it."""
-    return refuse(FailureCode.SAFETY, rule, detail, name)
+    """Return a refusal for safety's sake: no draft follows it.
+
+    `facts.name` becomes the refused kind that is told to people, so it is a known kind of statement or nothing; what
+    else was refused is in the detail.
+    """
+    if name is None or name in STATEMENT_KINDS:
+        return refuse(FailureCode.SAFETY, rule, detail, name)
+    return refuse(FailureCode.SAFETY, rule, f"{detail}: {name[:200]}")
