@@ -197,7 +197,7 @@ async def test_the_calls_deadline_is_the_querys(house: DoorHouse) -> None:
         assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
         request.wait_seconds = NOT_WAITING
         again = (await caller.call("Ask", request, idempotency_key="short")).query
-        assert 500 < again.deadline_at_ms - again.created_at_ms <= 2_000
+        assert 0 < again.deadline_at_ms - again.created_at_ms <= 2_000
         # A call that does not wait lends its deadline to nobody.
         free = (await caller.call("Ask", request, timeout=2)).query
         assert free.deadline_at_ms - free.created_at_ms == 100_000

@@ -148,7 +148,7 @@ async def _clarify(wanted: ClarifyCall, credential: Credential, rooms: UseCases)
 
 
 async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return flat_reply(
+    return asked_reply(
         await rooms.confirmations.confirm(
             wanted.query_id,
             ConfirmRequest(sql_sha256=wanted.sql_sha256, rows_affected_max=wanted.rows_affected_max),

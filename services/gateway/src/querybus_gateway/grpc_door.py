@@ -18,10 +18,11 @@ from grpc_reflection.v1alpha import reflection
 from querybus.ops.clock import RandomBits
 from querybus.ops.trace import Tracing
 from querybus_gateway.admit import BODY_BYTES_MAX
+from querybus_gateway.grpc_batches import BATCH_METHODS
 from querybus_gateway.grpc_call import CallDesk, Method
 from querybus_gateway.grpc_queries import QUERY_METHODS
+from querybus_gateway.grpc_threads import THREAD_METHODS
 from querybus_gateway.use_cases import UseCases
-from querybus_gateway.v1 import query_service_pb2
 
 REQUEST_BYTES_MAX: Final = BODY_BYTES_MAX
 RESPONSE_BYTES_MAX: Final = 16 * 1_024 * 1_024
@@ -31,7 +32,9 @@ CONNECTION_GRACE_SECONDS: Final = 720
 """Longer than the longest stream, so that a connection that grows old cuts none."""
 
 SERVICES: Final[Mapping[str, Mapping[str, Method]]] = {
-    cast("Any", query_service_pb2).DESCRIPTOR.services_by_name["QueryService"].full_name: QUERY_METHODS,
+    "querybus.v1.QueryService": QUERY_METHODS,
+    "querybus.v1.ThreadService": THREAD_METHODS,
+    "querybus.v1.BatchService": BATCH_METHODS,
 }
 """The methods of every service of the contract; a test holds them against the descriptors."""
 

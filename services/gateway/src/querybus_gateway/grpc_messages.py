@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from querybus.core.redact import Json
 from querybus_gateway.queries import Frame
@@ -23,7 +23,6 @@ _ENUM_OPTIONS: Final[Mapping[str, Any]] = {
     "on_execution_failure": service.OnExecutionFailure,
     "repair_policy": service.RepairPolicy,
 }
-_QUERY_TIMES: Final = {"created_at": "created_at_ms", "deadline_at": "deadline_at_ms"}
 
 
 def question_json(question: service.Question) -> Json:
@@ -53,7 +52,8 @@ def word(enum: Any, number: int) -> str:
     return enum.Name(number)[len(_prefix(enum)) :].lower()
 
 
-def _number(enum: Any, text: object) -> int:
+def number_of(enum: Any, text: object) -> Any:
+    """Return the number of an enum's word; 0 for one that the contract does not know."""
     name = f"{_prefix(enum)}{str(text).upper()}"
     return enum.Value(name) if name in enum.keys() else 0  # noqa: SIM118 - a wrapper, no mapping
 
@@ -68,7 +68,7 @@ def query_message(resource: Json) -> v1.Query:
     return v1.Query(
         id=resource["id"],
         thread_id=resource.get("thread_id") or "",
-        status=cast("Any", _number(v1.QueryStatus, resource["status"])),
+        status=number_of(v1.QueryStatus, resource["status"]),
         last_event=resource.get("last_event"),
         created_at_ms=resource.get("created_at") or 0,
         deadline_at_ms=resource.get("deadline_at") or 0,
@@ -124,7 +124,7 @@ def answer_message(answer: Json) -> v1.Answer:
     chart = answer.get("chart")
     found = v1.Answer(
         **{name: answer[name] for name in _ANSWER_AS_IT_IS if answer.get(name) is not None},
-        outcome=cast("Any", _number(v1.Outcome, answer["outcome"])),
+        outcome=number_of(v1.Outcome, answer["outcome"]),
         options=[v1.Choice(**each) for each in answer.get("options") or ()],
         columns=columns_of(answer.get("columns") or ()),
         rows=rows_of(answer.get("rows") or ()),
@@ -159,8 +159,7 @@ def _made(message: Any, found: Json | None) -> Any:
 def columns_of(columns: Iterable[Json]) -> list[v1.Column]:
     """Return columns as messages."""
     return [
-        v1.Column(id=each["id"], label=each["label"], kind=cast("Any", _number(v1.ColumnKind, each["kind"])))
-        for each in columns
+        v1.Column(id=each["id"], label=each["label"], kind=number_of(v1.ColumnKind, each["kind"])) for each in columns
     ]
 
 
@@ -199,7 +198,7 @@ def page_message(page: Json) -> service.GetResultPageResponse:
     )
 
 
-_EVENT_FIELDS: Final = frozenset({"event", "query_id", "thread_id", "at", "retries", "answer"})
+_EVENT_FIELDS: Final = frozenset({"event", "sequence", "query_id", "thread_id", "at", "retries", "answer"})
 
 
 def event_message(frame: Frame) -> v1.Event:

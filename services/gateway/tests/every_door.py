@@ -1,0 +1,456 @@
+"""The three doors behind one face, so that one scenario runs through each and what it met can be compared.
+
+Every method returns public JSON in the shape that HTTP has, or a Told problem. What differs by nature is left out: HTTP's
+links, instance and trace of a problem. Values that nobody set are left out too: gRPC does not send them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx
+
+from querybus.bus.client import BusClient
+from querybus_gateway.grpc_messages import word
+from querybus_gateway.v1 import batch_service_pb2, query_pb2, query_service_pb2, thread_service_pb2
+
+from .grpc_caller import GrpcCaller, Refusal, grpc_caller
+from .house_of_tests import DoorHouse, frames_of
+
+Json = dict[str, Any]
+WAIT = 20
+NO_QUERY = "0190a0a0-0000-7000-8000-000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A problem as a caller hears of it."""
+
+    code: str
+    detail: str
+    pointers: tuple[str, ...]
+    more: tuple[tuple[str, str], ...]
+
+
+class Door(Protocol):
+    """What a scenario does through a door; `wait` in seconds, 0 for not at all."""
+
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told: ...
+    async def read(self, query: str, *, wait: int = 0) -> Json | Told: ...
+    async def cancel(self, query: str) -> Json | Told: ...
+    async def page(self, query: str, **which: Any) -> Json | Told: ...
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told: ...
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told: ...
+    async def threads(self, **which: Any) -> Json | Told: ...
+    async def turns(self, thread: str) -> Json | Told: ...
+    async def state(self, thread: str, at: int = 0) -> Json | Told: ...
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Told: ...
+    async def fork(self, thread: str, body: Json) -> Json | Told: ...
+    async def delete(self, thread: str) -> Json | Told: ...
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told: ...
+    async def batch(self, batch: str, offset: int = 0) -> Json | Told: ...
+    async def batch_cancel(self, batch: str) -> Json | Told: ...
+    async def batch_retry(self, batch: str) -> Json | Told: ...
+
+
+def bare(value: Any) -> Any:
+    """Return JSON without what nobody set: None and empty texts."""
+    if isinstance(value, dict):
+        return {name: bare(each) for name, each in value.items() if each is not None and each != ""}  # pyright: ignore[reportUnknownVariableType]
+    return [bare(each) for each in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def query_json(resource: Json) -> Json:
+    """Return a query without links, and once it has finished without what its answer says as well."""
+    names = ("id", "thread_id", "status", "answer", "idempotency_replayed")
+    if resource.get("answer") is None:
+        names += ("last_event", "created_at", "deadline_at", "message")
+    return bare({name: resource.get(name) for name in names})
+
+
+PROBLEM_MEMBERS = {"type", "title", "status", "detail", "instance", "code", "trace_id", "errors", "retry_after_seconds"}
+
+
+def told(problem: Json) -> Told:
+    more = {name: str(value) for name, value in problem.items() if name not in PROBLEM_MEMBERS and value is not None}
+    pointers = tuple(each["pointer"] for each in problem["errors"])
+    return Told(problem["code"], problem["detail"], pointers, tuple(sorted(more.items())))
+
+
+class HttpFace:
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def _send(
+        self, method: str, path: str, body: Json | None = None, *, key: str | None = None, wait: int = 0, **query: Any
+    ) -> Json | Told:
+        headers = {"Idempotency-Key": key} if key is not None else {}
+        if wait:
+            headers["Prefer"] = f"wait={wait}"
+        answer = await self._http.request(method, path, json=body, headers=headers, params=query)
+        if answer.status_code >= 400:
+            return told(answer.json())
+        found: Json = answer.json() if answer.content else {}
+        return found | ({"idempotency_replayed": True} if "idempotency-replayed" in answer.headers else {})
+
+    async def _query(self, *arguments: Any, **more: Any) -> Json | Told:
+        found = await self._send(*arguments, **more)
+        return found if isinstance(found, Told) else query_json(found)
+
+    async def _plain(self, *arguments: Any, **more: Any) -> Json | Told:
+        found = await self._send(*arguments, **more)
+        return found if isinstance(found, Told) else bare({name: found[name] for name in found if name != "links"})
+
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        return await self._query("POST", "/v1/queries", body, key=key, wait=wait)
+
+    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+        return await self._query("GET", f"/v1/queries/{query}", wait=wait)
+
+    async def cancel(self, query: str) -> Json | Told:
+        return await self._query("POST", f"/v1/queries/{query}/cancel")
+
+    async def page(self, query: str, **which: Any) -> Json | Told:
+        return await self._plain("GET", f"/v1/queries/{query}/result", **which)
+
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        return await self._query("POST", f"/v1/queries/{query}/clarify", body, key=key, wait=wait)
+
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+        return await self._query("POST", f"/v1/queries/{query}/confirm", body, wait=wait)
+
+    async def threads(self, **which: Any) -> Json | Told:
+        return await self._plain("GET", "/v1/threads", **which)
+
+    async def turns(self, thread: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/threads/{thread}/turns")
+
+    async def state(self, thread: str, at: int = 0) -> Json | Told:
+        return await self._plain("GET", f"/v1/threads/{thread}", at=at)
+
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+        return await self._plain("GET", f"/v1/threads/{thread}/events", after=after)
+
+    async def fork(self, thread: str, body: Json) -> Json | Told:
+        return await self._plain("POST", f"/v1/threads/{thread}/fork", body)
+
+    async def delete(self, thread: str) -> Json | Told:
+        return await self._plain("DELETE", f"/v1/threads/{thread}")
+
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+        return await self._plain("POST", "/v1/batches", body, key=key)
+
+    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+        return await self._plain("GET", f"/v1/batches/{batch}", offset=offset)
+
+    async def batch_cancel(self, batch: str) -> Json | Told:
+        return await self._plain("POST", f"/v1/batches/{batch}/cancel")
+
+    async def batch_retry(self, batch: str) -> Json | Told:
+        return await self._plain("POST", f"/v1/batches/{batch}/retry")
+
+    async def events(self, query: str) -> list[Json]:
+        """Return a finished query's stored events."""
+        answer = await self._http.get(f"/v1/queries/{query}/events")
+        frames = [each for each in frames_of(answer.text) if "id" in each]
+        return [bare(json.loads(each["data"]) | {"sequence": int(each["id"])}) for each in frames]
+
+
+class BusFace:
+    def __init__(self, client: BusClient) -> None:
+        self._client = client
+
+    async def _send(self, verb: str, body: Json, **more: Any) -> Json | Told:
+        named = {name: value for name, value in more.items() if value not in (None, 0)}
+        found = await self._client.call(verb, body | named)
+        return told(found) if "detail" in found and "title" in found else found
+
+    async def _query(self, verb: str, body: Json, **more: Any) -> Json | Told:
+        found = await self._send(verb, body, **more)
+        if isinstance(found, Told):
+            return found
+        if found["status"] != "finished":
+            return query_json(found | {"id": found["query_id"]})
+        own = {"status", "audience", "idempotency_replayed"}
+        answer = {name: value for name, value in found.items() if name not in own}
+        return query_json(found | {"id": found["query_id"], "answer": answer})
+
+    async def _plain(self, verb: str, body: Json, **more: Any) -> Json | Told:
+        found = await self._send(verb, body, **more)
+        return found if isinstance(found, Told) else bare({name: found[name] for name in found if name != "links"})
+
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        return await self._query("ask", body, idempotency_key=key, wait_seconds=wait)
+
+    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+        return await self._query("answer", {"query_id": query}, wait_seconds=wait)
+
+    async def cancel(self, query: str) -> Json | Told:
+        return await self._query("cancel", {"query_id": query})
+
+    async def page(self, query: str, **which: Any) -> Json | Told:
+        return await self._plain("page", {"query_id": query, **which})
+
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        return await self._query("clarify", {"query_id": query, **body}, idempotency_key=key, wait_seconds=wait)
+
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+        return await self._query("confirm", {"query_id": query, **body}, wait_seconds=wait)
+
+    async def threads(self, **which: Any) -> Json | Told:
+        return await self._plain("threads", which)
+
+    async def turns(self, thread: str) -> Json | Told:
+        return await self._plain("turns", {"thread_id": thread})
+
+    async def state(self, thread: str, at: int = 0) -> Json | Told:
+        return await self._plain("state", {"thread_id": thread}, at_sequence=at)
+
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+        return await self._plain("thread-events", {"thread_id": thread}, after_sequence=after)
+
+    async def fork(self, thread: str, body: Json) -> Json | Told:
+        return await self._plain("fork", {"thread_id": thread, **body})
+
+    async def delete(self, thread: str) -> Json | Told:
+        found = await self._plain("delete-thread", {"thread_id": thread})
+        return found if isinstance(found, Told) else {}
+
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+        found = await self._plain("batch", {"batch": body}, idempotency_key=key)
+        if not isinstance(found, Told):
+            return found
+        # Here the batch is a member of the call's body.
+        pointers = tuple(each.removeprefix("/batch") for each in found.pointers)
+        detail = found.detail.replace("/batch:", "/:", 1).replace("/batch/", "/", 1)
+        return Told(found.code, detail, pointers, found.more)
+
+    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+        return await self._plain("batch", {"action": "read", "batch_id": batch}, offset=offset)
+
+    async def batch_cancel(self, batch: str) -> Json | Told:
+        return await self._plain("batch", {"action": "cancel", "batch_id": batch})
+
+    async def batch_retry(self, batch: str) -> Json | Told:
+        return await self._plain("batch", {"action": "retry", "batch_id": batch})
+
+
+def json_of(message: Any) -> Any:
+    """Return a message as HTTP's JSON: the way back of what the door does, found from the descriptors alone."""
+    kind = message.DESCRIPTOR.name
+    if kind == "Row":
+        return [json_of(each) for each in message.cells]
+    if kind == "Cell":
+        chosen = message.WhichOneof("value")
+        return None if chosen is None else getattr(message, chosen)
+    if kind == "Struct":
+        return {name: value_of(each) for name, each in message.fields.items()}
+    found: Json = {}
+    for field in message.DESCRIPTOR.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        value: Any = getattr(message, field.name)
+        if kind == "Confirmation" and field.is_repeated and not value:
+            # No list is absent over gRPC; over HTTP business readers have none here.
+            continue
+        if field.message_type is not None:
+            value = [json_of(each) for each in value] if field.is_repeated else json_of(value)
+        elif field.enum_type is not None:
+            value = word(ENUMS[field.enum_type.name], value)
+        elif field.is_repeated:
+            value = list(value)
+        if field.name == "chart_json":
+            found["chart"] = json.loads(value)
+        elif field.name in ("more", "details"):
+            found |= value
+        else:
+            found[field.name if field.name == "duration_ms" else field.name.removesuffix("_ms")] = value
+    if kind == "Event":
+        found["event"] = found.pop("name")
+    return found
+
+
+def value_of(value: Any) -> Any:
+    chosen = value.WhichOneof("kind")
+    if chosen == "struct_value":
+        return json_of(value.struct_value)
+    if chosen == "list_value":
+        return [value_of(each) for each in value.list_value.values]
+    if chosen == "null_value":
+        return None
+    found = getattr(value, chosen)
+    return int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+ENUMS: Mapping[str, Any] = {
+    "QueryStatus": query_pb2.QueryStatus,
+    "Outcome": query_pb2.Outcome,
+    "ColumnKind": query_pb2.ColumnKind,
+    "BatchItemStatus": batch_service_pb2.BatchItemStatus,
+}
+
+
+def options_of(options: Json) -> query_service_pb2.Options:
+    enums: Json = {"mode": query_service_pb2.Mode, "execution_mode": query_service_pb2.ExecutionMode}
+    values = {
+        name: enums[name].Value(f"{name.upper()}_{value.upper()}") if name in enums else value
+        for name, value in options.items()
+    }
+    return query_service_pb2.Options(**values)
+
+
+class GrpcFace:
+    def __init__(self, caller: GrpcCaller) -> None:
+        self._caller = caller
+
+    async def _send(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+        metadata = {"idempotency_key": key} if key is not None else {}
+        try:
+            return json_of(await self._caller.call(name, request, timeout=40, **metadata))
+        except Refusal as refusal:
+            own = {"title", "trace_id"}
+            more = {name: value for name, value in refusal.info.metadata.items() if name not in own}
+            pointers = tuple(each.field for each in refusal.violations)
+            return Told(refusal.reason, refusal.details, pointers, tuple(sorted(more.items())))
+
+    async def _query(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+        found = await self._send(name, request, key=key)
+        if isinstance(found, Told):
+            return found
+        replayed = {"idempotency_replayed": True} if found.get("idempotency_replayed") else {}
+        return query_json(found["query"] | replayed)
+
+    async def _plain(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+        found = await self._send(name, request, key=key)
+        return found if isinstance(found, Told) else bare(found)
+
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        known = dict(body)
+        options = known.pop("options", None)
+        operation = known.pop("operation", None)
+        question = query_service_pb2.Question(
+            **known,
+            options=None if options is None else options_of(options),
+            operation=f"OPERATION_{operation.upper()}" if operation else None,
+        )
+        return await self._query("Ask", query_service_pb2.AskRequest(question=question, wait_seconds=wait), key=key)
+
+    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+        return await self._query("GetQuery", query_service_pb2.GetQueryRequest(query_id=query, wait_seconds=wait))
+
+    async def cancel(self, query: str) -> Json | Told:
+        return await self._query("Cancel", query_service_pb2.CancelRequest(query_id=query))
+
+    async def page(self, query: str, **which: Any) -> Json | Told:
+        return await self._plain("GetResultPage", query_service_pb2.GetResultPageRequest(query_id=query, **which))
+
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+        request = query_service_pb2.ClarifyRequest(query_id=query, wait_seconds=wait, **body)
+        return await self._query("Clarify", request, key=key)
+
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+        request = query_service_pb2.ConfirmRequest(query_id=query, wait_seconds=wait, **body)
+        return await self._query("Confirm", request)
+
+    async def threads(self, **which: Any) -> Json | Told:
+        names = {"limit": "page_size", "cursor": "page_token"}
+        request = thread_service_pb2.ListThreadsRequest(**{names[name]: value for name, value in which.items()})
+        found = await self._plain("ListThreads", request)
+        if isinstance(found, dict) and "next_page_token" in found:
+            found["next_cursor"] = found.pop("next_page_token")
+        return found
+
+    async def turns(self, thread: str) -> Json | Told:
+        return await self._plain("ListTurns", thread_service_pb2.ListTurnsRequest(thread_id=thread))
+
+    async def state(self, thread: str, at: int = 0) -> Json | Told:
+        return await self._plain("GetThread", thread_service_pb2.GetThreadRequest(thread_id=thread, at_sequence=at))
+
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+        request = thread_service_pb2.ListThreadEventsRequest(thread_id=thread, after_sequence=after)
+        return await self._plain("ListThreadEvents", request)
+
+    async def fork(self, thread: str, body: Json) -> Json | Told:
+        found = await self._plain("ForkThread", thread_service_pb2.ForkThreadRequest(thread_id=thread, **body))
+        return found if isinstance(found, Told) else found["thread"]
+
+    async def delete(self, thread: str) -> Json | Told:
+        return await self._plain("DeleteThread", thread_service_pb2.DeleteThreadRequest(thread_id=thread))
+
+    async def _batch(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+        found = await self._plain(name, request, key=key)
+        if isinstance(found, Told):
+            return found
+        more = {name: value for name, value in found.items() if name != "batch"}
+        if not more.get("idempotency_replayed"):
+            more.pop("idempotency_replayed", None)
+        return found["batch"] | more
+
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+        items = [batch_service_pb2.BatchQuestion(**each) for each in body["items"]]
+        more = {name: value for name, value in body.items() if name not in ("items", "options")}
+        request = batch_service_pb2.SubmitBatchRequest(items=items, options=options_of(body.get("options", {})), **more)
+        return await self._batch("SubmitBatch", request, key=key)
+
+    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+        return await self._batch("GetBatch", batch_service_pb2.GetBatchRequest(batch_id=batch, offset=offset))
+
+    async def batch_cancel(self, batch: str) -> Json | Told:
+        return await self._batch("CancelBatch", batch_service_pb2.CancelBatchRequest(batch_id=batch))
+
+    async def batch_retry(self, batch: str) -> Json | Told:
+        return await self._batch("RetryBatch", batch_service_pb2.RetryBatchRequest(batch_id=batch))
+
+    async def events(self, query: str) -> list[Json]:
+        """Return a finished query's stored events."""
+        updates = self._caller.stream("Follow", query_service_pb2.FollowRequest(query_id=query))
+        return [bare(json_of(each.event)) async for each in updates]
+
+
+@asynccontextmanager
+async def faces(house: DoorHouse, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[dict[str, Door]]:
+    """Give one caller's three doors by name."""
+    async with AsyncExitStack() as stack:
+        yield {
+            "http": HttpFace(await stack.enter_async_context(house.http(tenant, credential))),
+            "grpc": GrpcFace(await stack.enter_async_context(grpc_caller(house, tenant, credential))),
+            "bus": BusFace(await stack.enter_async_context(house.client(tenant, credential))),
+        }
+
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIMES = {"created_at", "deadline_at", "asked_at", "started_at", "ended_at", "at"}
+_SEQUENCES = {"sequence", "last_sequence", "at_sequence", "next_after", "next_after_sequence", "next_cursor"}
+_SECRETS = {"next_page_token", "prev_page_token"}
+
+
+def compared(found: Any) -> Any:
+    """Return what a scenario met with ids by order of appearance, and times and sequences as what they are."""
+    ids: dict[str, str] = {}
+
+    def of(value: Any) -> Any:
+        if isinstance(value, Told):
+            return ("told", value.code, of(value.detail), value.pointers, [of(each) for each in value.more])
+        if isinstance(value, dict):
+            masked: Json = {}
+            for name, each in value.items():  # pyright: ignore[reportUnknownVariableType]
+                if name in _TIMES | _SEQUENCES and isinstance(each, int | str):
+                    assert int(each) > 0
+                    masked["next_after" if name == "next_after_sequence" else str(name)] = "number"
+                elif name in _SECRETS:
+                    masked[str(name)] = "token"
+                else:
+                    masked[str(name)] = of(each)  # pyright: ignore[reportUnknownArgumentType]
+            return masked
+        if isinstance(value, list | tuple):
+            return [of(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, str):
+            return _ID.sub(lambda match: ids.setdefault(match[0], f"id-{len(ids) + 1}"), value)
+        return value
+
+    return of(found)

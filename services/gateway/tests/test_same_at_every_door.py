@@ -1,0 +1,488 @@
+"""The same scenario through HTTP, gRPC and the bus: what a caller meets is the same, field by field."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import pytest
+import pytest_asyncio
+
+from querybus.bus.client import BusClient
+from querybus.bus.connection import BusRefused
+from querybus.core.catalog import ColumnKind, Dialect
+from querybus.core.envelope import concluded
+from querybus.core.failure import FailureCode
+from querybus.core.messages import (
+    Clarification,
+    Concluded,
+    Confirmation,
+    Option,
+    OptionAction,
+    Outcome,
+    Result,
+    ResultColumn,
+    Trigger,
+)
+from querybus.core.plain import plain_finished
+from querybus.core.subjects import EventName, StageName
+from querybus_gateway.v1 import query_service_pb2 as v1
+
+from .every_door import NO_QUERY, WAIT, Door, GrpcFace, HttpFace, Json, Told, compared, faces
+from .grpc_caller import Refusal, grpc_caller, question
+from .house_of_tests import OUTSIDERS, DoorHouse, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION: Json = {"question": "How many customers?", "connection": "shop"}
+HASH = "ab" * 32
+MIXED = Result(
+    columns=(
+        ResultColumn(name="city", kind=ColumnKind.TEXT),
+        ResultColumn(name="n", kind=ColumnKind.INTEGER),
+        ResultColumn(name="share", kind=ColumnKind.NUMBER),
+        ResultColumn(name="is_open", kind=ColumnKind.BOOLEAN),
+        ResultColumn(name="since", kind=ColumnKind.DATE),
+    ),
+    rows=(
+        ("上海", 9_007_199_254_740_993, 0.1, True, "2025-01-31"),
+        ("", -1, 1e300, False, None),
+        (None, None, None, None, None),
+    ),
+    row_count=3,
+)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+        yield made
+
+
+Scenario = Callable[[Door, str], Awaitable[list[Any]]]
+
+
+async def same(house: DoorHouse, scenario: Scenario, *, credential: str = "web") -> list[Any]:
+    """Run a scenario through each door, compare what it met, and return it."""
+    async with faces(house, "acme", credential) as doors:
+        met = {name: await scenario(door, name) for name, door in doors.items()}
+    seen = {name: compared(each) for name, each in met.items()}
+    assert seen["grpc"] == seen["http"]
+    assert seen["bus"] == seen["http"]
+    return met["http"]
+
+
+async def conclude(house: DoorHouse, query: str, outcome: Outcome, **body: Any) -> None:
+    last = (await house.log(query))[-1]
+    found = Concluded(outcome=outcome, stage=StageName.GENERATOR, dialect=Dialect.SQLITE, **body)
+    await house.publish(StageName.GENERATOR, concluded(last.envelope(), found), last)
+    last = (await house.log(query))[-1]
+    finished = plain_finished(last.envelope())
+    if found.clarification is not None:
+        # The template words nothing for a clarification; the presenter does.
+        answer = finished.body.answer.model_copy(update={"options": found.clarification.options})
+        finished = finished.model_copy(update={"body": finished.body.model_copy(update={"answer": answer})})
+    await house.publish(StageName.PRESENTER, finished, last)
+
+
+def id_of(found: Json | Told) -> str:
+    assert isinstance(found, dict), found
+    return found["id"]
+
+
+@pytest.mark.parametrize("credential", ["web", "lab"])
+async def test_an_answer(house: DoorHouse, credential: str) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        asked = await door.ask(QUESTION)
+        query = id_of(asked)
+        before = await door.read(query)
+        await house.draft(query)
+        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        return [asked, before, await door.read(query, wait=WAIT), await door.page(query)]
+
+    asked, before, after, page = await same(house, scenario, credential=credential)
+    assert (asked["status"], before["status"], after["status"]) == ("running", "running", "finished")
+    assert after["answer"]["outcome"] == "answered"
+    assert page["rows"] == after["answer"]["rows"]
+    assert page["rows"][0][1] == 9_007_199_254_740_993
+    assert ("sql" in after["answer"]) == (credential == "lab")
+
+
+async def test_an_answer_in_one_call(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        return [await door.ask(QUESTION, wait=WAIT)]
+
+    async with house.stages():
+        (answered,) = await same(house, scenario)
+    assert answered["answer"]["row_count"] == 2
+
+
+@pytest.mark.parametrize("credential", ["web", "lab"])
+@pytest.mark.parametrize(
+    ("outcome", "body"),
+    [
+        (Outcome.REFUSED, {"code": FailureCode.SAFETY, "refused_kind": "DELETE", "detail": "secret_table"}),
+        (Outcome.FAILED, {"code": FailureCode.CONNECTION, "detail": "secret_host:5432 refused"}),
+        (Outcome.FAILED, {"code": FailureCode.COLUMN_NOT_FOUND, "sql": "SELECT secret_x", "detail": "secret_x"}),
+        (Outcome.PREPARED, {"sql": "SELECT 1"}),
+        (Outcome.REPLIED, {"reply": "Hello there"}),
+        (Outcome.EXPIRED, {"code": FailureCode.EXPIRED}),
+    ],
+)
+async def test_each_other_outcome(house: DoorHouse, credential: str, outcome: Outcome, body: Json) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION))
+        await conclude(house, query, outcome, **body)
+        return [await door.read(query, wait=WAIT), await door.page(query), await door.cancel(query)]
+
+    found, page, cancel = await same(house, scenario, credential=credential)
+    assert found["answer"]["outcome"] == outcome.value
+    assert page.code == "not_found"
+    assert cancel.code == "already_finished"
+    assert dict(cancel.more)["outcome"] == outcome.value
+    if credential == "web":
+        assert "secret" not in str(found)
+
+
+async def test_a_clarification_and_its_answer(house: DoorHouse) -> None:
+    options = (
+        Option(id="o1", text="Shanghai", question="How many in Shanghai?", action=OptionAction.ADD_FILTER),
+        Option(id="o2", text="all", question="How many in all?", action=OptionAction.RETRY_AS_IS),
+    )
+    asked_back = Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="city", options=options)
+
+    async def scenario(door: Door, name: str) -> list[Any]:
+        first = id_of(await door.ask(QUESTION))
+        unfinished = await door.clarify(first, {"option_id": "o1"})
+        await conclude(
+            house, first, Outcome.CLARIFICATION, code=FailureCode.AMBIGUOUS_QUESTION, clarification=asked_back
+        )
+        shown = await door.read(first, wait=WAIT)
+        second = await door.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
+        again = await door.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
+        other = await door.clarify(first, {"option_id": "o2"}, key=f"clarified-{name}")
+        own = await door.clarify(first, {"question": "How many in Rome?"})
+        refused = [await door.clarify(first, each) for each in ({}, {"option_id": "o9"})]
+        log = await house.log(id_of(second))
+        words = log[0].envelope().question
+        await house.answer(id_of(second))
+        answered = await door.read(id_of(second))
+        none_left = await door.clarify(id_of(second), {"option_id": "o1"})
+        return [unfinished, shown, second, again, other, own, *refused, words, answered, none_left]
+
+    unfinished, shown, second, again, other, own, nothing, unknown, words, answered, none_left = await same(
+        house, scenario
+    )
+    assert unfinished.code == "not_finished"
+    assert [each["id"] for each in shown["answer"]["options"]] == ["o1", "o2"]
+    assert second["thread_id"] == own["thread_id"] == shown["thread_id"]
+    assert again["idempotency_replayed"]
+    assert other.code == "idempotency_mismatch"
+    assert (nothing.code, unknown.code, none_left.code) == ("invalid", "unknown_option", "no_clarification")
+    assert words == "How many in Shanghai?"
+    assert answered["answer"]["outcome"] == "answered"
+
+
+@pytest.mark.parametrize("credential", ["web", "lab"])
+async def test_a_confirmation_and_its_yes(house: DoorHouse, credential: str) -> None:
+    asked = Confirmation(
+        reason="write",
+        kind="UPDATE",
+        sql_sha256=HASH,
+        table="secret_table",
+        columns=("secret_price",),
+        rows_affected=12,
+        rows_known="estimate",
+        rows_affected_max=20,
+    )
+
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION))
+        early = await door.confirm(query, {"sql_sha256": HASH})
+        await conclude(house, query, Outcome.CONFIRMATION, confirmation=asked, sql="UPDATE secret_table SET x = 1")
+        shown = await door.read(query, wait=WAIT)
+        wrong = await door.confirm(query, {"sql_sha256": "cd" * 32})
+        bad = await door.confirm(query, {"sql_sha256": "short"})
+        yes = await door.confirm(query, {"sql_sha256": HASH, "rows_affected_max": 15})
+        again = await door.confirm(query, {"sql_sha256": HASH})
+        body = (await house.log(id_of(yes)))[0].envelope().body
+        await conclude(house, id_of(yes), Outcome.ANSWERED, result=MIXED)
+        done = await door.read(id_of(yes), wait=WAIT)
+        return [early, shown, wrong, bad, yes, again, body.rows_affected_max, done]
+
+    early, shown, wrong, bad, yes, again, rows, done = await same(house, scenario, credential=credential)
+    assert (early.code, wrong.code, bad.code) == ("not_confirmable", "not_confirmable", "invalid")
+    assert shown["answer"]["confirmation"]["rows_affected_max"] == 20
+    assert ("secret" in str(shown)) == (credential == "lab")
+    assert yes["id"] == again["id"] != shown["id"]
+    assert again["idempotency_replayed"]
+    assert rows == 15
+    assert done["answer"]["outcome"] == "answered"
+
+
+async def test_a_cancellation(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION))
+        cancelled = await door.cancel(query)
+        await house.finish(query)
+        return [cancelled, await door.read(query, wait=WAIT), await door.cancel(query)]
+
+    cancelled, after, again = await same(house, scenario)
+    assert cancelled["status"] == "running"
+    assert after["answer"]["outcome"] == "cancelled"
+    assert again.code == "already_finished"
+
+
+async def test_paging(house: DoorHouse) -> None:
+    rows = tuple((f"city {number}",) for number in range(250))
+    result = Result(columns=(ResultColumn(name="city", kind=ColumnKind.TEXT),), rows=rows, row_count=250)
+
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION))
+        early = await door.page(query)
+        await conclude(house, query, Outcome.ANSWERED, result=result)
+        first, third = await door.page(query), await door.page(query, page=3)
+        small = await door.page(query, page=2, page_size=60)
+        assert isinstance(first, dict)
+        by_token = await door.page(query, page_token=first["next_page_token"])
+        beyond = await door.page(query, page=4)
+        forged = await door.page(query, page_token=first["next_page_token"][:-2] + "xx")
+        return [early, first, third, small, by_token, beyond, forged]
+
+    early, first, third, small, by_token, beyond, forged = await same(house, scenario)
+    assert early.code == "not_finished"
+    assert (len(first["rows"]), first["has_next"], first["total_count"], first["total_pages"]) == (100, True, 250, 3)
+    assert (len(third["rows"]), third["has_next"]) == (50, False)
+    assert small["rows"][0] == ["city 60"]
+    assert by_token["page"] == 2
+    assert (beyond.code, forged.code) == ("not_found", "bad_page_token")
+
+
+async def test_idempotency(house: DoorHouse) -> None:
+    async def scenario(door: Door, name: str) -> list[Any]:
+        key = f"once-{name}"
+        first = await door.ask(QUESTION, key=key)
+        again = await door.ask(QUESTION, key=key)
+        other = await door.ask(QUESTION | {"question": "How many orders?"}, key=key)
+        await house.answer(id_of(first))
+        answered = await door.ask(QUESTION, key=key, wait=WAIT)
+        return [first, again, other, answered, await door.ask(QUESTION, key="bad key")]
+
+    first, again, other, answered, bad = await same(house, scenario)
+    assert first["id"] == again["id"] == answered["id"]
+    assert again["idempotency_replayed"]
+    assert other.code == "idempotency_mismatch"
+    assert bad.code == "invalid"
+
+
+async def test_one_key_is_one_query_whatever_the_door(house: DoorHouse) -> None:
+    async with faces(house) as doors:
+        asked = [await door.ask(QUESTION, key="any-door") for door in doors.values()]
+    assert len({id_of(each) for each in asked}) == 1
+    assert [isinstance(each, dict) and each.get("idempotency_replayed", False) for each in asked] == [
+        False,
+        True,
+        True,
+    ]
+
+
+async def test_another_callers_ids_do_not_exist(house: DoorHouse) -> None:
+    async with faces(house) as own:
+        query = id_of(await own["http"].ask(QUESTION))
+        await house.answer(query)
+        batch = id_of(await own["http"].submit({"items": [{"id": "a", **QUESTION}]}))
+
+    for tenant, credential in (("other", "web"), ("acme", "desk")):
+        async with faces(house, tenant, credential) as doors:
+            met: dict[str, list[Any]] = {}
+            for name, door in doors.items():
+                met[name] = [
+                    found
+                    for each, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
+                    for found in (
+                        await door.read(each),
+                        await door.read(each, wait=1),
+                        await door.cancel(each),
+                        await door.page(each),
+                        await door.clarify(each, {"question": "q"}),
+                        await door.confirm(each, {"sql_sha256": HASH}),
+                        await door.ask(QUESTION | {"thread_id": each}),
+                        await door.turns(each),
+                        await door.state(each),
+                        await door.thread_events(each),
+                        await door.fork(each, {}),
+                        await door.delete(each),
+                        await door.batch(of_batch),
+                        await door.batch_cancel(of_batch),
+                        await door.batch_retry(of_batch),
+                    )
+                ]
+        assert compared(met["grpc"]) == compared(met["http"]) == compared(met["bus"])
+        assert {each.code for each in met["http"]} == {"not_found"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"question": " "},
+        {"question": "x" * 20_000, "connection": "shop"},
+        {"question": "q"},
+        {"question": "q", "connection": "nowhere"},
+        {"question": "q", "connection": "shop", "operation": "run"},
+        {"question": "q", "connection": "shop", "operation": "run", "sql": "SELECT 1"},
+        {"question": "q", "connection": "shop", "sql": "SELECT 1"},
+        {"question": "q", "connection": "shop", "options": {"retries_max": 99}},
+        {"question": "q", "connection": "shop", "options": {"deadline_seconds": 0.0}},
+        {"question": "q", "connection": "shop", "options": {"language": "fr"}},
+        {"question": "q", "connection": "shop", "options": {"today": "no day"}},
+    ],
+)
+async def test_each_bad_request(house: DoorHouse, body: Json) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        return [await door.ask(body)]
+
+    (problem,) = await same(house, scenario)
+    assert isinstance(problem, Told)
+
+
+async def test_a_deadline(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION | {"options": {"deadline_seconds": 0.3}}))
+        await house.until(query, EventName.CONCLUDED)
+        await house.finish(query)
+        return [await door.read(query, wait=WAIT)]
+
+    (found,) = await same(house, scenario)
+    assert found["answer"]["outcome"] == "expired"
+
+
+async def test_threads(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        first = await door.ask(QUESTION, wait=WAIT)
+        thread = id_of(first)
+        second = await door.ask(QUESTION | {"question": "And orders?", "thread_id": thread}, wait=WAIT)
+        listed = await door.threads(limit=1)
+        turns = await door.turns(thread)
+        assert isinstance(turns, dict)
+        state = await door.state(thread)
+        earlier = await door.state(thread, turns["turns"][0]["last_sequence"])
+        events = await door.thread_events(thread)
+        later = await door.thread_events(thread, turns["turns"][0]["last_sequence"])
+        forked = await door.fork(thread, {"query_id": id_of(first)})
+        assert isinstance(forked, dict)
+        third = await door.ask(QUESTION | {"thread_id": forked["thread_id"]}, wait=WAIT)
+        gone = await door.delete(thread)
+        missing = await door.turns(thread)
+        return [first, second, listed, turns, state, earlier, events, later, forked, third, gone, missing]
+
+    async with house.stages():
+        _, second, listed, turns, state, earlier, events, later, forked, third, gone, missing = await same(
+            house, scenario
+        )
+    assert second["thread_id"] == turns["thread_id"] == listed["threads"][0]["thread_id"]
+    assert [each["question"] for each in turns["turns"]] == ["How many customers?", "And orders?"]
+    assert len(state["turns"]) == 2
+    assert len(earlier["turns"]) == 1
+    assert len(events["events"]) == 6
+    assert len(later["events"]) == 3
+    assert third["thread_id"] == forked["thread_id"] != turns["thread_id"]
+    assert forked["forked_from"]["thread_id"] == turns["thread_id"]
+    assert gone == {}
+    assert missing.code == "not_found"
+
+
+async def test_a_thread_with_a_running_question_is_not_deleted(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        return [await door.delete(id_of(await door.ask(QUESTION)))]
+
+    (problem,) = await same(house, scenario)
+    assert problem.code == "not_finished"
+
+
+async def ended(door: Door, batch: str) -> Json:
+    async with asyncio.timeout(20):
+        while True:
+            found = await door.batch(batch)
+            assert isinstance(found, dict), found
+            if found["status"] == "finished":
+                return found
+            await asyncio.sleep(0.1)
+
+
+async def test_batches(house: DoorHouse) -> None:
+    items = [{"id": f"i{number}", "name": f"item {number}", **QUESTION} for number in range(5)]
+
+    async def scenario(door: Door, name: str) -> list[Any]:
+        body = {"items": items, "options": {"language": "en"}, "concurrency": 1}
+        submitted = await door.submit(body, key=f"report-{name}")
+        again = await door.submit(body, key=f"report-{name}")
+        other = await door.submit({"items": items[:2]}, key=f"report-{name}")
+        found = await ended(door, id_of(submitted))
+        rest = await door.batch(id_of(submitted), 3)
+        refused = [await door.batch_cancel(id_of(submitted)), await door.batch_retry(id_of(submitted))]
+        for each in (submitted, again):
+            # How far it is by then is a matter of chance.
+            assert isinstance(each, dict)
+            each["totals"] = {"items": each["totals"]["items"]}
+            each.pop("ended_at", None)
+            each["status"] = "any"
+        return [submitted, again, other, found, rest, *refused]
+
+    async with house.stages():
+        submitted, again, other, found, rest, cancelled, retried = await same(house, scenario)
+    assert again["id"] == submitted["id"]
+    assert again["idempotency_replayed"]
+    assert other.code == "idempotency_mismatch"
+    assert [each["answer"]["outcome"] for each in found["items"]] == ["answered"] * 5
+    assert found["totals"]["answered"] == 5
+    assert [each["id"] for each in rest["items"]] == ["i3", "i4"]
+    assert (cancelled.code, retried.code) == ("already_finished", "already_finished")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"items": []},
+        {"items": [{"id": "a", **QUESTION}, {"id": "a", **QUESTION}]},
+        {"items": [{"id": "bad id", **QUESTION}]},
+        {"items": [{"id": "a", "question": "q", "connection": "nowhere"}]},
+        {"items": [{"id": "a", **QUESTION}], "concurrency": 99},
+    ],
+)
+async def test_each_bad_batch(house: DoorHouse, body: Json) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        return [await door.submit(body)]
+
+    (problem,) = await same(house, scenario)
+    assert isinstance(problem, Told)
+
+
+@pytest.mark.parametrize("credential", ["web", "lab"])
+async def test_the_events_of_a_query_over_http_and_grpc(house: DoorHouse, credential: str) -> None:
+    async with faces(house, "acme", credential) as doors:
+        query = id_of(await doors["bus"].ask(QUESTION))
+        await house.draft(query)
+        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        over_http, over_grpc = doors["http"], doors["grpc"]
+        assert isinstance(over_http, HttpFace)
+        assert isinstance(over_grpc, GrpcFace)
+        events = await over_http.events(query)
+        assert await over_grpc.events(query) == events
+    assert [each["event"] for each in events] == ["asked", "drafted", "concluded", "finished"]
+
+
+async def test_a_wrong_credential_enters_by_no_door(house: DoorHouse) -> None:
+    async with house.http() as http:
+        refused = await http.post("/v1/queries", json=QUESTION, headers={"Authorization": "Bearer qb.acme.web.wrong"})
+    async with grpc_caller(house, key="qb.acme.web.wrong") as caller:
+        with pytest.raises(Refusal) as caught:
+            await caller.call("Ask", v1.AskRequest(question=question()))
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+    assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
+    # On the bus the server itself lets nobody in, so that no subject is met at all.
+    with pytest.raises(BusRefused):
+        async with BusClient.connected(house.bus.url, OUTSIDERS[0], "wrong"):
+            pass
