@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from rich.console import Console
 
+from querybus_cli import operator_commands
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
@@ -330,6 +331,9 @@ def doctor() -> None:
         missing += not found
         typer.echo(f"{'ok     ' if found else 'missing'} {name}: {what}")
     raise typer.Exit(0 if not missing else 1)
+
+
+operator_commands.add_to(app)
 
 
 def usage(work: Any, *arguments: Any) -> Any:

@@ -17,11 +17,13 @@ from typing import Final
 from rich.console import Console
 
 from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.permissions import OPERATOR
 from querybus.core.credential import key_text
 from querybus.core.subjects import StageName
 from querybus_cli.app import UsageError
 from querybus_cli.demo_database import demo_connection, write_demo
 from querybus_cli.house import CREDENTIALS, OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
+from querybus_cli.operator import OPERATOR_FILE
 from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.supervise import Replica, Supervisor
 
@@ -40,6 +42,7 @@ async def run_up(
         async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
             await bus.migrate()
             keys = _keys(store / "keys.json")
+            _tell_operators(store / OPERATOR_FILE, bus)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, _free_ports(len(names)), strict=True))
@@ -114,6 +117,13 @@ def _keys(file: Path) -> dict[str, str]:
     file.touch(mode=0o600)
     file.write_text(json.dumps(keys, indent=1))
     return keys
+
+
+def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
+    """Write for this user only where `querybus dead`, `history` and `replay` find the bus."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({"nats_url": bus.url, "nats_password": bus.password(OPERATOR)}))
 
 
 async def _demo_connections(directory: Path) -> Path:

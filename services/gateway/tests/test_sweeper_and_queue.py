@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from querybus.bus.operator import OperatorDesk
+from querybus.bus.permissions import OPERATOR
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
+from querybus.core.topology import MAX_DELIVER
 from querybus.ops.clock import system_clock
 from querybus_gateway.app import build
 
@@ -143,6 +147,30 @@ async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(house: 
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
 
 
+@pytest.mark.parametrize("how", ["terminated", "exhausted"])
+async def test_whatever_way_a_message_dies_it_lies_once_among_the_dead_letters_and_its_query_ends(
+    house: DoorHouse, how: str
+) -> None:
+    async with house.client() as client:
+        query = (await client.call("ask", QUESTION))["query_id"]
+        await house.draft(query)
+        dead = (await house.log(query))[-1]
+        await (_terminate if how == "terminated" else _exhaust)(house, StageName.VALIDATOR, query)
+        assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+        await house.finish(query)
+        assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
+    operator = await house.bus.connect(OPERATOR)
+    try:
+        found = [each for each in await OperatorDesk(operator).letters() if f".{query}." in each.subject]
+    finally:
+        await operator.close()
+    assert [(each.stage, each.subject, each.subject_sequence, each.data) for each in found] == [
+        ("validator", dead.address.subject, dead.sequence, dead.data)
+    ]
+    assert found[0].deliveries == (1 if how == "terminated" else MAX_DELIVER)
+    assert found[0].reason == ("deliveries exhausted" if how == "exhausted" else "terminated")
+
+
 async def test_a_dead_conclusion_is_worded_from_the_plain_template_and_counted(house: DoorHouse) -> None:
     before = house.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"})
     async with house.client() as client:
@@ -177,6 +205,24 @@ async def test_every_query_of_these_tests_has_left_no_open_one_behind(house: Doo
         for each in queries:
             await house.answer(each)
     assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+
+
+async def _exhaust(house: DoorHouse, stage: StageName, query: str) -> None:
+    """Take the query's last event as often as it is delivered and settle it never, as workers do that die of it."""
+    last = (await house.log(query))[-1]
+    connection = await house.user(stage)
+    subscription = await connection.jetstream().pull_subscribe_bind(stage, stream="QUERYBUS")
+    deliveries = 0
+    while deliveries < MAX_DELIVER:
+        for message in await subscription.fetch(1, timeout=5):
+            if message.metadata.sequence.stream == last.sequence:
+                deliveries = message.metadata.num_delivered
+                await message.nak()
+            else:
+                await message.ack()
+    # The bus tells of it only once somebody asks for more.
+    with contextlib.suppress(TimeoutError):
+        await subscription.fetch(1, timeout=0.5)
 
 
 async def _terminate(house: DoorHouse, stage: StageName, query: str) -> None:

@@ -11,7 +11,7 @@ from services.generator.tests.shop_for_generation import asked
 from querybus.bus.journal import Entry, Journal
 from querybus.bus.publish import address_of
 from querybus.core.envelope import Envelope, encode
-from querybus.core.messages import Asked, Concluded, Outcome
+from querybus.core.messages import Asked, Concluded, ForkedFrom, Outcome
 from querybus.core.prompts.question import Turn
 from querybus.core.subjects import StageName
 from querybus_generator.app import build
@@ -57,7 +57,8 @@ class KeptLog:
         return tuple(each for each in self._entries if each.address.query == query)
 
     async def thread(self, tenant: str, thread: str, *, until_sequence: int = 0, **_: Any) -> tuple[Entry, ...]:
-        return tuple(each for each in self._entries if each.sequence <= until_sequence)
+        own = (each for each in self._entries if each.address.thread == thread)
+        return tuple(each for each in own if each.sequence <= until_sequence)
 
 
 def history(*envelopes: Envelope[Any]) -> JournalHistory:
@@ -82,6 +83,20 @@ async def test_the_turns_are_those_of_the_same_user_and_connection_up_to_the_que
     ]
     question = asked("and now?", query_id="q9", body=Asked(thread_until_sequence=8))
     assert await history(*envelopes).turns(question) == (Turn("first", "SELECT 1"), Turn("hello", None, "hi"))
+
+
+async def test_a_fork_of_a_fork_knows_every_turn_before_it():
+    from_first = Asked(forked_from=ForkedFrom(thread_id="t1", sequence=2))
+    envelopes = [
+        *turn("q1", "first", "SELECT 1", thread_id="t1"),
+        *turn("q2", "unknown to forks", "SELECT 2", thread_id="t1"),
+        *turn("q3", "in the fork", "SELECT 3", thread_id="t2", body=from_first),
+    ]
+    question = asked(
+        "and now?", query_id="q9", thread_id="t3", body=Asked(forked_from=ForkedFrom(thread_id="t2", sequence=6))
+    )
+    known = await history(*envelopes).turns(question)
+    assert known == (Turn("first", "SELECT 1"), Turn("in the fork", "SELECT 3"))
 
 
 async def test_a_first_question_reads_nothing():

@@ -64,7 +64,8 @@ class AnswerDesk:
         address = address_of(envelope)
         self._on_answered(address.tenant, address.query, envelope)
         try:
-            await self._answers.put(envelope)
+            if envelope.shadow_of is None:
+                await self._answers.put(envelope)
         except TooLarge as error:
             await self._refusals.refuse(message, str(error))
             return

@@ -512,7 +512,7 @@ def _may_read(log: Sequence[Entry], credential: Credential) -> bool:
 
 
 def _is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
-    is_own = envelope.tenant == credential.tenant and envelope.user == credential.user
+    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
     return is_own and (credential.audience == "analyst" or envelope.audience == "business")
 
 

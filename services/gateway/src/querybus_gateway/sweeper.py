@@ -178,7 +178,8 @@ class Sweeper:
         entry = await self._journal.at(sequence)
         if entry is not None:
             deliveries = notice.get("deliveries")
-            reason = str(notice.get("reason") or "deliveries exhausted")
+            way = "terminated" if str(notice.get("type", "")).endswith(".terminated") else "deliveries exhausted"
+            reason = str(notice.get("reason") or way)
             await self.bury(
                 _STAGES[stage], entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
             )
@@ -196,7 +197,8 @@ class Sweeper:
                 case None:
                     return
                 case AnswerAgain(envelope):
-                    await self._answers.put(envelope)
+                    if envelope.shadow_of is None:
+                        await self._answers.put(envelope)
                     return
                 case Ending() as ending:
                     if await self._publish(ending):

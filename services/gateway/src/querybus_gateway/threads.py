@@ -95,7 +95,7 @@ class Threads:
 
     async def begun(self, asked: Envelope[Asked]) -> None:
         """Make the thread that a first question begins listable; never raises, because the question counts more."""
-        if asked.body.thread_until_sequence:
+        if asked.body.thread_until_sequence or asked.shadow_of is not None:
             return
         try:
             await self._index.put(asked.tenant, record_of(asked))
@@ -302,7 +302,7 @@ def _readable(entry: Entry, credential: Credential) -> Envelope[Any] | None:
         envelope = entry.envelope()
     except Undecodable:
         return None
-    is_own = envelope.tenant == credential.tenant and envelope.user == credential.user
+    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
     return envelope if is_own and (credential.audience == "analyst" or envelope.audience == "business") else None
 
 

@@ -9,12 +9,14 @@ from typing import Any, Final, cast
 
 from querybus.bus.journal import Entry, Journal, LogTooLong
 from querybus.core.envelope import Attempt, Envelope, Undecodable
-from querybus.core.messages import Asked, Concluded
+from querybus.core.messages import Asked, Concluded, ForkedFrom
 from querybus.core.prompts.question import TURNS_MAX, Turn
 from querybus.core.subjects import EventName
 
 QUESTIONS_READ_MAX: Final = TURNS_MAX // 2
 """A turn is a question and its reply: two messages of the conversation's twenty."""
+FORKS_MAX: Final = 8
+"""Threads that are followed back from a fork."""
 
 
 class JournalHistory:
@@ -29,10 +31,14 @@ class JournalHistory:
         if asked is None:
             return ()
         found: list[Turn] = []
-        if asked.forked_from is not None:
-            found += await self._thread(envelope, asked.forked_from.thread_id, asked.forked_from.sequence)
         if asked.thread_until_sequence:
-            found += await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
+            found, _ = await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
+        origin = asked.forked_from
+        for _ in range(FORKS_MAX):
+            if origin is None or len(found) >= QUESTIONS_READ_MAX:
+                break
+            earlier, origin = await self._thread(envelope, origin.thread_id, origin.sequence)
+            found = [*earlier, *found]
         return tuple(found[-QUESTIONS_READ_MAX:])
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
@@ -49,7 +55,10 @@ class JournalHistory:
                 return cast("Asked", first.body)
         return None
 
-    async def _thread(self, envelope: Envelope[Any], thread_id: str, until_sequence: int) -> list[Turn]:
+    async def _thread(
+        self, envelope: Envelope[Any], thread_id: str, until_sequence: int
+    ) -> tuple[list[Turn], ForkedFrom | None]:
+        """Return the turns of one thread up to a sequence, and where that thread itself was forked from."""
         try:
             entries = await self._journal.thread(
                 envelope.tenant,
@@ -59,11 +68,14 @@ class JournalHistory:
                 events=(EventName.CONCLUDED,),
             )
         except LogTooLong:
-            return []
+            return [], None
         turns: dict[str, Turn] = {}
+        origin: ForkedFrom | None = None
         for each in map(_envelope, entries):
             if each is None or each.user != envelope.user or each.query_id == envelope.query_id:
                 continue
+            if isinstance(each.body, Asked):
+                origin = each.body.forked_from
             if each.connection != envelope.connection:
                 # Rows and names of one connection are nothing for a question to another.
                 continue
@@ -72,7 +84,7 @@ class JournalHistory:
                 turns[each.query_id] = Turn(each.question, sql=body.sql, reply=body.reply)
             else:
                 turns.setdefault(each.query_id, Turn(each.question))
-        return list(turns.values())
+        return list(turns.values()), origin
 
 
 def _envelope(entry: Entry) -> Envelope[Any] | None:

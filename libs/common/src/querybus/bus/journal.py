@@ -110,6 +110,10 @@ class Journal:
             found += batch
         return tuple(found)
 
+    async def remembered_query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+        """Return what QUERYBUS_HISTORY keeps of a query, under the original sequences. BusTrouble."""
+        return await self._last_of([query_log_filter(token(tenant), token(query))], stream=HISTORY)
+
     async def thread(
         self,
         tenant: str,
@@ -403,7 +407,7 @@ def _entry_of(message: Msg) -> Entry | None:
     sequence = origin[1] if len(origin) > 1 else headers.get("Nats-Sequence", "")
     if address is None or not sequence.isdigit():
         return None
-    return Entry(int(sequence), address, headers, message.data, _parse_time(headers.get("Nats-Time-Stamp", "")))
+    return Entry(int(sequence), address, headers, message.data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))
 
 
 def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
@@ -413,7 +417,8 @@ def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
     return Entry(sequence, address, message.headers or {}, message.data, stored_at)
 
 
-def _parse_time(text: str) -> int:
+def epoch_ms_of(text: str) -> int:
+    """Return the milliseconds of a `Nats-Time-Stamp`; 0 for none."""
     # Nanoseconds, and as many digits as are needed: cut to microseconds for the standard library.
     head, _, fraction = text.rstrip("Z").partition(".")
     try:

@@ -425,6 +425,8 @@ class Settlement:
 
     async def _announce(self, work: _Work) -> None:
         envelope = work.envelope
+        if envelope.shadow_of is not None:
+            return
         subject = progress_subject(work.address.tenant, token(envelope.user), work.address.query)
         word = {"n": work.message.sequence, "stage": self._name, "state": "started", "at": work.started_at}
         with suppress(BusTrouble):

@@ -105,6 +105,11 @@ class Envelope(BaseModel, Generic[BodyT]):
     retries: Retries = Retries()
     attempts: tuple[Attempt, ...] = ()
     path: tuple[PathStep, ...] = ()
+    shadow_of: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="the query that this one repeats for an operator: nobody is answered, nobody can read it",
+    )
     body: BodyT
 
     def with_body(self, body: OtherT, **header: object) -> Envelope[OtherT]:

@@ -237,6 +237,11 @@ def dead_subject(stage: StageName) -> str:
     return f"{ROOT}.dead.{stage}"
 
 
+def dead_filter() -> str:
+    """Return the filter of all dead letters."""
+    return f"{ROOT}.dead.*"
+
+
 def dead_message_id(stream: str, sequence: int) -> str:
     """Return the message id that lets a message die once, whoever buries it."""
     return f"dead-{stream}-{sequence}"

@@ -156,7 +156,9 @@ class Metrics:
         self._metrics["querybus_build_info"].labels(service, version).set(1)
 
     def query_finished(self, envelope: Envelope[Finished], now_ms: int) -> None:
-        """Count a query; called once, by the publisher of `finished`, and only if that publish was stored now."""
+        """Count a query, not a shadow; called once, by the publisher of `finished`, if that publish was stored now."""
+        if envelope.shadow_of is not None:
+            return
         outcome = envelope.body.answer.outcome
         self._metrics["querybus_queries_total"].labels(outcome, pass_of(envelope)).inc()
         self._metrics["querybus_tenant_queries_total"].labels(envelope.tenant, outcome).inc()
