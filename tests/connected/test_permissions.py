@@ -53,7 +53,7 @@ BUCKETS_WRITTEN = {
     "models": set[str](),
 }
 BUCKETS_READ = {
-    "catalog": {"generator", "validator", "executor", "recovery", "presenter"},
+    "catalog": {"gateway", "generator", "validator", "executor", "recovery", "presenter"},
     "connections": {"gateway", "generator", "validator", "executor", "recovery"},
     "writes": {"executor"},
     "knowledge": {"gateway", "generator"},

@@ -30,6 +30,12 @@ def answer_bytes(envelope: Envelope[Finished]) -> bytes:
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+class Metered(Protocol):
+    """Counts what a finished query used. Raises BusTrouble."""
+
+    async def count(self, envelope: Envelope[Finished]) -> None: ...
+
+
 class OnAnswered(Protocol):
     """Told of each finished query: tenant and query token, and the event, which is stored."""
 
@@ -40,9 +46,17 @@ class AnswerDesk:
     """Handles the messages of the durable `gateway`."""
 
     def __init__(
-        self, answers: Answers, graveyard: Graveyard, *, metrics: Metrics, jitter: Jitter, on_answered: OnAnswered
+        self,
+        answers: Answers,
+        graveyard: Graveyard,
+        *,
+        meter: Metered,
+        metrics: Metrics,
+        jitter: Jitter,
+        on_answered: OnAnswered,
     ) -> None:
         self._answers = answers
+        self._meter = meter
         self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
         self._metrics = metrics
         self._jitter = jitter
@@ -66,6 +80,7 @@ class AnswerDesk:
         try:
             if envelope.shadow_of is None:
                 await self._answers.put(envelope)
+            await self._meter.count(envelope)
         except TooLarge as error:
             await self._refusals.refuse(message, str(error))
             return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 from querybus.bus.application import Service, run_service
 from querybus.bus.batches import BatchStore
 from querybus.bus.broker import make_broker
 from querybus.bus.calls import CallServer, Ear
 from querybus.bus.erase import ThreadEraser
 from querybus.bus.journal import Journal
-from querybus.bus.kv import ConnectionStore, CredentialStore, SecretStore
+from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.threads import ThreadStore
@@ -20,6 +22,7 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
+from querybus_gateway.allowances import Allowances, Meter
 from querybus_gateway.answers import AnswerDesk
 from querybus_gateway.batch_runner import BatchRunner
 from querybus_gateway.batches import Batches
@@ -34,13 +37,16 @@ from querybus_gateway.bus_stores import (
     StoredAnswers,
     SubmitQueue,
 )
+from querybus_gateway.callers import Callers
+from querybus_gateway.catalogs import Catalogs
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.credentials import DevelopmentKey
 from querybus_gateway.http import http_door
 from querybus_gateway.http_server import HttpDoor
+from querybus_gateway.jwks_http import HttpKeys
+from querybus_gateway.oidc import TokenReader
 from querybus_gateway.open_queries import OpenQueries
 from querybus_gateway.queries import Limits, Queries
-from querybus_gateway.rate import Rate
 from querybus_gateway.results import Results
 from querybus_gateway.settings import Settings
 from querybus_gateway.submissions import HELD_MAX, Submissions
@@ -52,6 +58,7 @@ from querybus_gateway.wakes import Wakes
 
 ADVISORY_SLOTS = 4
 HELD_DRAIN_SECONDS = 1.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _log = get_log(__name__)
 
@@ -79,6 +86,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         clock=clock,
         random_bits=system_random_bits,
     )
+    allowances = Allowances(CounterStore(broker), settings.allowed(), clock=clock)
     queries = Queries(
         log=journal,
         events=events,
@@ -91,7 +99,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         threads=threads,
         wakes=wakes,
         progress=Ear(broker),
-        limits=Limits(settings.caps(), Rate(settings.rate_per_second, settings.rate_burst), settings.repair_policies),
+        limits=Limits(settings.caps(), settings.repair_policies),
+        allowances=allowances,
         clock=clock,
         random_bits=system_random_bits,
         can_wait=frozenset(settings.tenants).__contains__,
@@ -117,7 +126,16 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         clock=clock,
         jitter=system_jitter,
     )
-    desk = AnswerDesk(answers, graveyard, metrics=metrics, jitter=system_jitter, on_answered=wakes.finish)
+    desk = AnswerDesk(
+        answers,
+        graveyard,
+        meter=Meter(allowances, journal.events),
+        metrics=metrics,
+        jitter=system_jitter,
+        on_answered=wakes.finish,
+    )
+    page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
+    results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
     confirmations = Confirmations(queries, log=journal, events=events, open_queries=open_queries, clock=clock)
     kept_batches = BatchStore(broker)
     batches = Batches(queries, kept_batches, clock=clock, random_bits=system_random_bits)
@@ -129,10 +147,23 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         owner=f"{system_random_bits(64):016x}",
         clock=clock,
     )
-    page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
-    results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
+    issuer = settings.issuer()
+    keys = HttpKeys(settings.oidc_issuer, settings.oidc_keys_url) if issuer else None
+    callers = Callers(
+        credentials,
+        tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
+        clock=clock,
+    )
+    catalogs = CatalogStore(broker)
     use_cases = UseCases(
-        queries=queries, threads=threads, batches=batches, confirmations=confirmations, credentials=credentials
+        queries=queries,
+        threads=threads,
+        batches=batches,
+        results=results,
+        confirmations=confirmations,
+        credentials=credentials,
+        callers=callers,
+        catalogs=Catalogs(connections, catalogs),
     )
     door = BusDoor(use_cases, tracing=tracing)
 
@@ -141,7 +172,16 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
 
     parts: list[Part] = []
     if settings.environment == "development" and settings.development_key_file is not None:
-        parts.append(DevelopmentKey(credentials, settings.development_key_file, random_bits=system_random_bits))
+        parts.append(
+            DevelopmentKey(
+                credentials,
+                settings.development_key_file,
+                random_bits=system_random_bits,
+                announce=_print_key if settings.api_host in LOOPBACK else None,
+            )
+        )
+    if keys is not None:
+        parts.append(keys)
     parts += [
         journal.follow(sweeper.note),
         PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=desk.handle),
@@ -161,9 +201,15 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         runner,
         CallServer(broker, door.answer, slots=settings.calls_max),
         HttpDoor(
-            http_door(use_cases, tracing=tracing, random_bits=system_random_bits),
+            http_door(
+                use_cases,
+                tracing=tracing,
+                random_bits=system_random_bits,
+                cors_origins=settings.cors_origins,
+            ),
             host=settings.api_host,
             port=settings.api_port,
+            trusted_proxies=settings.trusted_proxies,
             on_listening=on_listening,
         ),
     ]
@@ -183,6 +229,11 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             )
         )
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
+
+
+def _print_key(key: str) -> None:
+    # To the terminal, never to the log.
+    print(f"development key, made now: {key}", file=sys.stderr)  # noqa: T201
 
 
 def main() -> None:

@@ -1,13 +1,14 @@
 """Who is calling: a key names its record, and fits it or not; there is no way in without one.
 
 In development a key can be made at the start and written to a file that the settings name, readable by this user
-only. It is a key like any other: hashed in the registry, of one tenant and one user.
+only; where the door listens on loopback it is printed as well, once, when it is made. It is a key like any other:
+hashed in the registry, of one tenant and one user.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -60,11 +61,15 @@ def is_own(credential: Credential, tenant: str, name: str) -> bool:
 class DevelopmentKey:
     """Makes the developer's key where there is none yet. A part."""
 
-    def __init__(self, registry: Registry, file: Path, *, random_bits: RandomBits) -> None:
+    def __init__(
+        self, registry: Registry, file: Path, *, random_bits: RandomBits, announce: Callable[[str], None] | None = None
+    ) -> None:
+        """`announce` is told a key that was just made; for doors on loopback only."""
         self.name = "development-key"
         self._registry = registry
         self._file = file
         self._random_bits = random_bits
+        self._announce = announce
 
     async def start(self) -> None:
         key = self._kept() or self._made()
@@ -93,4 +98,6 @@ class DevelopmentKey:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._file.touch(mode=0o600)
         self._file.write_text(key + "\n")
+        if self._announce is not None:
+            self._announce(key)
         return key

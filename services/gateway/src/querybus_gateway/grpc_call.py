@@ -21,7 +21,7 @@ from querybus.core.credential import Credential
 from querybus.ops.clock import RandomBits
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway.credentials import authenticate, presented_key
+from querybus_gateway.credentials import presented_key
 from querybus_gateway.grpc_errors import rich_status
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import BUS_RETRY_SECONDS
@@ -85,6 +85,11 @@ class _Context:
         self.metadata: Mapping[str, str] = {
             key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
         }
+
+    @property
+    def source(self) -> str:
+        """The caller's address without its port, as `ipv4:127.0.0.1`."""
+        return str(self._context.peer()).rpartition(":")[0]
 
     def left_seconds(self) -> float | None:
         left = cast("float | None", self._context.time_remaining())
@@ -166,7 +171,7 @@ class CallDesk:
         self, method: Method, data: bytes, context: _Context, on_disconnect: Any
     ) -> tuple[Message, GrpcCall] | Problem:
         """Return the request and its call; whoever is nobody is not told whether its bytes were a message."""
-        credential = await authenticate(presented_key(context.metadata), self._rooms.credentials)
+        credential = await self._rooms.callers.identify(presented_key(context.metadata), context.source)
         if isinstance(credential, Problem):
             return credential
         try:

@@ -7,7 +7,7 @@ area is one line in ROUTERS.
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, Request
@@ -15,13 +15,22 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querybus.core.redact import Json
 from querybus.ops.clock import RandomBits
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway import http_batches, http_confirm, http_events, http_pages, http_queries, http_threads
+from querybus_gateway import (
+    http_batches,
+    http_confirm,
+    http_connections,
+    http_events,
+    http_pages,
+    http_queries,
+    http_threads,
+)
 from querybus_gateway.http_request import REQUEST_MODELS, problem_response
 from querybus_gateway.problems import FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.use_cases import UseCases
@@ -30,12 +39,36 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
     http_events.router,
     http_pages.router,
+    http_connections.router,
     http_threads.router,
     http_confirm.router,
     http_batches.router,
 )
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+REQUEST_HEADERS: Final = (
+    "authorization",
+    "x-api-key",
+    "content-type",
+    "prefer",
+    "idempotency-key",
+    "last-event-id",
+    "x-request-id",
+    "traceparent",
+)
+ANSWER_HEADERS: Final = (
+    "location",
+    "retry-after",
+    "ratelimit",
+    "preference-applied",
+    "idempotency-replayed",
+    "content-disposition",
+    "x-request-id",
+    "x-trace-id",
+    "traceparent",
+)
+"""What a page of another origin may send and read."""
 
 _log = get_log(__name__)
 
@@ -60,6 +93,8 @@ class Marked:
             state: MutableMapping[str, Any] = scope.setdefault("state", {})
             state["request_id"] = request_id
             state["trace_id"] = trace_id
+            context = span.get_span_context()
+            parent = f"00-{trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}".encode()
 
             async def marked(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -67,16 +102,28 @@ class Marked:
                         *message.get("headers", ()),
                         (b"x-request-id", request_id.encode()),
                         (b"x-trace-id", trace_id.encode()),
+                        (b"traceparent", parent),
                     ]
                 await send(message)
 
             await self._app(scope, receive, marked)
 
 
-def http_door(use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits) -> FastAPI:
-    """Return the HTTP application."""
+def http_door(
+    use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits, cors_origins: Sequence[str] = ()
+) -> FastAPI:
+    """Return the HTTP application; pages of `cors_origins` may call it from a browser."""
     app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
     app.state.use_cases = use_cases
+    if cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors_origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=list(REQUEST_HEADERS),
+            expose_headers=list(ANSWER_HEADERS),
+            max_age=600,
+        )
     app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
     for router in ROUTERS:
         app.include_router(router)

@@ -16,8 +16,9 @@ from pydantic import BaseModel
 
 from querybus.bus.publish import BusTrouble
 from querybus.core.credential import Credential
+from querybus.core.redact import Json
 from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
-from querybus_gateway.credentials import authenticate, presented_key
+from querybus_gateway.credentials import presented_key
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
 from querybus_gateway.queries import BUS_RETRY_SECONDS, Reply
 from querybus_gateway.use_cases import UseCases
@@ -41,11 +42,18 @@ def problem_response(request: Request, problem: Problem) -> JsonResponse:
     headers: dict[str, str] = {}
     if problem.retry_after_seconds is not None:
         headers["Retry-After"] = str(problem.retry_after_seconds)
+    if problem.status == 429:
+        headers["RateLimit"] = f'"{problem.code}";r=0;t={problem.retry_after_seconds or 1}'
     if problem.status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="querybus"'
     trace_id = getattr(request.state, "trace_id", "0" * 32)
     body = problem.body(instance=request.url.path, trace_id=trace_id)
     return JsonResponse(body, problem.status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
+
+
+def answered(request: Request, found: Json | Problem, status: int = 200) -> JsonResponse:
+    """Return what a use case gave: its object, or the problem."""
+    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found, status)
 
 
 def wait_preference(header: str | None) -> int | None:
@@ -104,7 +112,8 @@ def _use_cases(request: Request) -> UseCases:
 
 async def _caller(request: Request) -> Credential:
     try:
-        found = await authenticate(presented_key(request.headers), _use_cases(request).credentials)
+        source = request.client.host if request.client is not None else ""
+        found = await _use_cases(request).callers.identify(presented_key(request.headers), source)
     except BusTrouble:
         found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
     if isinstance(found, Problem):

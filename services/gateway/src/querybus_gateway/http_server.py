@@ -6,12 +6,17 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Generator
-from typing import Final
+from typing import Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 CLOSE_SECONDS_MAX: Final = 2
+HEAD_BYTES_MAX: Final = 32_768
+"""Of a request's line and headers."""
+HEAD_SECONDS_MAX: Final = 10.0
+"""How long they may take."""
 
 
 class _Server(uvicorn.Server):
@@ -30,10 +35,52 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Prompt(H11Protocol):
+    """Closes a connection whose request line and headers do not come in time; bodies have a limit of their own."""
+
+    late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._calm()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._is_busy():
+            self._calm()
+        elif self.late is None:
+            self.late = self.loop.call_later(HEAD_SECONDS_MAX, self._close)
+
+    def _calm(self) -> None:
+        if self.late is not None:
+            self.late.cancel()
+            self.late = None
+
+    def _close(self) -> None:
+        self.late = None
+        if not self._is_busy():
+            self.transport.close()
+
+    def _is_busy(self) -> bool:
+        # Before the first request there is no cycle, whatever its type says.
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return cycle is not None and not cycle.response_complete
+
+
 class HttpDoor:
     """Serves the HTTP application on a listener of its own. A part."""
 
-    def __init__(self, app: ASGIApp, *, host: str, port: int, on_listening: Callable[[str], None]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, host: str, port: int, on_listening: Callable[[str], None], trusted_proxies: str = ""
+    ) -> None:
+        """`trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed."""
         self.name = "http"
         self._host = host
         self._port = port
@@ -45,6 +92,10 @@ class HttpDoor:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                http=_Prompt,
+                proxy_headers=bool(trusted_proxies),
+                forwarded_allow_ips=trusted_proxies,
+                h11_max_incomplete_event_size=HEAD_BYTES_MAX,
                 timeout_graceful_shutdown=CLOSE_SECONDS_MAX,
             )
         )

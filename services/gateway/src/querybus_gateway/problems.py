@@ -42,9 +42,12 @@ class ProblemCode(StrEnum):
     CONNECTION_MISSING = "connection_missing"
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
     RATE_LIMITED = "rate_limited"
+    TOO_MANY_GUESSES = "too_many_guesses"
+    TOKENS_SPENT = "tokens_spent"
     QUEUE_FULL = "queue_full"
     INTERNAL = "internal"
     BUS_UNAVAILABLE = "bus_unavailable"
+    ISSUER_UNAVAILABLE = "issuer_unavailable"
 
 
 STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
@@ -73,8 +76,11 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.CONNECTION_MISSING: (422, "A connection must be chosen"),
     ProblemCode.IDEMPOTENCY_MISMATCH: (422, "The idempotency key was used for another request"),
     ProblemCode.RATE_LIMITED: (429, "Too many requests"),
+    ProblemCode.TOO_MANY_GUESSES: (429, "Too many wrong keys"),
+    ProblemCode.TOKENS_SPENT: (429, "The tokens for today are spent"),
     ProblemCode.QUEUE_FULL: (429, "Too many queries are waiting"),
     ProblemCode.INTERNAL: (500, "Something went wrong here"),
+    ProblemCode.ISSUER_UNAVAILABLE: (503, "The issuer of the token cannot be reached at the moment"),
     ProblemCode.BUS_UNAVAILABLE: (503, "The bus cannot be reached at the moment"),
 }
 

@@ -24,11 +24,11 @@ from querybus.core.subjects import EventName, progress_subject, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
+from querybus_gateway.allowances import Allowances
 from querybus_gateway.endings import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.rate import Bucket, Rate, take
 from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
 from querybus_gateway.wakes import Wakes, Watch
@@ -46,10 +46,9 @@ _log = get_log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the server allows: caps on options, and how often a tenant may ask."""
+    """What the server allows: caps on options."""
 
     caps: OptionCaps = field(default_factory=OptionCaps)
-    rate: Rate = field(default_factory=lambda: Rate(per_second=50, burst=200))
     repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
     """Who mends, by tenant, where a request does not say."""
 
@@ -110,6 +109,7 @@ class Queries:
         wakes: Wakes,
         progress: Progress,
         limits: Limits,
+        allowances: Allowances,
         clock: Clock,
         random_bits: RandomBits,
         can_wait: Callable[[str], bool],
@@ -130,7 +130,7 @@ class Queries:
         self._clock = clock
         self._random_bits = random_bits
         self._can_wait = can_wait
-        self._buckets: dict[str, Bucket] = {}
+        self._allowances = allowances
 
     async def ask(
         self,
@@ -146,11 +146,9 @@ class Queries:
         Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
         question back this one answers; the caller has found it to be its own.
         """
-        taken = take(self._buckets.get(credential.tenant), self._limits.rate, self._clock())
-        self._buckets[credential.tenant] = taken.bucket
-        if taken.retry_after_seconds is not None:
-            return Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=taken.retry_after_seconds)
         try:
+            if (spent := await self._allowances.take(credential.tenant)) is not None:
+                return spent
             envelope = await self.admitted(request, credential, idempotency_key, clarifies)
             if isinstance(envelope, Problem):
                 return envelope

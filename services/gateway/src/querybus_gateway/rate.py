@@ -1,11 +1,7 @@
-"""A tenant's token bucket: how often it may ask, as values; each replica keeps its own.
-
-So the limit holds per replica: a tenant may reach the rate times the number of replicas.
-"""
+"""A tenant's token bucket: how often it may ask, as values. Where the bucket lies is `allowances`' matter."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
@@ -25,22 +21,13 @@ class Bucket:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The bucket afterwards; `retry_after_seconds` is None if a token was there."""
+def refilled(bucket: Bucket | None, rate: Rate, now_ms: int) -> Bucket:
+    """Return the bucket as it is now: full if there was none; a clock that went back adds nothing.
 
-    bucket: Bucket
-    retry_after_seconds: int | None
-
-
-def take(bucket: Bucket | None, rate: Rate, now_ms: int) -> Taken:
-    """Return the bucket after taking one token, or how long to wait for it.
-
-    >>> take(Bucket(0.0, 0), Rate(2.0, 5), 0).retry_after_seconds
-    1
+    >>> refilled(Bucket(0.0, 0), Rate(2.0, 5), 1_000).tokens
+    2.0
     """
-    known = bucket or Bucket(float(rate.burst), now_ms)
-    filled = min(float(rate.burst), known.tokens + max(0, now_ms - known.at_ms) / 1_000 * rate.per_second)
-    if filled >= 1:
-        return Taken(Bucket(filled - 1, now_ms), None)
-    return Taken(Bucket(filled, now_ms), max(1, math.ceil((1 - filled) / rate.per_second)))
+    if bucket is None:
+        return Bucket(float(rate.burst), now_ms)
+    passed = max(0, now_ms - bucket.at_ms) / 1_000
+    return Bucket(min(float(rate.burst), bucket.tokens + passed * rate.per_second), max(now_ms, bucket.at_ms))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.ops.settings import ServiceSettings
+from querybus_gateway.allowances import Allowed, TenantLimits
+from querybus_gateway.oidc import Issuer
+from querybus_gateway.rate import Rate
 
 
 class Settings(ServiceSettings):
@@ -32,8 +35,34 @@ class Settings(ServiceSettings):
     )
     calls_max: int = Field(default=1_024, ge=1, description="calls on the bus that one replica answers at once")
     in_flight_max: int = Field(default=64, ge=1, description="queries of one tenant in flight; more wait their turn")
-    rate_per_second: float = Field(default=50.0, gt=0, description="questions of one tenant at one replica")
+    rate_per_second: float = Field(default=50.0, gt=0, description="questions of one tenant over all replicas")
     rate_burst: int = Field(default=200, ge=1, description="questions of one tenant at once")
+    tokens_per_day: int = Field(default=0, ge=0, description="of a model, for one tenant and UTC day; 0: no limit")
+    tenant_limits: dict[str, TenantLimits] = Field(
+        default={}, description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day where they differ"
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="web origins whose pages may call the HTTP door, separated by commas; none: none"
+    )
+    trusted_proxies: str = Field(
+        default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
+    )
+    oidc_issuer: str = Field(default="", description="whose tokens are taken besides keys; empty: nobody's")
+    oidc_audience: str = Field(default="", description="that a token must be meant for")
+    oidc_algorithms: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("RS256",), description="signature algorithms that are taken, separated by commas"
+    )
+    oidc_keys_url: str = Field(default="", description="the issuer's JWKS; empty: as its discovery document says")
+    oidc_tenant: str = Field(default="", description="tenant of every token; empty: `oidc_tenant_claim` says it")
+    oidc_tenants: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="tenants that tokens may bring in, separated by commas; none: any"
+    )
+    oidc_tenant_claim: str = Field(default="tenant", description="claim that names the tenant")
+    oidc_user_claim: str = Field(default="sub", description="claim that names the user")
+    oidc_role_claim: str = Field(default="querybus_audience", description="claim that is `business` or `analyst`")
+    oidc_connections_claim: str = Field(
+        default="querybus_connections", description="claim that lists the connections; a token without it may use all"
+    )
     deadline_seconds_max: float = Field(default=300.0, gt=0, le=600, description="longest deadline of a query")
     rows_max: int = Field(default=100_000, ge=1, description="rows of one result")
     page_size_max: int = Field(default=1_000, ge=1, le=1_000, description="rows of one page")
@@ -45,10 +74,41 @@ class Settings(ServiceSettings):
         default={}, description='who mends by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
     )
 
-    @field_validator("tenants", mode="before")
+    @field_validator("tenants", "cors_origins", "oidc_algorithms", "oidc_tenants", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.oidc_issuer and not self.oidc_audience:
+            raise ValueError("oidc_issuer needs oidc_audience: a token for another service lets nobody in here")
+        local = self.oidc_issuer.startswith(("http://127.0.0.1:", "http://localhost:"))
+        if self.oidc_issuer and not self.oidc_issuer.startswith("https://") and not local:
+            raise ValueError("oidc_issuer is an https address")
+        if "*" in self.cors_origins:
+            raise ValueError("cors_origins names each origin; a key would be open to every page otherwise")
+        self.issuer()
+        return self
+
+    def issuer(self) -> Issuer | None:
+        """Return whose tokens are taken, or None."""
+        if not self.oidc_issuer:
+            return None
+        return Issuer(
+            issuer=self.oidc_issuer,
+            audience=self.oidc_audience,
+            algorithms=self.oidc_algorithms,
+            tenant=self.oidc_tenant,
+            tenant_claim=self.oidc_tenant_claim,
+            user_claim=self.oidc_user_claim,
+            role_claim=self.oidc_role_claim,
+            connections_claim=self.oidc_connections_claim,
+        )
+
+    def allowed(self) -> Allowed:
+        """Return what tenants may use."""
+        return Allowed(Rate(self.rate_per_second, self.rate_burst), self.tokens_per_day, self.tenant_limits)
 
     def caps(self) -> OptionCaps:
         """Return the server's caps on a request's options."""

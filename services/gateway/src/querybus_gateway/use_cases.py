@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from querybus_gateway.batches import Batches
+from querybus_gateway.callers import Callers
+from querybus_gateway.catalogs import Catalogs
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
@@ -17,8 +19,10 @@ class UseCases:
     """The use cases behind the doors, and the registry that says who is calling."""
 
     queries: Queries
-    results: Results
     threads: Threads
     batches: Batches
+    results: Results
     confirmations: Confirmations
+    catalogs: Catalogs
     credentials: Credentials
+    callers: Callers

@@ -24,7 +24,7 @@ from querybus.core.catalog import Catalog, Table
 from querybus.core.credential import Credential
 from querybus.core.policy import Connection
 from querybus.core.subjects import token
-from querybus.core.topology import CATALOG, CONNECTIONS, CREDENTIALS, WRITES
+from querybus.core.topology import CATALOG, CONNECTIONS, CREDENTIALS, LIMITS, WRITES
 
 TABLE_BYTES_MAX: Final = 900 * 1_024
 """Of a table's JSON; below the bucket's 1 MiB for a value with its headers."""
@@ -297,6 +297,14 @@ class CredentialStore:
         found = await _values(self._holder, CREDENTIALS, Credential, keys="*.*")
         return tuple(sorted(found, key=lambda each: (each.tenant, each.name)))
 
+    async def remove(self, tenant: str, credential: str) -> bool:
+        """Remove the credential of that tenant and name; False if there is none; raises BusTrouble."""
+        if await self.get(tenant, credential) is None:
+            return False
+        subject = _subject(CREDENTIALS, f"{token(tenant)}.{token(credential)}")
+        await store(self._holder.connection, subject, b"", {_OPERATION: "DEL"})
+        return True
+
     async def put(self, credential: Credential) -> None:
         """Store the credential, or replace the one of that tenant and name; raises BusTrouble."""
         key = f"{token(credential.tenant)}.{token(credential.name)}"
@@ -319,6 +327,28 @@ class SecretStore:
         if kept is None:
             raise BusTrouble(f"the key {name} was made by another and cannot be read yet")
         return kept.data
+
+
+class CounterStore:
+    """Small values in `querybus_limits` that replicas change by turns: each change names the revision that it replaces."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def read(self, key: str) -> tuple[bytes, int]:
+        """Return a value and its revision, empty and 0 where there is none; raises BusTrouble."""
+        kept = await last(self._holder.connection, f"KV_{LIMITS}", _subject(LIMITS, key))
+        return (b"", 0) if kept is None else (kept.data, kept.sequence)
+
+    async def write(self, key: str, value: bytes, revision: int, *, once: str = "") -> bool:
+        """Replace the value of that revision; False if it has another by now; raises BusTrouble.
+
+        `once` names a change that is made only once: a second one within the stream's dedup window changes nothing.
+        """
+        headers = {_EXPECTED: str(revision)}
+        if once:
+            headers["Nats-Msg-Id"] = f"{key}:{once}"
+        return await store(self._holder.connection, _subject(LIMITS, key), value, headers) is not None
 
 
 class WriteStore:

@@ -259,7 +259,7 @@ ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
 """The streams that a service reads or writes, which it asserts before it starts."""
 
 READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
+    StageName.GATEWAY: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
     StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES),
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),

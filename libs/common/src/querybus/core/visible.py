@@ -1,0 +1,55 @@
+"""A catalog as a connection's policy lets its readers see it: without tables and columns that are kept from them.
+
+Masked columns stay: they can be named, and show nothing. A view that may not be read because parts of tables are
+protected is left out, as the guard refuses it.
+"""
+
+from __future__ import annotations
+
+from querybus.core.catalog import Catalog, Table
+from querybus.core.policy import ConnectionPolicy
+
+
+def visible(catalog: Catalog, policy: ConnectionPolicy) -> Catalog:
+    """Return the catalog without what nobody may read; the policy is the one of the reader's tenant."""
+    tables = tuple(shown for table in catalog.tables if (shown := _shown(table, catalog, policy)) is not None)
+    names = {each.name.lower() for each in tables}
+    return catalog.model_copy(
+        update={
+            "tables": tuple(
+                each.model_copy(
+                    update={
+                        "foreign_keys": tuple(key for key in each.foreign_keys if key.referred_table.lower() in names)
+                    }
+                )
+                for each in tables
+            )
+        }
+    )
+
+
+def _shown(table: Table, catalog: Catalog, policy: ConnectionPolicy) -> Table | None:
+    names = {table.name.lower(), f"{table.schema_name}.{table.name}".lower()}
+    schema = (table.schema_name or catalog.default_schema or "").lower()
+    if policy.schemas_allowed is not None and schema not in {each.lower() for each in policy.schemas_allowed}:
+        return None
+    if policy.tables_allowed is not None and names.isdisjoint(each.lower() for each in policy.tables_allowed):
+        return None
+    filtered = not names.isdisjoint(each.lower() for each in policy.row_filters)
+    open_views = {each.lower() for each in policy.views_open}
+    if table.kind == "view" and policy.protects_parts and not filtered and open_views.isdisjoint(names | {"*"}):
+        return None
+    denied = {
+        column.lower() for each, columns in policy.columns_denied.items() if each.lower() in names for column in columns
+    }
+    if not denied:
+        return table
+    return table.model_copy(
+        update={
+            "columns": tuple(each for each in table.columns if each.name.lower() not in denied),
+            "primary_key": tuple(each for each in table.primary_key if each.lower() not in denied),
+            "foreign_keys": tuple(
+                key for key in table.foreign_keys if denied.isdisjoint(each.lower() for each in key.columns)
+            ),
+        }
+    )

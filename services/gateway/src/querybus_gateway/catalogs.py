@@ -1,0 +1,162 @@
+"""What a caller may see of the connections: their names, what stands in them, and what could be asked.
+
+An analyst sees names, types and keys as far as the connection's policy goes for the tenant. A business reader sees
+what people call things, and nothing that has no such name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from querybus.bus.publish import BusTrouble
+from querybus.core.catalog import Catalog, Column, Language, Table
+from querybus.core.credential import Credential
+from querybus.core.labels import column_label, table_label
+from querybus.core.policy import Connection
+from querybus.core.redact import Json
+from querybus.core.suggestions import suggestions
+from querybus.core.visible import visible
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.queries import BUS_RETRY_SECONDS
+
+_TROUBLE = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+
+
+class KnownConnections(Protocol):
+    """What every service may know of the databases. Raises BusTrouble."""
+
+    async def get(self, name: str) -> Connection | None: ...
+
+    async def all(self) -> Sequence[Connection]: ...
+
+
+class KnownCatalogs(Protocol):
+    """The catalogs. Raises BusTrouble."""
+
+    async def read(self, connection: str) -> Catalog | None: ...
+
+
+class Catalogs:
+    """The connections and their catalogs, as each caller may see them."""
+
+    def __init__(self, connections: KnownConnections, catalogs: KnownCatalogs) -> None:
+        self._connections = connections
+        self._catalogs = catalogs
+
+    async def connections(self, credential: Credential) -> Json | Problem:
+        """Return the caller's connections: `{connections: [{name, description, dialect}]}`."""
+        try:
+            known = await self._connections.all()
+        except BusTrouble:
+            return _TROUBLE
+        return {"connections": [_connection(each, credential) for each in known if _is_own(each.name, credential)]}
+
+    async def connection(self, name: str, credential: Credential) -> Json | Problem:
+        """Return one of the caller's connections."""
+        found = await self._known(name, credential)
+        return found if isinstance(found, Problem) else _connection(found, credential)
+
+    async def catalog(self, name: str, credential: Credential, language: Language) -> Json | Problem:
+        """Return what stands in a connection: `{connection, tables: [...], glossary}`."""
+        found = await self._seen(name, credential)
+        if isinstance(found, Problem):
+            return found
+        if credential.audience == "analyst":
+            tables = [_table(each, found, language) for each in found.tables]
+        else:
+            tables = _topics(found, language)
+        return {
+            "connection": name,
+            "tables": tables,
+            "glossary": dict(found.glossary) if _is_analyst(credential) else {},
+        }
+
+    async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
+        """Return questions that can be asked of a connection as they stand: `{connection, questions}`."""
+        found = await self._seen(name, credential)
+        if isinstance(found, Problem):
+            return found
+        return {"connection": name, "questions": list(suggestions(found, language, credential.audience))}
+
+    async def _known(self, name: str, credential: Credential) -> Connection | Problem:
+        missing = Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
+        if not _is_own(name, credential):
+            return missing
+        try:
+            return await self._connections.get(name) or missing
+        except BusTrouble:
+            return _TROUBLE
+
+    async def _seen(self, name: str, credential: Credential) -> Catalog | Problem:
+        connection = await self._known(name, credential)
+        if isinstance(connection, Problem):
+            return connection
+        try:
+            catalog = await self._catalogs.read(name)
+        except BusTrouble:
+            return _TROUBLE
+        if catalog is None:
+            return Problem(ProblemCode.NOT_FOUND, "this connection has not been read yet")
+        return visible(catalog, connection.policy.of(credential.tenant))
+
+
+def _is_own(name: str, credential: Credential) -> bool:
+    return credential.connections is None or name in credential.connections
+
+
+def _is_analyst(credential: Credential) -> bool:
+    return credential.audience == "analyst"
+
+
+def _connection(connection: Connection, credential: Credential) -> Json:
+    view: Json = {"name": connection.name, "description": connection.description}
+    if _is_analyst(credential):
+        view |= {"dialect": connection.dialect.value, "access": connection.policy.of(credential.tenant).access.value}
+    return view
+
+
+def _table(table: Table, catalog: Catalog, language: Language) -> Json:
+    return {
+        "name": table.name,
+        "schema": table.schema_name,
+        "kind": table.kind,
+        "label": table_label(table, language, catalog),
+        "comment": table.comment,
+        "row_estimate": table.row_estimate,
+        "primary_key": list(table.primary_key),
+        "foreign_keys": [
+            {
+                "columns": list(key.columns),
+                "referred_schema": key.referred_schema,
+                "referred_table": key.referred_table,
+                "referred_columns": list(key.referred_columns),
+            }
+            for key in table.foreign_keys
+        ],
+        "columns": [_column(each, catalog, language) for each in table.columns],
+    }
+
+
+def _column(column: Column, catalog: Catalog, language: Language) -> Json:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "kind": column.kind.value,
+        "nullable": column.nullable,
+        "label": column_label(column, catalog, language),
+        "comment": column.comment,
+    }
+
+
+def _topics(catalog: Catalog, language: Language) -> list[Json]:
+    """Return tables and columns that people have a name for."""
+    found: list[Json] = []
+    for table in catalog.tables:
+        label = table_label(table, language, catalog)
+        if label is None:
+            continue
+        named = ((column_label(each, catalog, language), each.kind.value) for each in table.columns)
+        columns = [{"label": name, "kind": kind} for name, kind in named if name is not None]
+        found.append({"label": label, "columns": columns})
+    return found

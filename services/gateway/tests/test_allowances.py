@@ -1,0 +1,113 @@
+"""A tenant's allowance holds over all replicas, and a day's tokens are counted once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from querybus_gateway.allowances import Allowances, Allowed, TenantLimits, tokens_of
+from querybus_gateway.problems import ProblemCode
+from querybus_gateway.rate import Rate
+
+
+class MemoryCounters:
+    """Counters with revisions, as the bucket has them; other tasks may come between a read and a write."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[bytes, int]] = {}
+        self.made: set[tuple[str, str]] = set()
+        self.revision = 0
+
+    async def read(self, key: str) -> tuple[bytes, int]:
+        await asyncio.sleep(0)
+        return self.kept.get(key, (b"", 0))
+
+    async def write(self, key: str, value: bytes, revision: int, *, once: str = "") -> bool:
+        await asyncio.sleep(0)
+        if once and (key, once) in self.made:
+            return True
+        if self.kept.get(key, (b"", 0))[1] != revision:
+            return False
+        self.revision += 1
+        self.kept[key] = (value, self.revision)
+        if once:
+            self.made.add((key, once))
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ms = 1_790_000_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.mark.parametrize("rate", [Rate(5, 40), Rate(100, 200), Rate(0.5, 1)])
+async def test_four_replicas_together_never_pass_more_than_the_tenant_may(rate: Rate) -> None:
+    counters, clock = MemoryCounters(), Clock()
+    replicas = [Allowances(counters, Allowed(rate), clock=clock) for _ in range(4)]
+    started, passed = clock.ms, 0
+    for _ in range(20):
+        found = await asyncio.gather(*(each.take("acme") for each in replicas for _ in range(rate.burst // 4 + 1)))
+        passed += sum(each is None for each in found)
+        assert passed <= rate.burst + rate.per_second * (clock.ms - started) / 1_000
+        clock.ms += 250
+    # What a replica holds in hand at the end is all that can be missing.
+    seconds = (clock.ms - started) / 1_000
+    assert passed >= rate.burst + rate.per_second * (seconds - 0.5) - len(replicas) * max(1, rate.burst // 20) - 1
+
+
+async def test_a_tenant_that_asks_too_often_is_told_when_to_come_again() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    allowances = Allowances(counters, Allowed(Rate(0.5, 1)), clock=clock)
+    assert await allowances.take("acme") is None
+    refused = await allowances.take("acme")
+    assert refused is not None
+    assert (refused.code, refused.retry_after_seconds) == (ProblemCode.RATE_LIMITED, 2)
+    assert await allowances.take("other") is None, "another tenant has its own"
+    clock.ms += 2_000
+    assert await allowances.take("acme") is None
+
+
+async def test_most_questions_cost_no_look_at_the_store() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    allowances = Allowances(counters, Allowed(Rate(1_000, 1_000)), clock=clock)
+    for _ in range(100):
+        assert await allowances.take("acme") is None
+    assert counters.revision == 2
+
+
+async def test_a_spent_day_is_over_at_midnight() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    limits = {"small": TenantLimits(tokens_per_day=100), "free": TenantLimits(tokens_per_day=0)}
+    allowed = Allowed(Rate(50, 200), 1_000, limits)
+    one, two = Allowances(counters, allowed, clock=clock), Allowances(counters, allowed, clock=clock)
+    await one.spend("small", "q1", 99)
+    await one.spend("small", "q1", 99)
+    assert await two.take("small") is None, "counted once"
+    await one.spend("small", "q2", 1)
+    clock.ms += 1_001
+    for each in (one, two):
+        refused = await each.take("small")
+        assert refused is not None
+        assert refused.code is ProblemCode.TOKENS_SPENT
+    assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
+    assert not one.is_metered("free")
+    clock.ms += 86_400_000 - clock.ms % 86_400_000
+    assert await one.take("small") is None
+
+
+async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    allowances = Allowances(counters, Allowed(Rate(1, 1)), clock=clock)
+    for tenant in ("acme", "Acme", "*", ">", "a.b", "租户"):
+        assert await allowances.take(tenant) is None
+        assert await allowances.take(tenant) is not None
+    assert all(key.count(".") == 1 for key in counters.kept)
+
+
+def test_a_log_that_nobody_can_read_has_used_no_tokens() -> None:
+    assert tokens_of(cast("Any", ())) == 0
