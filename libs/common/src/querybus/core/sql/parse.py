@@ -155,11 +155,7 @@ def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) ->
 
     Errors: syntax_error, multi_statement, too_complex, and safety for every statement that is no query.
     """
-    if len(sql.encode("utf-8", "surrogatepass")) > bytes_max:
-        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {bytes_max} bytes")
-    if "\x00" in sql:
-        return unsafe(Rule.NUL, "a NUL character")
-    tokens = _tokens(sql, dialect)
+    tokens = _read(sql, dialect, bytes_max)
     if isinstance(tokens, Failure):
         return tokens
     statements = _split(tokens)
@@ -168,6 +164,36 @@ def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) ->
     if len(statements) > 1:
         return _stacked(statements, dialect)
     return _parse_one(sql, statements[0], dialect)
+
+
+def parse_change(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> exp.Expr | Failure:
+    """Return the tree of the one statement that changes something, under the same caps as a query's.
+
+    Only a text that begins with the word of a change that the writer knows reaches the parser.
+    """
+    tokens = _read(sql, dialect, bytes_max)
+    if isinstance(tokens, Failure):
+        return tokens
+    statements = _split(tokens)
+    if len(statements) != 1:
+        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+    word = _word(statements[0], 0)
+    if word not in CHANGES:
+        return unsafe(Rule.STATEMENT_KIND, "no change that is known here", _kind(statements[0]))
+    return _tree(sql, statements[0], dialect)
+
+
+CHANGES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "TRUNCATE"})
+"""First words of the statements that a confirmed write may be."""
+
+
+def _read(sql: str, dialect: Dialect, bytes_max: int) -> list[Any] | Failure:
+    """Return the words of a text of bounded length, or why it is not read at all."""
+    if len(sql.encode("utf-8", "surrogatepass")) > bytes_max:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {bytes_max} bytes")
+    if "\x00" in sql:
+        return unsafe(Rule.NUL, "a NUL character")
+    return _tokens(sql, dialect)
 
 
 def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
