@@ -69,7 +69,7 @@ def _rows() -> Iterator[tuple[str, tuple[Any, ...]]]:
         mentor = None if number <= 6 else 1 + number * 5 % 6
         started = _day(_START, -(number * 61 % 1900))
         yield "couriers", (
-            number, _FIRST[number * 7 % 10], _LAST[number * 3 % 8], 1 + number * number % 5, mentor,
+            number, _FIRST[number * 7 % 10], _LAST[number * 3 % 8], 1 + number * number % 97 % 5, mentor,
             19 + number * 13 % 44, 12.5 + number * 17 % 19 / 2, started,
         )  # fmt: skip
         for kind in range(1, 5):
@@ -81,7 +81,7 @@ def _rows() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for number in range(1, 901):
         weight = 0.2 + number * 37 % 311 / 10
         yield "parcels", (
-            number, f"QP{100_000 + number * 97}", 1 + number * number % 55, 2 + number * 11 % 57, 1 + number * 3 % 6,
+            number, f"QP{100_000 + number * 97}", 1 + number * number % 55, 2 + number * number * 3 % 57, 1 + number * 3 % 6,
             1 + (number * 3 + 1 + number % 4) % 6, weight, round(2.9 + weight * 0.8, 2), _SERVICES[number * number % 7 % 3],
             _day(_START, number), number % 5 == 0,
         )  # fmt: skip

@@ -109,6 +109,10 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         if parent is not None:
             sketch.absences.append((ranking.place, parent))
             continue
+        tied = _with_ties(sketch, anchor, ranking, by)
+        if tied is not None:
+            sketch.absences.append((ranking.place, tied))
+            continue
         order = [Ordering(_counting(by, anchor), ranking.descending)]
         limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
@@ -215,6 +219,20 @@ def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targe
         return None
     form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
     return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def _with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
+    """ "The highest rating, including ties": every row that has it. More than one place, or a count, stays in doubt."""
+    places = sketch.free_places(Op.TIES)
+    if not places:
+        return None
+    if ranking.count != 1 or by.aggregate is not None or by.column is None or by.column.table != anchor:
+        sketch.doubts += 0.5
+        return None
+    sketch.take(*places)
+    figure = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
+    inside = tuple(each.condition for each in sketch.conditions if set(condition_tables(each.condition)) == {anchor})
+    return Comparison(by, Operator.EQUAL, Form(targets=(Measure(by.column, figure),), where=inside))
 
 
 def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:

@@ -305,9 +305,34 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _BRIDGING = frozenset(
-    {"of", "the", "in", "for", "to", "on", "per", "'s", "a", "-", "at", "by", "s", ".", "they", "it", "was", "were"}
+    {
+        "of",
+        "the",
+        "in",
+        "for",
+        "to",
+        "on",
+        "per",
+        "'s",
+        "a",
+        "-",
+        "at",
+        "by",
+        "s",
+        ".",
+        "they",
+        "it",
+        "was",
+        "were",
+        "their",
+        "its",
+        "his",
+        "her",
+    }
 )
-_BOUNDING = frozenset({"they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"})
+_BOUNDING = frozenset(
+    {"their", "its", "his", "her", "they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"}
+)
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
@@ -418,7 +443,7 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
         hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
         # Several words that are all alike are hardly alike by chance: "store managers".
         content = sum(each not in lexicon().stopwords for each in key)
-        closeness = 0.85 if content < 2 else 0.95
+        closeness = 0.85 if content < 2 else 0.97
     found = [Candidate(each.table, each.column, each.text, closeness) for each in hits]
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))

@@ -31,6 +31,7 @@ from querybus_generator.translator.read_times import read_bounded_period, read_p
 from querybus_generator.translator.read_values import read_bare_number, read_text, read_value
 from querybus_generator.translator.sketch import TEMPORAL, Sketch
 
+_AGGREGATED = {Op.AVERAGE: Aggregate.AVERAGE, Op.SUM: Aggregate.SUM}
 _AGE_MAX = 120
 # "People over 40": without a column these bound an age, where there is one.
 _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
@@ -120,9 +121,22 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
             return
         sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
         return
+    aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
+    if before is not None and aggregate is not None and sketch.is_numeric(before) and _has_group(sketch, before, left):
+        # "With an average salary above 9000" compares the figure of each group.
+        sketch.take(place, figure, left, sketch.before(left))
+        take_units(sketch, figure)
+        sketch.having.append((place, Comparison(Measure(before, aggregate), operator, Literal(number))))
+        return
+    counted_before = sketch.table(left) if sketch.chinese and sketch.is_free(left) else None
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = take_units(sketch, figure)
+    if counted_before is not None and op not in TEMPORAL_OPS and op not in ADJECTIVES:
+        # 订单超过5个的客户: what is counted stands before the figure, and the head last.
+        sketch.take(place, figure, left, right if sketch.op(right) is Op.TIMES else None)
+        count_rows(sketch, place, counted_before, operator, number)
+        return
     counts = table is not None and right == figure + 1 and op not in TEMPORAL_OPS
     if (
         before is not None
@@ -167,6 +181,15 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         add_condition(sketch, place, again, operator, Literal(number))
         return
     _by_meaning(sketch, place, figure, operator)
+
+
+def _has_group(sketch: Sketch, column: ColumnRef, left: int | None) -> bool:
+    """Whether something other than the figure is asked for: without it there is nothing to take the figure of."""
+    return any(
+        other != left
+        and (sketch.table(other) not in (None, column.table) or sketch.column(other) not in (None, column))
+        for other in sketch.assignment.picks
+    )
 
 
 def _last_compared(sketch: Sketch, place: int) -> Measure | None:

@@ -51,6 +51,12 @@ def read_orders(sketch: Sketch) -> None:
     if found:
         sketch.orderings = [Ordering(each, descending) for each in found]
         return
+    if any(node.op is Op.COUNT for node in sketch.nodes) and not any(
+        _sorts_letters(sketch.nodes[place].text) for place in places
+    ):
+        # "Number of members by town, most first": a count is what grows or shrinks.
+        sketch.orderings = [Ordering(Measure(aggregate=Aggregate.COUNT), descending)]
+        return
     # "List the names in alphabetical order": what is listed first is what sorts.
     for place in range(first):
         column = sketch.column(place)
@@ -64,6 +70,10 @@ def read_orders(sketch: Sketch) -> None:
             sketch.doubts += 0.05
             return
     sketch.doubts += 0.3
+
+
+def _sorts_letters(text: str) -> bool:
+    return any(each in text.lower() for each in ("alphabet", "lexic", "字母"))
 
 
 def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
@@ -171,6 +181,7 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
 def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
     has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
+    has_figure = has_figure or _counts_by(sketch)
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
@@ -201,6 +212,64 @@ def read_groups(sketch: Sketch) -> None:
         sketch.take(place)
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
+
+
+def _counts_by(sketch: Sketch) -> bool:
+    """ "Parcels per month", "orders by channel", 按城市统计客户: rows by something are counted, where no figure is named."""
+    if sketch.rankings or sketch.orderings or sketch.having:
+        return False
+    for place in sketch.free_places(Op.BY, Op.EACH):
+        if sketch.op(place) is Op.EACH and sketch.nodes[place].text.lower() not in _PER:
+            continue
+        if not sketch.chinese and not _follows_rows(sketch, place):
+            continue
+        if sketch.chinese and not any(
+            node.op is Op.GROUPED or node.text in _COUNTING for node in sketch.nodes[place + 1 :]
+        ):
+            continue
+        if _adds_up(sketch, place):
+            return True
+        named = sketch.after(place)
+        grouped = sketch.table(named)
+        column = sketch.column(named)
+        by_time = place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+        counted = [
+            other
+            for other in range(len(sketch.nodes))
+            if sketch.table(other) not in (None, grouped) and sketch.is_free(other) and other != named
+        ]
+        if not counted or (grouped is None and column is None and not by_time):
+            continue
+        if any(
+            sketch.column(other) not in (None, column) and sketch.is_free(other) for other in range(len(sketch.nodes))
+        ):
+            continue
+        if column is not None and sketch.is_numeric(column) and not sketch.is_key(column):
+            continue
+        at = counted[-1] if sketch.chinese else counted[0]
+        sketch.targets.append((at, Measure(aggregate=Aggregate.COUNT, table=sketch.table(at))))
+        sketch.anchor = sketch.table(at) if sketch.anchor is None else sketch.anchor
+        sketch.doubts += 0.03
+        return True
+    return False
+
+
+_PER = frozenset({"per"})
+_COUNTING = frozenset({"统计", "汇总", "分布"})
+
+
+def _follows_rows(sketch: Sketch, place: int) -> bool:
+    """Whether rows stand right before, with nothing but a period between, and one thing by which they are behind."""
+    other = sketch.before(place)
+    while other is not None and sketch.nodes[other].kind is NodeKind.PERIOD:
+        other = sketch.before(other)
+    named = sketch.after(place)
+    word = sketch.nodes[place + 1].text.lower().split()[-1] if place + 1 < len(sketch.nodes) else ""
+    return (
+        sketch.table(other) is not None
+        and (sketch.pick(named) is None or sketch.value(named) is None)
+        and base_form(word) == word
+    )
 
 
 def _adds_up(sketch: Sketch, place: int) -> bool:

@@ -213,6 +213,14 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         return
     previous = sketch.before(place, over=(Op.EQUAL,))
+    marker = sketch.before(previous)
+    aggregate = _AGGREGATES.get(sketch.op(marker) or Op.AND) if sketch.chinese else None
+    summed = sketch.column(previous) if sketch.is_free(previous) and sketch.is_free(marker) else None
+    if aggregate is not None and summed is not None and sketch.is_numeric(summed):
+        # 订单总金额最高的客户: the figure that ranks is itself a sum.
+        sketch.take(place, previous, marker)
+        sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
+        return
     behind = sketch.column(previous) if sketch.is_free(previous) else None
     if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
         sketch.take(place, previous)
@@ -223,6 +231,8 @@ def _highest(sketch: Sketch, place: int) -> None:
         key = _key_after_by(sketch, start)
         if key is not None:
             sketch.take(place)
+            if key.column is not None and key.aggregate is None:
+                descending = descending is not _is_reversed(sketch, place, key.column)
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
     concepts = _concepts(sketch, place)
@@ -230,7 +240,7 @@ def _highest(sketch: Sketch, place: int) -> None:
     found = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
     if found is not None:
         ref, backwards = found
-        sketch.take(place)
+        sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
         sketch.doubts += 0.04
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
         return
@@ -266,12 +276,28 @@ def _is_direct(sketch: Sketch, place: int) -> bool:
     """Whether the superlative itself is asked for ("what is the highest price"), not rows that have it."""
     if not sketch.asked[place]:
         return False
+    if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
+        return True
     other = sketch.before(place)
     if other is None:
         return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
     return sketch.op(other) in {Op.SHOW, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM} or (
         sketch.op(other) is Op.AND and sketch.op(sketch.before(other)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
     )
+
+
+_HOW_MUCH = frozenset({"是多少", "多少"})
+
+
+def _is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    for concept in _concepts(sketch, place):
+        if any(words & sketch.index.similar(each).keys() for each in concept.of):
+            return False
+        if any(words & sketch.index.similar(each).keys() for each in concept.against):
+            return True
+    return False
 
 
 def _key_after_by(sketch: Sketch, place: int) -> Measure | None:

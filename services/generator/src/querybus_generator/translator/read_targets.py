@@ -54,7 +54,7 @@ def read_targets(sketch: Sketch) -> None:
         for place in sketch.free_places(Op.DISTINCT):
             sketch.take(place)
             sketch.distinct = True
-    if not sketch.targets and sketch.everything is None and not sketch.chinese:
+    if not sketch.targets and sketch.everything is None and not sketch.chinese and not _asks_who(sketch):
         _head(sketch)
     _listed_values(sketch)
     _joined_tables(sketch)
@@ -66,10 +66,13 @@ def read_targets(sketch: Sketch) -> None:
 
 def _listed_values(sketch: Sketch) -> None:
     """订单状态有哪些: which values there are, each once."""
-    if len(sketch.targets) != 1 or not sketch.chinese:
+    if len(sketch.targets) != 1 or sketch.conditions or sketch.rankings:
         return
     column = sketch.targets[0][1].column
     asks = any(node.op is Op.SHOW and node.text == "哪些" for node in sketch.nodes)
+    if not sketch.chinese:
+        said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
+        asks = said[-2:] == ["are", "there"] and sketch.op(0) is Op.SHOW
     if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
         return
     if column not in labels(sketch.index, column.table, chinese=True):
@@ -78,16 +81,12 @@ def _listed_values(sketch: Sketch) -> None:
 
 def _swallowed_totals(sketch: Sketch) -> None:
     """ "Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
-    if len(sketch.targets) != 1:
+    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
+    if sketch.rankings or (len(sketch.targets) != 1 and not figures):
         return
-    place, measure = sketch.targets[0]
-    if (
-        measure.aggregate is None
-        and sketch.is_numeric(measure.column)
-        and sketch.says_sum(place)
-        and not sketch.rankings
-    ):
-        sketch.targets[0] = (place, Measure(measure.column, Aggregate.SUM))
+    for number, (place, measure) in enumerate(sketch.targets):
+        if measure.aggregate is None and sketch.is_numeric(measure.column) and sketch.says_sum(place):
+            sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
 
 
 def _head(sketch: Sketch) -> None:
@@ -147,16 +146,22 @@ def _joined_tables(sketch: Sketch) -> None:
         table = sketch.table(place)
         if table is None or not sketch.is_free(place) or not sketch.asked[place]:
             continue
-        opens = (
-            sketch.op(sketch.after(place)) is Op.AND and "their" in sketch.nodes[sketch.after(place) or 0].text.lower()
-        )
+        joint = sketch.after(place)
+        words = sketch.nodes[joint].text.lower().split() if joint is not None and sketch.op(joint) is Op.AND else []
+        opens = bool(_POSSESSIVES & set(words))
         if sketch.op(sketch.before(place)) is not Op.AND and not opens:
             continue
-        if any(measure.home == table for measure in plain):
+        named = set(labels(sketch.index, table, chinese=sketch.chinese))
+        # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
+        beside = bool(words) and words[0] == "with"
+        if any(measure.home == table and (not beside or measure.column in named) for measure in plain):
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue
         sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+_POSSESSIVES = frozenset({"their", "its", "his", "her"})
 
 
 def _listed_tables(sketch: Sketch) -> None:
@@ -182,10 +187,14 @@ def _listed_tables(sketch: Sketch) -> None:
 def _direct_rankings(sketch: Sketch) -> None:
     """ "What is the highest price?" asks for the figure, unless other columns are asked for as well."""
     direct = [each for each in sketch.rankings if each.direct]
-    if not direct or (
-        sketch.chinese
-        and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
-        and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)
+    if (
+        not direct
+        or _asks_who(sketch)
+        or (
+            sketch.chinese
+            and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
+            and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)
+        )
     ):
         return
     others = any(
@@ -199,6 +208,14 @@ def _direct_rankings(sketch: Sketch) -> None:
             aggregate = Aggregate.MAXIMUM if each.descending else Aggregate.MINIMUM
             sketch.targets.append((each.place, Measure(each.by.column, aggregate)))
             sketch.rankings.remove(each)
+
+
+def _asks_who(sketch: Sketch) -> bool:
+    """ "Who is the best paid employee?" asks for a name, whatever stands behind the superlative."""
+    return any(node.text.lower().split()[0] in _PERSONS for node in sketch.nodes[:2] if node.op is Op.SHOW)
+
+
+_PERSONS = frozenset({"who", "whom"})
 
 
 def _count(sketch: Sketch, place: int) -> None:

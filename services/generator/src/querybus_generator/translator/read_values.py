@@ -74,6 +74,11 @@ def read_text(sketch: Sketch, place: int) -> None:
     node = sketch.nodes[place]
     left = sketch.before(place, over=JOINING)
     column = sketch.column(left) if sketch.is_free(left) else None
+    if column is None and sketch.op(left) is Op.OR:
+        # 'Had the outcome "A" or "B"': the second text is one of the same column.
+        last = max(sketch.conditions, key=lambda each: each.place, default=None)
+        if last is not None and isinstance(last.condition, Comparison) and last.place >= (left or 0) - 2:
+            column, left = last.condition.left.column, None
     if column is None and sketch.table(left) is not None:
         named = label_columns(sketch, sketch.table(left) or 0)
         column = named[0] if named else None

@@ -7,7 +7,7 @@ table. Returns several assignments, best first, so that a close second can be no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
@@ -79,7 +79,34 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
                 )
         grown.sort(key=lambda each: -each.score)
         beam = grown[:BEAM_WIDTH]
-    return tuple(Assignment(dict(each.picks), each.score) for each in beam[:ASSIGNMENTS_MAX])
+    return tuple(Assignment(_in_roles(nodes, dict(each.picks), index), each.score) for each in beam[:ASSIGNMENTS_MAX])
+
+
+def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: CatalogIndex) -> dict[int, Candidate]:
+    """ "The names of their managers", 上级经理的姓名: a column beside a role of its table is the column of the role."""
+    if not index.roles:
+        return picks
+    found = dict(picks)
+    for place, pick in picks.items():
+        if pick.column is None or pick.value is not None or index.role(pick.table) is not None:
+            continue
+        behind = is_han(nodes[place].text)
+        other = _owner(nodes, place, -1 if behind else 1)
+        owner = picks.get(other) if other is not None else None
+        if (
+            owner is not None
+            and owner.column is None
+            and owner.table != pick.table
+            and index.real(owner.table) == pick.table
+        ):
+            found[place] = replace(pick, table=owner.table)
+    return found
+
+
+def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    other = _beside(nodes, place, step)
+    joined = other is not None and (step < 0 or other > place + 1)
+    return other if joined else None
 
 
 def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
