@@ -230,6 +230,8 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
         "eraser_password": bus.password("eraser"),
         "tenants": bus.tenants,
         "drain_seconds": 2,
+        # Every test comes from one address, and many bring wrong keys.
+        "key_guesses_max": 10_000,
     }
     return Settings(**(values | more))
 

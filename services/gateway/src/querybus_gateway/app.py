@@ -153,6 +153,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         credentials,
         tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
         clock=clock,
+        guesses_max=settings.key_guesses_max,
     )
     catalogs = CatalogStore(broker)
     use_cases = UseCases(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from querybus.core.credential import Credential, key_hash
 from querybus.ops.clock import Clock
 from querybus_gateway.credentials import authenticate
-from querybus_gateway.guesses import Guesses
+from querybus_gateway.guesses import GUESSES_MAX, Guesses
 from querybus_gateway.oidc import TokenReader, is_token_like
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
@@ -14,11 +14,18 @@ from querybus_gateway.problems import Problem, ProblemCode
 class Callers:
     """Tells callers apart, and keeps those out who guess."""
 
-    def __init__(self, registry: Credentials, *, tokens: TokenReader | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        registry: Credentials,
+        *,
+        tokens: TokenReader | None,
+        clock: Clock,
+        guesses_max: int = GUESSES_MAX,
+    ) -> None:
         self._registry = registry
         self._tokens = tokens
         self._clock = clock
-        self._guesses = Guesses()
+        self._guesses = Guesses(guesses_max)
 
     async def identify(self, key: str | None, source: str) -> Credential | Problem:
         """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""

@@ -22,7 +22,8 @@ KEYS_KNOWN_MAX: Final = 10_000
 class Guesses:
     """The sources that have guessed wrong lately."""
 
-    def __init__(self) -> None:
+    def __init__(self, guesses_max: int = GUESSES_MAX) -> None:
+        self._max = guesses_max
         self._wrong: OrderedDict[str, tuple[float, int]] = OrderedDict()
         self._known: OrderedDict[str, None] = OrderedDict()
 
@@ -31,7 +32,7 @@ class Guesses:
         if key_sha256 in self._known:
             return None
         wrong = self._left(source, now_ms)
-        return None if wrong < GUESSES_MAX else math.ceil((wrong - GUESSES_MAX + 1) * SECONDS_PER_GUESS)
+        return None if wrong < self._max else math.ceil((wrong - self._max + 1) * SECONDS_PER_GUESS)
 
     def wrong(self, source: str, now_ms: int) -> None:
         """Count one wrong key."""

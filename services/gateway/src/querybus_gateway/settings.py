@@ -11,6 +11,7 @@ from pydantic_settings import NoDecode
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.ops.settings import ServiceSettings
 from querybus_gateway.allowances import Allowed, TenantLimits
+from querybus_gateway.guesses import GUESSES_MAX
 from querybus_gateway.oidc import Issuer
 from querybus_gateway.rate import Rate
 
@@ -37,6 +38,9 @@ class Settings(ServiceSettings):
     in_flight_max: int = Field(default=64, ge=1, description="queries of one tenant in flight; more wait their turn")
     rate_per_second: float = Field(default=50.0, gt=0, description="questions of one tenant over all replicas")
     rate_burst: int = Field(default=200, ge=1, description="questions of one tenant at once")
+    key_guesses_max: int = Field(
+        default=GUESSES_MAX, ge=1, description="wrong keys of one address at once, at one replica; one more every 3 s"
+    )
     tokens_per_day: int = Field(default=0, ge=0, description="of a model, for one tenant and UTC day; 0: no limit")
     tenant_limits: dict[str, TenantLimits] = Field(
         default={}, description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day where they differ"
