@@ -6,12 +6,17 @@ Where a server is missing the test is skipped with the package that brings it; w
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,11 +85,8 @@ def mariadb_server() -> Generator[MariadbServer]:
     server, installer = shutil.which("mariadbd") or "/usr/sbin/mariadbd", shutil.which("mariadb-install-db")
     if installer is None or not Path(server).exists():
         missing("no MariaDB: Debian's package mariadb-server brings it")
-    with tempfile.TemporaryDirectory(prefix="qb-my-") as name, socket.socket() as free:
-        folder = Path(name)
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+    with tempfile.TemporaryDirectory(prefix="qb-my-") as name:
+        folder, port = Path(name), free_port()
         account: list[str] = []
         if os.geteuid() == 0:
             # The server refuses to run as root; its account has to own the folder.
@@ -114,3 +116,56 @@ def mariadb_server() -> Generator[MariadbServer]:
         finally:
             running.terminate()
             running.wait(timeout=30)
+
+
+@dataclass(frozen=True)
+class ClickhouseServer:
+    """chdb behind ClickHouse's HTTP interface on a free port of this machine; every user may do everything."""
+
+    port: int
+
+    def url(self, database: str = "default") -> str:
+        return f"clickhouse://default@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, sql: str) -> str:
+        """Run one statement."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=sql.encode())
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(error.read().decode()) from error
+
+    def asked(self) -> list[dict[str, str]]:
+        """Return every request so far: query_id, sql, settings as JSON."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/asked", timeout=10) as reply:
+            return json.loads(reply.read())
+
+
+@contextlib.contextmanager
+def clickhouse_server() -> Generator[ClickhouseServer]:
+    """Run a chdb with ClickHouse's HTTP interface for as long as the block lasts."""
+    if importlib.util.find_spec("chdb") is None:
+        missing("no ClickHouse engine: the package chdb brings it (make setup)")
+    with tempfile.TemporaryDirectory(prefix="qb-ch-") as folder:
+        port = free_port()
+        program = Path(__file__).with_name("clickhouse_over_chdb.py")
+        running = subprocess.Popen([sys.executable, str(program), str(port), folder], stdout=subprocess.DEVNULL)
+        try:
+            found = ClickhouseServer(port)
+            for _ in range(300):
+                with contextlib.suppress(OSError):
+                    found.asked()
+                    break
+                time.sleep(0.1)
+            yield found
+        finally:
+            running.kill()
+            running.wait(timeout=30)
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]

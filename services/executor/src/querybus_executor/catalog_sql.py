@@ -59,6 +59,9 @@ class CatalogQueries:
     foreign: str
     quote: str = '"'
     text: str = "TEXT"
+    limit: str = "LIMIT {}"
+    alias: str = " AS "
+    values: bool = True
 
 
 async def read_catalog(
@@ -189,8 +192,10 @@ class _Values:
     async def filled(self, table: Table, default_schema: str | None) -> Table:
         schema = table.schema_name or default_schema
         place = self._quoted(table.name) if schema is None else f"{self._quoted(schema)}.{self._quoted(table.name)}"
+        if not self._queries.values:
+            return table
         # The names are quoted.
-        bounded = f"SELECT count(*) FROM (SELECT 1 AS one FROM {place} LIMIT {ROWS_SAMPLED_MAX + 1}) AS k"  # noqa: S608
+        bounded = f"SELECT count(*) FROM (SELECT 1 AS one FROM {place} {self._limit(ROWS_SAMPLED_MAX + 1)}){self._queries.alias}k"  # noqa: S608
         counted = await self._rows(bounded, 1)
         rows = counted[0][0] if counted else None
         scanned_all = isinstance(rows, int) and rows <= ROWS_SAMPLED_MAX
@@ -208,11 +213,11 @@ class _Values:
     async def _with_values(self, place: str, column: Column, rows: int | None) -> Column:
         if rows == 0:
             return column.model_copy(update={"values_complete": True, "distinct_count": 0})
-        name, text = self._quoted(column.name), self._queries.text
+        name, text, alias = self._quoted(column.name), self._queries.text, self._queries.alias
         found = await self._rows(
             f"SELECT substr(v, 1, {VALUE_LENGTH_MAX + 1}), n, count(*) OVER () FROM ("  # noqa: S608 - names are quoted
-            f"SELECT v, count(*) AS n FROM (SELECT CAST({name} AS {text}) AS v FROM {place} LIMIT {ROWS_SAMPLED_MAX})"
-            f" AS k WHERE v IS NOT NULL GROUP BY v) AS g ORDER BY n DESC, v LIMIT {COLUMN_VALUES_MAX}",
+            f"SELECT v, count(*) AS n FROM (SELECT CAST({name} AS {text}) AS v FROM {place} {self._limit(ROWS_SAMPLED_MAX)})"
+            f"{alias}k WHERE v IS NOT NULL GROUP BY v){alias}g ORDER BY n DESC, v {self._limit(COLUMN_VALUES_MAX)}",
             COLUMN_VALUES_MAX,
         )
         if not found:
@@ -240,6 +245,9 @@ class _Values:
             return ()
         found = await self._ask(sql, rows_max, min(left, STATEMENT_SECONDS_MAX))
         return () if isinstance(found, Failure) else found.rows
+
+    def _limit(self, rows: int) -> str:
+        return self._queries.limit.format(rows)
 
     def _quoted(self, name: str) -> str:
         mark = self._queries.quote
@@ -315,4 +323,82 @@ MYSQL: Final = CatalogQueries(
     text="CHAR",
 )
 
-QUERIES: Final = {Dialect.DUCKDB: DUCKDB, Dialect.POSTGRESQL: POSTGRESQL, Dialect.MYSQL: MYSQL}
+CLICKHOUSE: Final = CatalogQueries(
+    tables="""SELECT database, name, if(engine LIKE '%View', 'view', 'table'), comment, total_rows FROM system.tables
+        WHERE database = currentDatabase() AND NOT is_temporary AND name NOT LIKE '.inner%'""",
+    columns="""SELECT database, table, name, type, type LIKE 'Nullable%' OR type LIKE 'LowCardinality(Nullable%',
+        comment FROM system.columns WHERE database = currentDatabase() ORDER BY table, position""",
+    keys="""SELECT database, table, 'primary', 'p', name FROM system.columns WHERE 0""",
+    foreign="""SELECT database, table, name, name, database, table, name FROM system.columns WHERE 0""",
+    quote="`",
+    text="String",
+)
+"""A ClickHouse key orders rows and does not make them unique, so no column is called a key."""
+
+ORACLE: Final = CatalogQueries(
+    tables="""SELECT o.owner, o.object_name, LOWER(o.object_type), c.comments, t.num_rows FROM all_objects o
+        LEFT JOIN all_tables t ON t.owner = o.owner AND t.table_name = o.object_name
+        LEFT JOIN all_tab_comments c ON c.owner = o.owner AND c.table_name = o.object_name
+        WHERE o.object_type IN ('TABLE', 'VIEW') AND o.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')""",
+    columns="""SELECT c.owner, c.table_name, c.column_name, c.data_type || CASE
+        WHEN c.data_type = 'NUMBER' AND c.data_precision IS NOT NULL
+        THEN '(' || c.data_precision || ',' || c.data_scale || ')' ELSE '' END,
+        CASE c.nullable WHEN 'Y' THEN 1 ELSE 0 END, m.comments FROM all_tab_columns c LEFT JOIN all_col_comments m
+        ON m.owner = c.owner AND m.table_name = c.table_name AND m.column_name = c.column_name
+        WHERE c.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') ORDER BY c.table_name, c.column_id""",
+    keys="""SELECT k.owner, k.table_name, k.constraint_name, LOWER(k.constraint_type), c.column_name
+        FROM all_constraints k JOIN all_cons_columns c ON c.owner = k.owner AND c.constraint_name = k.constraint_name
+        WHERE k.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND k.constraint_type IN ('P', 'U')
+        ORDER BY k.constraint_name, c.position""",
+    foreign="""SELECT k.owner, k.table_name, k.constraint_name, c.column_name, r.owner, r.table_name, r.column_name
+        FROM all_constraints k JOIN all_cons_columns c ON c.owner = k.owner AND c.constraint_name = k.constraint_name
+        JOIN all_cons_columns r ON r.owner = k.r_owner AND r.constraint_name = k.r_constraint_name
+        AND r.position = c.position WHERE k.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')
+        AND k.constraint_type = 'R' ORDER BY k.constraint_name, c.position""",
+    text="VARCHAR2(4000)",
+    limit="FETCH FIRST {} ROWS ONLY",
+    alias=" ",
+)
+
+SNOWFLAKE: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IFF(table_type LIKE '%VIEW', 'view', 'table'), comment, row_count
+        FROM information_schema.tables WHERE table_schema = CURRENT_SCHEMA()""",
+    columns="""SELECT table_schema, table_name, column_name, data_type, is_nullable = 'YES', comment
+        FROM information_schema.columns WHERE table_schema = CURRENT_SCHEMA() ORDER BY table_name, ordinal_position""",
+    keys="""SELECT table_schema, table_name, table_name, 'p', table_name FROM information_schema.tables WHERE 1 = 0""",
+    foreign="""SELECT table_schema, table_name, table_name, table_name, table_schema, table_name, table_name
+        FROM information_schema.tables WHERE 1 = 0""",
+    text="VARCHAR",
+)
+"""Snowflake tells the columns of its keys by SHOW only, and does not enforce them: none is claimed."""
+
+BIGQUERY: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'), '', NULL
+        FROM INFORMATION_SCHEMA.TABLES""",
+    columns="""SELECT c.table_schema, c.table_name, c.column_name, c.data_type, c.is_nullable = 'YES', p.description
+        FROM INFORMATION_SCHEMA.COLUMNS c LEFT JOIN INFORMATION_SCHEMA.COLUMN_FIELD_PATHS p
+        ON p.table_name = c.table_name AND p.field_path = c.column_name ORDER BY c.table_name, c.ordinal_position""",
+    keys="""SELECT k.table_schema, k.table_name, k.constraint_name, 'p', k.column_name
+        FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k JOIN INFORMATION_SCHEMA.TABLE_CONSTRAINTS c
+        ON c.constraint_name = k.constraint_name WHERE c.constraint_type = 'PRIMARY KEY'
+        ORDER BY k.constraint_name, k.ordinal_position""",
+    foreign="""SELECT k.table_schema, k.table_name, k.constraint_name, k.column_name, u.table_schema, u.table_name,
+        u.column_name FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k JOIN INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE u
+        ON u.constraint_name = k.constraint_name JOIN INFORMATION_SCHEMA.TABLE_CONSTRAINTS c
+        ON c.constraint_name = k.constraint_name WHERE c.constraint_type = 'FOREIGN KEY'
+        ORDER BY k.constraint_name, k.ordinal_position""",
+    quote="`",
+    text="STRING",
+    values=False,
+)
+"""Looking at values costs money there, so none is looked at."""
+
+QUERIES: Final = {
+    Dialect.DUCKDB: DUCKDB,
+    Dialect.POSTGRESQL: POSTGRESQL,
+    Dialect.MYSQL: MYSQL,
+    Dialect.CLICKHOUSE: CLICKHOUSE,
+    Dialect.ORACLE: ORACLE,
+    Dialect.SNOWFLAKE: SNOWFLAKE,
+    Dialect.BIGQUERY: BIGQUERY,
+}

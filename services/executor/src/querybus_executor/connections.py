@@ -28,6 +28,10 @@ _DIALECTS: Final[dict[str, Dialect]] = {
     "sqlite": Dialect.SQLITE,
     "duckdb": Dialect.DUCKDB,
     "postgresql": Dialect.POSTGRESQL,
+    "clickhouse": Dialect.CLICKHOUSE,
+    "oracle": Dialect.ORACLE,
+    "snowflake": Dialect.SNOWFLAKE,
+    "bigquery": Dialect.BIGQUERY,
 }
 
 _TITLES: Final = {
@@ -36,11 +40,19 @@ _TITLES: Final = {
     "postgresql": "PostgreSQL",
     "mysql": "MySQL",
     "mariadb": "MariaDB",
+    "clickhouse": "ClickHouse",
+    "oracle": "Oracle",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
 }
 _SERVER_PARAMETERS: Final[dict[str, frozenset[str]]] = {
     "postgresql": frozenset({"host", "port", "ssl"}),
     "mysql": frozenset({"unix_socket"}),
     "mariadb": frozenset({"unix_socket"}),
+    "clickhouse": frozenset({"secure", "verify"}),
+    "oracle": frozenset({"protocol", "wallet_location", "config_dir"}),
+    "snowflake": frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"}),
+    "bigquery": frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"}),
 }
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 

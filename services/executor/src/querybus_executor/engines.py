@@ -88,11 +88,18 @@ class Engines:
         server = mysql_server(config, bytes_max=self._bytes_max, metrics=metrics)
         return server, partial(read_mysql, config, server)
 
+    def _clickhouse(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.clickhouse import clickhouse_server, read_clickhouse
+
+        server = clickhouse_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_clickhouse, config, server)
+
     _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
         Dialect.SQLITE: _sqlite,
         Dialect.DUCKDB: _duckdb,
         Dialect.POSTGRESQL: _postgres,
         Dialect.MYSQL: _mysql,
+        Dialect.CLICKHOUSE: _clickhouse,
     }
 
 

@@ -58,6 +58,11 @@ class Receiver:
         return self._full
 
     @property
+    def first_rows(self) -> int:
+        """How many rows are kept in memory."""
+        return self._first_max
+
+    @property
     def wanted(self) -> int:
         """How many rows may still come; the last of them only shows that there are more."""
         return self._rows_max + 1 - self.row_count

@@ -38,11 +38,12 @@ _RETRIED: Final = frozenset({FailureCode.CONNECTION, FailureCode.LOCK})
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One statement, what takes its rows, and what is left of its time when it begins."""
+    """One statement, what takes its rows, and what is left of its time when it begins. `own`: no text from outside."""
 
     sql: str
     into: Receiver
     seconds: float
+    own: bool = False
 
 
 class Driver(Protocol):
@@ -86,8 +87,10 @@ class Server:
         bytes_max: int,
         metrics: Metrics,
         timer: Callable[[], float] = time.monotonic,
+        closing: Callable[[], None] = lambda: None,
     ) -> None:
         self._name = name
+        self._closing = closing
         self._driver = driver
         self._pools = {False: pool, True: reserved}
         self._bytes_max = bytes_max
@@ -108,7 +111,7 @@ class Server:
     async def own(self, sql: str, rows_max: int, seconds_max: float) -> Rows | Failure:
         """Run a statement of our own about the database's tables."""
         into = Receiver(rows_max=rows_max, bytes_max=OWN_BYTES_MAX)
-        return await self._rows(sql, into, seconds_max, reserved=True)
+        return await self._rows(sql, into, seconds_max, reserved=True, own=True)
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it; it is not run."""
@@ -129,10 +132,13 @@ class Server:
             await asyncio.gather(*self._settling, return_exceptions=True)
         for pool in self._pools.values():
             await pool.close()
+        self._closing()
 
-    async def _rows(self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool) -> Rows | Failure:
+    async def _rows(
+        self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool, own: bool = False
+    ) -> Rows | Failure:
         async def ask(session: Any, seconds: float) -> Rows | Failure:
-            return await self._driver.run(session, Asked(sql, into, seconds))
+            return await self._driver.run(session, Asked(sql, into, seconds, own))
 
         return await self._tried(ask, sql, seconds_max, reserved=reserved, into=into)
 
