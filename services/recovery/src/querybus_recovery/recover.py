@@ -10,6 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Language
@@ -267,12 +268,13 @@ def _new_mends(
 
     if envelope.body.draft is None:
         failure = still_fails(draft.sql) or failure
-    found = mends(draft, failure, catalog, check=still_fails, in_time=in_time) if TRAITS[failure.code].by_rule else ()
+    search = partial(mends, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
+    found = search(draft, failure) if TRAITS[failure.code].by_rule else ()
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a mend: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail)
-        found += mends(draft.model_copy(update={"sql": first.sql}), why, catalog, check=still_fails, in_time=in_time)
+        found += search(draft.model_copy(update={"sql": first.sql}), why)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
     earlier = {each.sql for each in envelope.attempts} - {draft.sql}
     if not earlier:

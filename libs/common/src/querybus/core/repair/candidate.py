@@ -51,7 +51,9 @@ class Candidate:
 
     `keeps_meaning`: the draft could only have meant this, so no assumption is made. `before` and `after` are the
     changed pieces, for the note; both are empty where the whole text was cut. `doubt`, 0 and up, is how far-fetched
-    the step is: the search goes from the least.
+    the step is: the search goes from the least. `brings` and `drops` are names that the step brings in and gives up: a
+    question may say them. `is_rival`: the rule saw several as good as this, so that it counts only where the question
+    tells them apart.
     """
 
     rule: RuleName
@@ -60,6 +62,9 @@ class Candidate:
     before: str = ""
     after: str = ""
     doubt: float = 0.5
+    brings: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    is_rival: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 SCORE_MIN: Final = 0.8
 MARGIN_MIN: Final = 0.08
 NAME_LENGTH_MAX: Final = 128
+TEXT_LENGTH_MAX: Final = 8_192
 REMEMBERED_MAX: Final = 8_192
 FAR_SHARE: Final = 0.4
 _PLURAL_SCORE: Final = 0.96
@@ -102,6 +103,15 @@ def words(name: str) -> tuple[str, ...]:
     (('pet', 'type'), ('level', 'of', 'membership'), ('http', 'code', '2'))
     """
     return tuple(singular(each.casefold()) for each in _WORD.findall(name[:NAME_LENGTH_MAX]))
+
+
+def spoken(text: str) -> frozenset[str]:
+    """Return the words of a question, in the singular.
+
+    >>> sorted(spoken("Which cities' names?"))
+    ['city', 'name', 'which']
+    """
+    return frozenset(singular(each.casefold()) for each in _WORD.findall(text[:TEXT_LENGTH_MAX]))
 
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")

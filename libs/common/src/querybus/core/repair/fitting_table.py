@@ -55,6 +55,7 @@ def fitting_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
                 before=", ".join(changed),
                 after=", ".join(changed.values()),
                 doubt=doubt,
+                brings=tuple(changed.values()),
             )
         )
     return tuple(found)

@@ -1,9 +1,12 @@
 """An alias that the block uses but never declares becomes a join with the table that has all columns taken from it.
 
-An assumption. The join was meant, so rows may meet several others; but one table must fit, over one key.
+An assumption. The join was meant, so rows may meet several others; but one table must fit, over one
+key, or the question name one of those that fit.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from sqlglot import exp
 
@@ -27,6 +30,7 @@ from querybus.core.repair.tree import (
     write,
 )
 
+RIVALS_MAX: Final = 6
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
 
 
@@ -78,10 +82,39 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     if len(ways) > 1:
         # What is selected or compared with a value is hardly what the tables are joined on.
         ways = [each for each in ways if not names & {column.lower() for column in each[1][-1].other_columns}]
-    if len(ways) != 1 or _may_be_again(sources, names, catalog):
+    if len(ways) > 1:
+        # Aliases are numbered as their tables are joined: this one was joined to an earlier one.
+        earlier = [each for each in ways if _comes_before(each[0].alias, alias)]
+        ways = earlier or ways
+    if not 0 < len(ways) <= RIVALS_MAX or _may_be_again(sources, names, catalog):
         return ()
-    found: list[Candidate] = []
-    source, path = ways[0]
+    return tuple(
+        candidate
+        for place in range(len(ways))
+        if (candidate := _joined(draft, catalog, alias, ways[place], is_rival=len(ways) > 1)) is not None
+    )
+
+
+def _joined(
+    draft: Draft,
+    catalog: Catalog,
+    alias: str,
+    way: tuple[Source, tuple[Link, ...]],
+    *,
+    is_rival: bool,
+) -> Candidate | None:
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return None
+    site = next(
+        each
+        for each in unresolved(tree, catalog)
+        if each.qualifier == alias and each.source(alias) is None and each.select is not None
+    )
+    select = site.select
+    if select is None:
+        return None
+    source, path = way
     added = tuple(
         each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
     )
@@ -93,17 +126,23 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         join = add_join(select, link.other, joined, equal(here, link.columns, joined, link.other_columns))
         _place_early(select, join)
         here = joined
-    found.append(
-        Candidate(
-            RuleName.JOIN_ALIAS,
-            write(tree, draft.dialect),
-            keeps_meaning=False,
-            before=alias,
-            after=path[-1].other,
-            doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path),
-        )
+    return Candidate(
+        RuleName.JOIN_ALIAS,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=alias,
+        after=path[-1].other,
+        doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path),
+        brings=tuple(each.other for each in path),
+        is_rival=is_rival,
     )
-    return tuple(found)
+
+
+def _comes_before(one: str, other: str) -> bool:
+    """Return whether two aliases are of one series and the first is the earlier: T1 and T2."""
+    name, number = one.rstrip("0123456789"), one[len(one.rstrip("0123456789")) :]
+    name_2, number_2 = other.rstrip("0123456789"), other[len(other.rstrip("0123456789")) :]
+    return name.lower() == name_2.lower() and bool(number) and bool(number_2) and int(number) < int(number_2)
 
 
 def _may_be_again(sources: list[Source], names: set[str], catalog: Catalog) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import Catalog
@@ -19,6 +20,7 @@ from querybus.core.repair.all_or_any import all_or_any
 from querybus.core.repair.candidate import Candidate, Check, Mend, Rule
 from querybus.core.repair.choose_ambiguous import choose_ambiguous
 from querybus.core.repair.close_parenthesis import close_parenthesis
+from querybus.core.repair.closeness import spoken, words
 from querybus.core.repair.compare_keys import compare_keys
 from querybus.core.repair.cut_tail import cut_tail
 from querybus.core.repair.extract import extract
@@ -49,6 +51,8 @@ STEPS_MAX: Final = 6
 CHECKS_MAX: Final = 24
 EXPANSIONS_MAX: Final = 8
 MENDS_MAX: Final = 3
+SAID_BONUS: Final = 0.1
+DROPS_DOUBT: Final = 0.3
 MARGIN: Final = 0.08
 """Further mends are looked for only while they are as near as this to the first."""
 SECONDS_MAX: Final = 0.5
@@ -87,6 +91,24 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
+def told_apart(candidates: tuple[Candidate, ...], said: frozenset[str]) -> tuple[Candidate, ...]:
+    """Return the candidates as the question's words rank them, without rivals that it does not tell apart."""
+    ranked = tuple(_weighed(each, said) if each.brings and said else each for each in candidates)
+    rivals = sorted((each for each in ranked if each.is_rival), key=lambda each: each.doubt)
+    first = rivals[:1] if len(rivals) == 1 or (rivals and rivals[1].doubt - rivals[0].doubt >= MARGIN) else []
+    return tuple(each for each in ranked if not each.is_rival or each in first)
+
+
+def _weighed(candidate: Candidate, said: frozenset[str]) -> Candidate:
+    speaks = DROPS_DOUBT * _share_said(candidate.drops, said) - SAID_BONUS * _share_said(candidate.brings, said)
+    return replace(candidate, doubt=max(0.0, candidate.doubt + speaks))
+
+
+def _share_said(names: tuple[str, ...], said: frozenset[str]) -> float:
+    named = [word for name in names for word in words(name)]
+    return sum(word in said for word in named) / len(named) if named else 0.0
+
+
 def unhurried() -> bool:
     """Return that there is time, for a caller whose search is bounded by its counts alone."""
     return True
@@ -99,13 +121,16 @@ def mends(
     *,
     check: Check,
     in_time: Callable[[], bool] = unhurried,
+    question: str = "",
 ) -> tuple[Mend, ...]:
     """Return the statements that rules reach from a failed draft and that pass the check, least doubt first.
 
-    At most MENDS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin.
+    At most MENDS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin. Tables that
+    the question names are preferred where rules would bring in one of several.
     """
     if not TRAITS[failure.code].by_rule:
         return ()
+    said = spoken(question)
     same = read(draft.sql, draft.dialect)
     seen = {draft.sql} if same is None else {draft.sql, write(same, draft.dialect)}
     found: list[Mend] = []
@@ -114,7 +139,7 @@ def mends(
     def propose(sql: str, why: Failure, steps: tuple[Candidate, ...], doubt: float) -> None:
         here = draft.model_copy(update={"sql": sql})
         for rule in RULES:
-            for candidate in rule(here, why, catalog):
+            for candidate in told_apart(rule(here, why, catalog), said):
                 if candidate.sql not in seen:
                     seen.add(candidate.sql)
                     entry = (doubt + candidate.doubt, len(seen), candidate.sql, (*steps, candidate))

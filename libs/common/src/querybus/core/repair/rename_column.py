@@ -15,11 +15,13 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import MARGIN_MIN, SCORE_MIN, score, variant_score
-from querybus.core.repair.links import owners_of
-from querybus.core.repair.tree import Source, glance, identifier, read, unresolved, write
+from querybus.core.repair.links import is_unique, owners_of
+from querybus.core.repair.tree import Site, Source, glance, identifier, read, unresolved, write
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
-NAME_EXISTS_DOUBT: Final = 0.6
+NAME_EXISTS_DOUBT: Final = 0.8
+VACUOUS_DOUBT: Final = 0.6
+NAME_EXISTS_QUALIFIED_DOUBT: Final = 0.4
 WEAK_DOUBT: Final = 0.3
 IN_JOIN_DOUBT: Final = 0.4
 SAME_NAME_MIN: Final = 0.96
@@ -60,12 +62,20 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         joins = isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join) and close < SAME_NAME_MIN
         if joins and (not in_joins or score(name, column) < SCORE_MIN):
             continue
+        if any(column == other and name.lower() != written.lower() for written, other in changed.items()):
+            return None  # two names are two things
         site.column.set("this", identifier(column, site.column.this))
         changed[name] = column
-        elsewhere = NAME_EXISTS_DOUBT if close < SAME_NAME_MIN and owners_of(catalog, name) else 0.0
+        elsewhere = _elsewhere(name, column, close, source, catalog)
+        vacuous = VACUOUS_DOUBT if close < SAME_NAME_MIN and _is_vacuous(site, column, catalog) else 0.0
         doubt = max(
             doubt,
-            1.25 - close + (WEAK_DOUBT if close < SCORE_MIN else 0.0) + elsewhere + (IN_JOIN_DOUBT if joins else 0.0),
+            1.25
+            - close
+            + (WEAK_DOUBT if close < SCORE_MIN else 0.0)
+            + elsewhere
+            + vacuous
+            + (IN_JOIN_DOUBT if joins else 0.0),
         )
     if not changed:
         return None
@@ -77,6 +87,42 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         after=", ".join(dict.fromkeys(changed.values())),
         doubt=doubt,
     )
+
+
+def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
+    """Return whether the renamed reference would say nothing.
+
+    Rows counted in groups of a table's own key, of which there is one each, or the output of a column that the block
+    fixes to one value.
+    """
+    select = site.select
+    if select is None:
+        return False
+    if site.column.find_ancestor(exp.Group, exp.Select) is select.args.get("group"):
+        owns = any(
+            (table := catalog.table(each.table)) is not None and is_unique(table, (column,))
+            for each in site.sources
+            if each.table and each.owned(column)
+        )
+        return owns and len(list(site.sources)) == 1 and select.find(exp.Count) is not None
+    if site.column.find_ancestor(exp.Where, exp.Select) is not select:
+        return False
+    where = select.args.get("where")
+    return where is not None and any(
+        isinstance(each.left, exp.Column) and each.left.name.lower() == column.lower() and each.right.is_string
+        for each in where.find_all(exp.EQ)
+    )
+
+
+def _elsewhere(name: str, column: str, close: float, source: Source | None, catalog: Catalog) -> float:
+    """Return how much it speaks against a rename that another table owns the name as it was written."""
+    if close >= SAME_NAME_MIN or not owners_of(catalog, name):
+        return 0.0
+    if source is None:
+        return NAME_EXISTS_DOUBT
+    # The writer said which table: its own key is meant rather than another table's.
+    table = catalog.table(source.table) if source.table else None
+    return 0.0 if table is not None and table.primary_key == (column,) else NAME_EXISTS_QUALIFIED_DOUBT
 
 
 def closest_variant(name: str, sources: tuple[Source, ...], catalog: Catalog) -> tuple[str, float] | None:

@@ -13,6 +13,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
+from querybus.core.repair.join_owner import asks_for_other_rows
 from querybus.core.repair.links import paths
 from querybus.core.repair.tree import bare, equal, glance, identifier, own_sources, read, reference, unresolved, write
 
@@ -34,6 +35,8 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         if not lacking:
             return ()
         site = lacking[0]
+        if asks_for_other_rows(site, {site.column.name.lower()}, catalog):
+            return ()
         condition = _condition(site.column)
         if condition is None or len(list(condition.find_all(exp.Column))) != 1:
             return ()
@@ -82,6 +85,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
                 keeps_meaning=False,
                 before=before,
                 after=path[-1].other,
+                brings=tuple(each.other for each in path),
                 doubt=0.8 + 0.4 * (len(path) - 1) + 0.1 * place + sum(each.doubt for each in path),
             )
         )

@@ -70,6 +70,7 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     )
     if node is None:
         return ()
+    known = {each.lower() for each in source.columns}
     by_name = [each for each in written if each.table.lower() == (source.table or "").lower() and not node.alias]
     found: list[Candidate] = []
     for number, table in enumerate(ranked[:TRIED_MAX]):
@@ -77,8 +78,11 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         for column in by_name:
             column.set("table", identifier(table.name))
         doubt = (0.5 if len(names) > 1 else 0.75) + (0.15 * number) + (0.2 if len(fitting) > 1 else 0.0)
-        # Aggregates count the rows of the table that was written: then a join keeps more of what was said.
+        # Aggregates count the rows of the table that was written: then a join keeps more of what was said. The same
+        # where it has another of the columns and a key to the table that has them all.
         doubt += 0.35 if select.find(exp.AggFunc) is not None else 0.0
+        keys = {each.lower() for link in between(catalog, source.table or "", table.name) for each in link.columns}
+        doubt += 0.35 if keys and (names & known) - keys else 0.0
 
         found.append(
             Candidate(
@@ -88,6 +92,8 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
                 before=source.table or "",
                 after=table.name,
                 doubt=doubt,
+                brings=(table.name,),
+                drops=(source.table or "",),
             )
         )
     return tuple(found)
