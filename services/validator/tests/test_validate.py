@@ -9,7 +9,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, drafted
+from querybus.core.envelope import Envelope, PathStep, drafted, failed
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
     Approved,
@@ -21,15 +21,20 @@ from querybus.core.messages import (
     Operation,
     Origin,
     Outcome,
+    Result,
+    ResultColumn,
+    Trigger,
 )
 from querybus.core.options import ExecutionMode, Options
-from querybus.core.policy import Connection, ConnectionPolicy
+from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
-from querybus.core.subjects import EventName
+from querybus.core.sql.write import sha256_of
+from querybus.core.subjects import EventAddress, EventName, StageName
+from querybus.ops.metrics import Metrics
+from querybus_validator.explain_cache import KEPT_MS_MAX, ExplainCache
 from querybus_validator.validate import ENGINE_MS_MAX, NOT_ASKED_NOTE, OVERRULED_NOTE, validate
 
 NOW = 1_000_000
-DELIVERY = Delivery(sequence=7, deliveries=1, now_ms=NOW)
 SHOP = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
@@ -51,21 +56,55 @@ class Stores:
         return Connection(name=name, dialect=Dialect.SQLITE, policy=self.policy)
 
 
+@dataclass(frozen=True)
+class Stored:
+    """One event of a log in memory."""
+
+    event: Envelope[Any]
+
+    @property
+    def address(self) -> EventAddress:
+        return EventAddress("acme", "t", self.event.query_id, self.event.event)
+
+    def envelope(self) -> Envelope[Any]:
+        return self.event
+
+
+@dataclass
+class Logs:
+    """The logs of other queries, in memory."""
+
+    entries: list[Stored] = field(default_factory=list)
+
+    async def query(self, tenant: str, query: str) -> list[Stored]:
+        return [each for each in self.entries if (each.event.tenant, each.event.query_id) == (tenant, query)]
+
+
 @dataclass
 class Engine:
-    """An executor that remembers what it was asked."""
+    """An executor that remembers what it was asked; `rows` and `cost` are what it expects, `count` what it counts."""
 
     against: Failure | None = None
+    rows: int | None = None
+    rows_read: int | None = None
+    cost: float | None = None
+    count: int = 0
     explained: list[ExplainRequest] = field(default_factory=list)
     probed: list[ProbeRequest] = field(default_factory=list)
 
     async def explain(self, tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
         self.explained.append(request)
-        return ExplainReply(failure=self.against)
+        return ExplainReply(
+            failure=self.against,
+            rows_estimate=self.rows,
+            rows_read_estimate=self.rows_read,
+            cost_estimate=self.cost,
+        )
 
     async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
         self.probed.append(request)
-        return ProbeReply(failure=self.against)
+        result = Result(columns=(ResultColumn(name="n"),), rows=((self.count,),), row_count=1)
+        return ProbeReply(failure=self.against, result=None if self.against else result)
 
 
 def draft_of(sql: str, *, operation: Operation = Operation.ASK, probe: bool = False, **options: Any) -> Envelope[Any]:
@@ -88,10 +127,22 @@ def draft_of(sql: str, *, operation: Operation = Operation.ASK, probe: bool = Fa
     return drafted(asked, Drafted(draft=draft, operation=operation, probe=probe, notes=("noted",)))
 
 
-async def run(envelope: Envelope[Any], stores: Stores | None = None, engine: Engine | None = None) -> Any:
+async def run(
+    envelope: Envelope[Any],
+    stores: Stores | None = None,
+    engine: Engine | None = None,
+    *,
+    logs: Logs | None = None,
+    deliveries: int = 1,
+) -> Any:
     stores = stores or Stores()
     return await validate(
-        envelope, DELIVERY, catalogs=stores, connections=stores, database=engine if engine is not None else Engine()
+        envelope,
+        Delivery(sequence=7, deliveries=deliveries, now_ms=NOW),
+        catalogs=stores,
+        connections=stores,
+        database=engine if engine is not None else Engine(),
+        log=logs or Logs(),
     )
 
 
@@ -201,9 +252,226 @@ async def test_without_a_catalog_the_connection_has_failed() -> None:
     assert result.code is FailureCode.CONNECTION
 
 
-async def test_a_confirmed_write_is_refused_because_no_connection_takes_writes() -> None:
-    confirmed = Confirmed(asking_query_id="p", sql_sha256="0" * 64, rows_affected_max=1)
+# --- probes ------------------------------------------------------------------------------------------------------
+
+ALLOWED: dict[str, Any] = {"execution_mode": ExecutionMode.ALLOW_EXECUTION}
+
+
+async def test_a_query_is_probed_once_whatever_is_drafted_or_delivered_again() -> None:
     engine = Engine()
-    result = await run(draft_of("SELECT 1").with_body(confirmed), engine=engine)
-    assert (result.body.outcome, result.body.code) == (Outcome.REFUSED, FailureCode.PERMISSION)
-    assert engine.explained == []
+    first = await run(draft_of("SELECT name FROM customer", probe=True, **ALLOWED), engine=engine)
+    assert first.attempts[-1].probed
+    again = draft_of("SELECT id FROM customer", probe=True, **ALLOWED)
+    second = await run(again.model_copy(update={"attempts": (*first.attempts, *again.attempts)}), engine=engine)
+    assert second.body.checked == ("static", "explain")
+    redelivered = await run(draft_of("SELECT name FROM customer", probe=True, **ALLOWED), engine=engine, deliveries=2)
+    assert redelivered.body.checked == ("static", "explain")
+    assert len(engine.probed) == 1
+
+
+async def test_a_probe_that_failed_is_spent_as_well() -> None:
+    @dataclass
+    class Refusing(Engine):
+        async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
+            self.probed.append(request)
+            return ProbeReply(failure=Failure.of(FailureCode.DIVISION_BY_ZERO))
+
+    engine = Refusing()
+    draft = draft_of("SELECT name FROM customer", probe=True, **ALLOWED)
+    failure = await run(draft, engine=engine)
+    after = failed(draft, failure, StageName.VALIDATOR)
+    assert after.attempts[-1].probed
+    mended = drafted(after, draft.body)
+    assert (await run(mended, engine=engine)).body.checked == ("static", "explain")
+    assert len(engine.probed) == 1
+
+
+# --- rows by tenant ----------------------------------------------------------------------------------------------
+
+
+async def test_a_draft_is_narrowed_to_its_reader_before_anybody_sees_it() -> None:
+    engine = Engine()
+    stores = Stores(policy=ConnectionPolicy(row_filters={"customer": "name = :user AND id > 0"}))
+    result = await run(draft_of("SELECT id FROM customer"), stores, engine)
+    assert "name = 'ann'" in result.body.sql
+    assert (engine.explained[0].tenant, engine.explained[0].user) == ("acme", "ann")
+
+
+# --- cost --------------------------------------------------------------------------------------------------------
+
+COSTLY = ConnectionPolicy(plan_rows_soft_max=100, plan_rows_hard_max=1_000, plan_cost_hard_max=50.0)
+
+
+async def test_within_the_limits_a_query_is_approved() -> None:
+    assert isinstance(
+        (await run(draft_of("SELECT id FROM customer"), Stores(policy=COSTLY), Engine(rows_read=100))).body, Approved
+    )
+
+
+async def test_over_the_soft_limit_an_analyst_is_asked_and_may_run_it_anyway() -> None:
+    stores, engine = Stores(policy=COSTLY), Engine(rows_read=101)
+    draft = draft_of("SELECT id FROM customer")
+    asked = await run(draft, stores, engine)
+    confirmation = asked.body.confirmation
+    assert (asked.body.outcome, confirmation.reason, confirmation.rows_affected) == (Outcome.CONFIRMATION, "cost", 101)
+    logs = Logs([Stored(draft), Stored(asked)])
+    result = await run(yes(asked), stores, engine, logs=logs)
+    assert isinstance(result.body, Approved)
+    assert (result.body.sql, result.body.rows_affected_max) == (asked.body.sql, None)
+
+
+async def test_over_the_soft_limit_a_business_reader_is_told_how_to_ask() -> None:
+    draft = draft_of("SELECT id FROM customer").model_copy(update={"audience": "business"})
+    asked = await run(draft, Stores(policy=COSTLY), Engine(rows_read=101))
+    assert (asked.body.outcome, asked.body.clarification.trigger) == (Outcome.CLARIFICATION, Trigger.COST)
+    assert asked.body.confirmation is None
+
+
+@pytest.mark.parametrize("engine", [Engine(rows_read=1_001), Engine(cost=50.5)])
+async def test_over_the_hard_limit_nobody_runs_it_and_nothing_is_probed(engine: Engine) -> None:
+    result = await run(draft_of("SELECT id FROM customer", probe=True, **ALLOWED), Stores(policy=COSTLY), engine)
+    assert (result.code, result.facts.rule) == (FailureCode.COST, "plan")
+    assert engine.probed == []
+    draft = draft_of("SELECT id FROM customer")
+    asked = await run(draft, Stores(policy=COSTLY), Engine(rows_read=101))
+    refused = await run(yes(asked), Stores(policy=COSTLY), engine, logs=Logs([Stored(draft), Stored(asked)]))
+    assert refused.code is FailureCode.COST
+
+
+async def test_where_an_engine_expects_nothing_the_catalog_s_figure_counts() -> None:
+    big = SHOP.model_copy(update={"tables": (SHOP.tables[0].model_copy(update={"row_estimate": 5_000}),)})
+    result = await run(draft_of("SELECT id FROM customer"), Stores(catalog=big, policy=COSTLY))
+    assert result.code is FailureCode.COST
+    off = draft_of("SELECT id FROM customer", enable_syntax_validation=False)
+    assert (await run(off, Stores(catalog=big, policy=COSTLY))).code is FailureCode.COST
+
+
+# --- changes -----------------------------------------------------------------------------------------------------
+
+WRITES = Stores(policy=ConnectionPolicy(access=Access.READ_WRITE, rows_affected_max=50))
+DELETE = "delete from customer where id < 9"
+
+
+def yes(asked: Envelope[Any], **changes: Any) -> Envelope[Any]:
+    """Return the first event of the query that a person's yes begins."""
+    confirmation = asked.body.confirmation
+    said: dict[str, Any] = {
+        "asking_query_id": asked.query_id,
+        "sql_sha256": confirmation.sql_sha256,
+        "rows_affected_max": confirmation.rows_affected_max,
+    }
+    step = PathStep(stage="gateway", event=EventName.CONFIRMED, started_at=NOW, ended_at=NOW)
+    return asked.with_body(Confirmed(**(said | changes)), query_id="q2", attempts=(), path=(step,))
+
+
+async def test_a_change_is_never_approved_as_a_draft_but_asks() -> None:
+    engine = Engine(rows=7)
+    asked = await run(draft_of(DELETE), WRITES, engine)
+    confirmation = asked.body.confirmation
+    assert (asked.body.outcome, asked.body.sql) == (Outcome.CONFIRMATION, "DELETE FROM customer WHERE id < 9")
+    assert (confirmation.reason, confirmation.kind, confirmation.table) == ("write", "DELETE", "customer")
+    assert (confirmation.rows_affected, confirmation.rows_known, confirmation.rows_affected_max) == (7, "estimate", 24)
+    assert confirmation.sql_sha256 == sha256_of(asked.body.sql)
+    assert [each.sql.split(" FROM")[0] for each in engine.explained] == ["SELECT 1"]
+
+
+async def test_where_execution_is_allowed_the_rows_are_counted_by_the_query_s_one_probe() -> None:
+    engine = Engine(count=3)
+    asked = await run(draft_of(DELETE, **ALLOWED), WRITES, engine)
+    confirmation = asked.body.confirmation
+    assert (confirmation.rows_affected, confirmation.rows_known, confirmation.rows_affected_max) == (3, "exact", 3)
+    assert len(engine.probed) == 1
+    assert engine.probed[0].sql.startswith("SELECT COUNT(*) FROM (SELECT 1 FROM customer WHERE id < 9)")
+    again = await run(draft_of(DELETE, **ALLOWED), WRITES, engine, deliveries=2)
+    assert again.body.confirmation.rows_known == "unknown"
+    assert len(engine.probed) == 1
+
+
+async def test_without_the_engine_the_rows_are_not_known_and_nothing_is_asked() -> None:
+    engine = Engine(rows=7)
+    asked = await run(draft_of(DELETE, enable_syntax_validation=False), WRITES, engine)
+    assert (asked.body.confirmation.rows_affected, asked.body.confirmation.rows_known) == (None, "unknown")
+    assert asked.body.confirmation.rows_affected_max == 50
+    assert (engine.explained, engine.probed) == ([], [])
+
+
+async def test_a_change_of_more_rows_than_the_connection_takes_is_not_even_asked() -> None:
+    result = await run(draft_of(DELETE, **ALLOWED), WRITES, Engine(count=51))
+    assert result.code is FailureCode.COST
+
+
+async def test_values_say_themselves_how_many_rows_they_are() -> None:
+    engine = Engine()
+    asked = await run(draft_of("INSERT INTO customer VALUES (1, 'a'), (2, 'b')"), WRITES, engine)
+    assert (asked.body.confirmation.rows_affected, asked.body.confirmation.rows_known) == (2, "exact")
+    assert (engine.explained, engine.probed) == ([], [])
+
+
+async def test_a_confirmed_change_is_judged_again_from_the_asking_query_s_draft_and_approved() -> None:
+    draft = draft_of(DELETE)
+    asked = await run(draft, WRITES)
+    logs = Logs([Stored(draft), Stored(asked)])
+    result = await run(yes(asked, rows_affected_max=5), WRITES, logs=logs)
+    assert isinstance(result.body, Approved)
+    assert (result.body.sql, result.body.rows_affected_max) == (asked.body.sql, 5)
+    assert [(each.sql, each.validated) for each in result.attempts] == [(DELETE, True)]
+
+
+async def test_what_nobody_asked_is_not_approved() -> None:
+    draft = draft_of(DELETE)
+    asked = await run(draft, WRITES)
+    logs = Logs([Stored(draft), Stored(asked)])
+    foreign = asked.with_body(asked.body, user="eve")
+    narrower = Stores(policy=ConnectionPolicy(access=Access.READ_WRITE, row_filters={"customer": "name = :user"}))
+    fewer = Stores(policy=ConnectionPolicy(access=Access.READ_WRITE, rows_affected_max=1))
+    for said, stores, log in (
+        (yes(asked), WRITES, Logs()),
+        (yes(asked, sql_sha256="0" * 64), WRITES, logs),
+        (yes(asked, rows_affected_max=51), WRITES, logs),
+        (yes(asked), WRITES, Logs([Stored(draft), Stored(foreign)])),
+        (yes(asked), narrower, logs),
+        (yes(asked), fewer, logs),
+    ):
+        result = await run(said, stores, logs=log)
+        assert (result.body.outcome, result.body.code) == (Outcome.REFUSED, FailureCode.PERMISSION)
+    shut = await run(yes(asked), Stores(), logs=logs)
+    assert shut.code is FailureCode.PERMISSION
+
+
+async def test_a_read_only_connection_refuses_a_change_whatever_the_options_say() -> None:
+    for check in (True, False):
+        result = await run(draft_of(DELETE, enable_forbidden_check=check, **ALLOWED))
+        assert result.code is FailureCode.SAFETY
+
+
+async def test_a_dry_run_of_a_change_is_prepared_and_asks_nothing() -> None:
+    result = await run(draft_of(DELETE, dry_run=True), WRITES)
+    assert (result.body.outcome, result.body.confirmation) == (Outcome.PREPARED, None)
+
+
+# --- the engine's opinions, kept ---------------------------------------------------------------------------------
+
+
+async def test_an_engine_is_asked_once_about_a_text_for_a_while() -> None:
+    engine, now = Engine(), [NOW]
+    cache = ExplainCache(engine, clock=lambda: now[0], metrics=Metrics(StageName.VALIDATOR))
+    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.SQLITE, deadline_at=NOW)
+    for _ in range(3):
+        await cache.explain("acme", "shop", ask)
+    assert len(engine.explained) == 1
+    await cache.explain("other", "shop", ask)
+    await cache.explain("acme", "shop", ask.model_copy(update={"sql": "SELECT 2"}))
+    assert len(engine.explained) == 3
+    now[0] += KEPT_MS_MAX
+    await cache.explain("acme", "shop", ask)
+    assert len(engine.explained) == 4
+
+
+@pytest.mark.parametrize(("code", "times"), [(FailureCode.COLUMN_NOT_FOUND, 1), (FailureCode.CONNECTION, 2)])
+async def test_only_what_an_engine_has_against_the_statement_is_kept(code: FailureCode, times: int) -> None:
+    engine = Engine(against=Failure.of(code))
+    cache = ExplainCache(engine, clock=lambda: NOW, metrics=Metrics(StageName.VALIDATOR))
+    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.SQLITE, deadline_at=NOW)
+    for _ in range(2):
+        await cache.explain("acme", "shop", ask)
+    assert len(engine.explained) == times

@@ -7,6 +7,7 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
+from querybus.bus.journal import Journal
 from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.rpc import DatabaseClient
 from querybus.bus.sign import Signer
@@ -16,10 +17,12 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.sql.rules import GUARD_RULES
 from querybus.core.subjects import StageName
+from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
+from querybus_validator.explain_cache import ExplainCache
 from querybus_validator.settings import Settings
 from querybus_validator.validate import validate
 
@@ -34,7 +37,14 @@ def build(settings: Settings) -> Service:
         broker,
         name=StageName.VALIDATOR,
         think=counting(
-            partial(validate, catalogs=catalogs, connections=connections, database=DatabaseClient(broker)), metrics
+            partial(
+                validate,
+                catalogs=catalogs,
+                connections=connections,
+                database=ExplainCache(DatabaseClient(broker), clock=system_clock, metrics=metrics),
+                log=Journal(broker),
+            ),
+            metrics,
         ),
         slots=settings.slots,
         metrics=metrics,

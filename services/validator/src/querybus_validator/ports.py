@@ -1,12 +1,15 @@
-"""What the validator's verb needs from outside: catalogs, the policies of connections, and an engine's opinion."""
+"""What the validator's verb needs from outside: catalogs, policies, the log, and an engine's opinion."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog
+from querybus.core.envelope import Envelope
 from querybus.core.policy import Connection
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.subjects import EventAddress
 
 
 class Catalogs(Protocol):
@@ -34,4 +37,23 @@ class Database(Protocol):
 
     async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
         """Return the first rows of the statement."""
+        ...
+
+
+class Entry(Protocol):
+    """One stored event."""
+
+    @property
+    def address(self) -> EventAddress: ...
+
+    def envelope(self) -> Envelope[Any]:
+        """Raises Undecodable for bytes that are no envelope."""
+        ...
+
+
+class Log(Protocol):
+    """The stored events."""
+
+    async def query(self, tenant: str, query: str) -> Sequence[Entry]:
+        """Return the last event of each kind of a query's log, oldest first; none for no query."""
         ...

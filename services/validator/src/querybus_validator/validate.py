@@ -2,27 +2,42 @@
 
 The static check comes first and is never overruled where it refuses for safety, policy or cost. The engine is then
 asked about our own rendering only. Its word counts for names and types: a column that we could not resolve but the
-engine knows is approved, with a note. Without the engine (`enable_syntax_validation` off) our doubt decides.
+engine knows is approved, with a note. Without the engine (`enable_syntax_validation` off) our doubt decides. A change
+is never approved as a draft: it asks for a confirmation, and only a query that began with one gets an approval.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import Catalog
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, approved, concluded
-from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Concluded, Confirmed, Drafted, Operation, Outcome
+from querybus.core.envelope import Attempt, Envelope, Undecodable, approved, checks_size, concluded
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.messages import (
+    Approved,
+    Clarification,
+    Concluded,
+    Confirmation,
+    Confirmed,
+    Drafted,
+    Operation,
+    Outcome,
+    Trigger,
+)
 from querybus.core.options import ExecutionMode, Options
-from querybus.core.policy import ConnectionPolicy
-from querybus.core.rpc import ExplainRequest, ProbeRequest
+from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
+from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeRequest
 from querybus.core.sql.check import Checked, check_in_doubt
-from querybus.core.subjects import StageName
-from querybus_validator.ports import Catalogs, Connections, Database
+from querybus.core.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
+from querybus.core.subjects import EventName, StageName
+from querybus_validator.ports import Catalogs, Connections, Database, Log
 
 ENGINE_MS_MAX: Final = 10_000
 """Milliseconds that one EXPLAIN or probe may take; less where the deadline is nearer."""
+PLAN_RULE: Final = "plan"
+"""The rule of a refusal for what the engine, or else the catalog, expects of a statement."""
 
 OVERRULED_NOTE: Final = "The engine knows a column that the catalog does not."
 NOT_ASKED_NOTE: Final = "Not checked by the engine."
@@ -38,54 +53,20 @@ async def validate(
     catalogs: Catalogs,
     connections: Connections,
     database: Database,
+    log: Log,
 ) -> Envelope[Any] | Failure:
-    """Return the approval of a draft, its conclusion as prepared, or why it must not or cannot run.
-
-    A confirmed write is concluded as refused: no connection takes writes.
-    """
-    if isinstance(envelope.body, Confirmed):
-        return _refuse_write(envelope)
-    body = cast("Drafted", envelope.body)
+    """Return the approval of a draft, its conclusion as prepared, a question to confirm, or why it cannot run."""
     connection = await connections.get(envelope.connection)
     catalog = await catalogs.read(envelope.connection)
     if connection is None or catalog is None:
         return Failure.of(FailureCode.CONNECTION, "no catalog of this connection is there yet")
-    row_limit = rows_allowed(envelope.options, connection.policy)
-    static = check_in_doubt(
-        body.draft.sql, dialect=connection.dialect, catalog=catalog, policy=connection.policy, row_limit=row_limit
-    )
-    if isinstance(static, Failure):
-        return static
-    asked = await _ask_engine(envelope, delivery, static, connection.dialect, database)
-    if isinstance(asked, Failure):
-        return asked
-    checked, notes = asked
-    notes = (*body.notes, *static.warnings, *notes)
-    if body.operation in _PREPARED or envelope.options.dry_run:
-        return concluded(
-            envelope,
-            Concluded(
-                outcome=Outcome.PREPARED,
-                stage=StageName.VALIDATOR,
-                sql=static.sql,
-                dialect=connection.dialect,
-                analysis=body.analysis,
-                notes=notes,
-            ),
-        )
-    return approved(
-        envelope,
-        Approved(
-            sql=static.sql,
-            dialect=connection.dialect,
-            origin=body.draft.origin,
-            tables=static.tables,
-            row_limit=row_limit,
-            checked=checked,
-            analysis=body.analysis,
-            notes=notes,
-        ),
-    )
+    desk = _Desk(envelope, delivery, connection, catalog, connection.policy.of(envelope.tenant), database)
+    if isinstance(envelope.body, Confirmed):
+        return await _confirmed(desk, await _asking(envelope, log))
+    body = cast("Drafted", envelope.body)
+    if desk.policy.access is not Access.READ_ONLY and is_change(body.draft.sql, connection.dialect):
+        return await _ask_to_change(desk, body)
+    return await _read(desk, body)
 
 
 def rows_allowed(options: Options, policy: ConnectionPolicy) -> int:
@@ -93,22 +74,102 @@ def rows_allowed(options: Options, policy: ConnectionPolicy) -> int:
     return min(options.rows_max, policy.rows_max)
 
 
-async def _ask_engine(
-    envelope: Envelope[Any], delivery: Delivery, static: Checked, dialect: Dialect, database: Database
-) -> tuple[tuple[_Check, ...], tuple[str, ...]] | Failure:
-    """Return what was checked, with notes, or what the engine has against the statement."""
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """One draft on the desk, with all that it is judged by; `policy` is the tenant's."""
+
+    envelope: Envelope[Any]
+    delivery: Delivery
+    connection: Connection
+    catalog: Catalog
+    policy: ConnectionPolicy
+    database: Database
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.envelope.tenant, self.envelope.user)
+
+    @property
+    def may_probe(self) -> bool:
+        """Whether the query's one probe is still there: a redelivery may come after a probe that nobody told of."""
+        spent = any(each.probed for each in self.envelope.attempts) or self.delivery.deliveries > 1
+        return self.envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
+
+    def static(self, sql: str, row_limit: int) -> Checked | Failure:
+        return check_in_doubt(
+            sql,
+            dialect=self.connection.dialect,
+            catalog=self.catalog,
+            policy=self.connection.policy,
+            row_limit=row_limit,
+            reader=self.reader,
+            checks_size=checks_size(self.envelope),
+        )
+
+    def request(self, sql: str) -> ExplainRequest:
+        return ExplainRequest(
+            query_id=self.envelope.query_id,
+            tenant=self.envelope.tenant,
+            user=self.envelope.user,
+            sql=sql,
+            dialect=self.connection.dialect,
+            deadline_at=min(self.envelope.deadline_at, self.delivery.now_ms + ENGINE_MS_MAX),
+            checks_size=checks_size(self.envelope),
+        )
+
+    async def explained(self, sql: str) -> ExplainReply:
+        return await self.database.explain(self.envelope.tenant, self.envelope.connection, self.request(sql))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opinion:
+    """What was checked beside the text, with notes and what the engine, or the catalog, expects."""
+
+    checked: tuple[_Check, ...]
+    notes: tuple[str, ...]
+    rows: int | None
+    cost: float | None
+
+
+async def _read(desk: _Desk, body: Drafted) -> Envelope[Any] | Failure:
+    """Return what follows from the draft of a query."""
+    envelope, row_limit = desk.envelope, rows_allowed(desk.envelope.options, desk.policy)
+    static = desk.static(body.draft.sql, row_limit)
+    if isinstance(static, Failure):
+        return static
+    opinion = await _ask_engine(desk, static, probe=body.probe and desk.may_probe)
+    if isinstance(opinion, Failure):
+        return opinion
+    notes = (*body.notes, *static.warnings, *opinion.notes)
+    over = _over_hard(opinion, desk.policy)
+    if over is not None:
+        return over
+    if body.operation in _PREPARED or envelope.options.dry_run:
+        return _prepared(desk, body, static.sql, notes)
+    if _is_over_soft(opinion, desk.policy):
+        return _ask_about_cost(desk, body, static.sql, opinion, notes)
+    return approved(
+        envelope,
+        Approved(
+            sql=static.sql,
+            dialect=desk.connection.dialect,
+            origin=body.draft.origin,
+            tables=static.tables,
+            row_limit=row_limit,
+            checked=opinion.checked,
+            analysis=body.analysis,
+            notes=notes,
+        ),
+    )
+
+
+async def _ask_engine(desk: _Desk, static: Checked, *, probe: bool) -> _Opinion | Failure:
+    """Return what the engine says of a query, or what it has against it."""
     checked: tuple[_Check, ...] = ("static",)
     notes: tuple[str, ...] = ()
-    request = ExplainRequest(
-        query_id=envelope.query_id,
-        tenant=envelope.tenant,
-        user=envelope.user,
-        sql=static.sql,
-        dialect=dialect,
-        deadline_at=min(envelope.deadline_at, delivery.now_ms + ENGINE_MS_MAX),
-    )
-    if envelope.options.enable_syntax_validation and static.is_query:
-        reply = await database.explain(envelope.tenant, envelope.connection, request)
+    reply = ExplainReply()
+    if desk.envelope.options.enable_syntax_validation and static.is_query:
+        reply = await desk.explained(static.sql)
         if reply.failure is not None:
             return _better(reply.failure, static.doubt)
         checked = (*checked, "explain")
@@ -118,14 +179,46 @@ async def _ask_engine(
         return static.doubt
     else:
         notes = (NOT_ASKED_NOTE,)
-    if cast("Drafted", envelope.body).probe and envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION:
-        probed = await database.probe(
-            envelope.tenant, envelope.connection, ProbeRequest.model_validate(request.model_dump())
-        )
-        if probed.failure is not None:
-            return probed.failure
-        checked = (*checked, "probe")
-    return checked, notes
+    rows = reply.rows_read_estimate
+    opinion = _Opinion(checked, notes, _rows_of(static, desk.catalog) if rows is None else rows, reply.cost_estimate)
+    if not probe or _over_hard(opinion, desk.policy) is not None or _is_over_soft(opinion, desk.policy):
+        return opinion
+    probed = await desk.database.probe(
+        desk.envelope.tenant,
+        desk.envelope.connection,
+        ProbeRequest.model_validate(desk.request(static.sql).model_dump()),
+    )
+    if probed.failure is not None:
+        spent = probed.failure.facts.model_copy(update={"probed": True})
+        return probed.failure.model_copy(update={"facts": spent})
+    return _Opinion((*checked, "probe"), notes, opinion.rows, opinion.cost)
+
+
+def _rows_of(static: Checked, catalog: Catalog) -> int | None:
+    """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates."""
+    tables = {f"{each.schema_name}.{each.name}" if each.schema_name else each.name: each for each in catalog.tables}
+    found = [
+        table.row_estimate
+        for name in static.tables
+        if (table := tables.get(name)) is not None and table.row_estimate is not None
+    ]
+    return max(found, default=None)
+
+
+def _over_hard(opinion: _Opinion, policy: ConnectionPolicy) -> Failure | None:
+    if not _is_over(opinion, policy.plan_rows_hard_max, policy.plan_cost_hard_max):
+        return None
+    detail = f"rows expected: {opinion.rows}, cost expected: {opinion.cost}; over the limit of this connection"
+    return Failure.of(FailureCode.COST, detail, Facts(rule=PLAN_RULE))
+
+
+def _is_over_soft(opinion: _Opinion, policy: ConnectionPolicy) -> bool:
+    return _is_over(opinion, policy.plan_rows_soft_max, policy.plan_cost_soft_max)
+
+
+def _is_over(opinion: _Opinion, rows_max: int | None, cost_max: float | None) -> bool:
+    too_many = rows_max is not None and opinion.rows is not None and opinion.rows > rows_max
+    return too_many or (cost_max is not None and opinion.cost is not None and opinion.cost > cost_max)
 
 
 def _better(said: Failure, doubt: Failure | None) -> Failure:
@@ -141,14 +234,218 @@ def _better(said: Failure, doubt: Failure | None) -> Failure:
     return doubt.model_copy(update={"facts": facts})
 
 
-def _refuse_write(envelope: Envelope[Any]) -> Envelope[Concluded]:
+def _prepared(desk: _Desk, body: Drafted, sql: str, notes: tuple[str, ...]) -> Envelope[Concluded]:
     return concluded(
-        envelope,
+        desk.envelope,
         Concluded(
-            outcome=Outcome.REFUSED,
-            code=FailureCode.PERMISSION,
-            detail="no connection takes writes",
+            outcome=Outcome.PREPARED,
             stage=StageName.VALIDATOR,
-            refused_kind="WRITE",
+            sql=sql,
+            dialect=desk.connection.dialect,
+            analysis=body.analysis,
+            notes=notes,
         ),
+    )
+
+
+def _ask_about_cost(
+    desk: _Desk, body: Drafted, sql: str, opinion: _Opinion, notes: tuple[str, ...]
+) -> Envelope[Concluded]:
+    """Return the question whether an expensive query may run: an analyst can say yes, others are told how to ask."""
+    is_analyst = desk.envelope.audience == "analyst"
+    known = "estimate" if opinion.rows is not None else "unknown"
+    return concluded(
+        desk.envelope,
+        Concluded(
+            outcome=Outcome.CONFIRMATION if is_analyst else Outcome.CLARIFICATION,
+            code=FailureCode.COST,
+            detail=f"rows expected: {opinion.rows}, cost expected: {opinion.cost}",
+            stage=StageName.VALIDATOR,
+            sql=sql,
+            dialect=desk.connection.dialect,
+            clarification=None if is_analyst else Clarification(trigger=Trigger.COST),
+            confirmation=Confirmation(
+                reason="cost",
+                kind="SELECT",
+                sql_sha256=sha256_of(sql),
+                rows_affected=opinion.rows,
+                rows_known=known,
+            )
+            if is_analyst
+            else None,
+            analysis=body.analysis,
+            notes=notes,
+        ),
+    )
+
+
+async def _ask_to_change(desk: _Desk, body: Drafted) -> Envelope[Concluded] | Failure:
+    """Return the question whether a change may be made, with what it would change. Nothing is changed here."""
+    change = _change(desk, body.draft.sql)
+    if isinstance(change, Failure):
+        return change
+    if body.operation in _PREPARED or desk.envelope.options.dry_run:
+        return _prepared(desk, body, change.sql, body.notes)
+    counted = await _rows_affected(desk, change)
+    if isinstance(counted, Failure):
+        return counted
+    rows, known = counted
+    most = desk.policy.rows_affected_max
+    if known == "exact" and rows is not None and rows > most and not change.is_structure:
+        detail = f"it would change {rows} rows; this connection takes at most {most} at once"
+        return Failure.of(FailureCode.COST, detail, Facts(rule=PLAN_RULE))
+    # An estimate may be too low by a little without being another change; what is not known is held to the limit.
+    proposed = rows if known == "exact" else 2 * rows + 10 if rows is not None else most
+    return concluded(
+        desk.envelope,
+        Concluded(
+            outcome=Outcome.CONFIRMATION,
+            stage=StageName.VALIDATOR,
+            sql=change.sql,
+            dialect=desk.connection.dialect,
+            confirmation=Confirmation(
+                reason="write",
+                kind=change.kind.value.upper(),
+                sql_sha256=change.sql_sha256,
+                table=change.table,
+                columns=change.columns,
+                rows_affected=rows,
+                rows_known=known,
+                rows_affected_max=min(proposed if proposed is not None else most, most),
+            ),
+            analysis=body.analysis,
+            notes=body.notes,
+        ),
+    )
+
+
+def _change(desk: _Desk, sql: str) -> CheckedWrite | Failure:
+    return check_write(
+        sql,
+        dialect=desk.connection.dialect,
+        catalog=desk.catalog,
+        policy=desk.connection.policy,
+        reader=desk.reader,
+    )
+
+
+async def _rows_affected(
+    desk: _Desk, change: CheckedWrite
+) -> tuple[int | None, Literal["exact", "estimate", "unknown"]] | Failure:
+    """Return how many rows a change would touch, and how sure that is.
+
+    Exact from the text or, where execution is allowed, by the query's one probe: a count under the same condition.
+    """
+    if change.rows is not None:
+        return change.rows, "exact"
+    if change.counted is None:
+        return None, "unknown"
+    if desk.may_probe:
+        counting = desk.static(count_of(change.counted, desk.connection.dialect), 1)
+        if isinstance(counting, Failure):
+            return counting
+        request = ProbeRequest.model_validate(desk.request(counting.sql).model_dump())
+        found = await desk.database.probe(desk.envelope.tenant, desk.envelope.connection, request)
+        if found.failure is not None:
+            return found.failure
+        if found.result is not None and found.result.rows and isinstance(found.result.rows[0][0], int):
+            return int(found.result.rows[0][0]), "exact"
+        return None, "unknown"
+    if not desk.envelope.options.enable_syntax_validation:
+        return None, "unknown"
+    reading = desk.static(change.counted, 1_000_000_000)
+    if isinstance(reading, Failure):
+        return reading
+    reply = await desk.explained(reading.sql)
+    if reply.failure is not None:
+        return reply.failure
+    return (None, "unknown") if reply.rows_estimate is None else (reply.rows_estimate, "estimate")
+
+
+async def _asking(envelope: Envelope[Confirmed], log: Log) -> tuple[Drafted, Concluded] | None:
+    """Return the draft and the conclusion of the query that asked, if they are this user's and ask for just this."""
+    drafted: Drafted | None = None
+    asked: Concluded | None = None
+    for entry in await log.query(envelope.tenant, envelope.body.asking_query_id):
+        if entry.address.event not in (EventName.DRAFTED, EventName.CONCLUDED):
+            continue
+        try:
+            found = entry.envelope()
+        except Undecodable:
+            return None
+        if (found.tenant, found.user, found.connection) != (envelope.tenant, envelope.user, envelope.connection):
+            return None
+        if entry.address.event is EventName.DRAFTED:
+            drafted = cast("Drafted", found.body)
+        else:
+            asked = cast("Concluded", found.body)
+    if drafted is None or asked is None or asked.outcome is not Outcome.CONFIRMATION or asked.confirmation is None:
+        return None
+    return (drafted, asked) if asked.confirmation.sql_sha256 == envelope.body.sql_sha256 else None
+
+
+async def _confirmed(desk: _Desk, asking: tuple[Drafted, Concluded] | None) -> Envelope[Any] | Failure:
+    """Return the approval of what was confirmed, read and judged again from the asking query's draft."""
+    if asking is None:
+        return _not_confirmed(desk, "nothing on the log asked for this")
+    drafted, asked = asking
+    confirmation = cast("Confirmation", asked.confirmation)
+    confirmed = cast("Confirmed", desk.envelope.body)
+    tried = (Attempt(origin=drafted.draft.origin, sql=drafted.draft.sql),)
+    envelope = desk.envelope.with_body(confirmed, attempts=tried)
+    desk = _Desk(envelope, desk.delivery, desk.connection, desk.catalog, desk.policy, desk.database)
+    if confirmation.reason == "cost":
+        return await _read_anyway(desk, drafted, confirmed)
+    change = _change(desk, drafted.draft.sql)
+    if isinstance(change, Failure):
+        return change
+    if change.sql_sha256 != confirmed.sql_sha256:
+        return _not_confirmed(desk, "the statement would no longer be what was confirmed; ask again")
+    if confirmed.rows_affected_max > desk.policy.rows_affected_max:
+        return _not_confirmed(desk, f"this connection takes at most {desk.policy.rows_affected_max} rows at once")
+    return approved(
+        envelope,
+        Approved(
+            sql=change.sql,
+            dialect=desk.connection.dialect,
+            origin=drafted.draft.origin,
+            tables=(change.table,),
+            row_limit=1,
+            checked=("static",),
+            rows_affected_max=confirmed.rows_affected_max,
+            analysis=drafted.analysis,
+            notes=drafted.notes,
+        ),
+    )
+
+
+async def _read_anyway(desk: _Desk, drafted: Drafted, confirmed: Confirmed) -> Envelope[Any] | Failure:
+    row_limit = rows_allowed(desk.envelope.options, desk.policy)
+    static = desk.static(drafted.draft.sql, row_limit)
+    if isinstance(static, Failure):
+        return static
+    if sha256_of(static.sql) != confirmed.sql_sha256:
+        return _not_confirmed(desk, "the statement would no longer be what was confirmed; ask again")
+    opinion = await _ask_engine(desk, static, probe=False)
+    if isinstance(opinion, Failure):
+        return opinion
+    return _over_hard(opinion, desk.policy) or approved(
+        desk.envelope,
+        Approved(
+            sql=static.sql,
+            dialect=desk.connection.dialect,
+            origin=drafted.draft.origin,
+            tables=static.tables,
+            row_limit=row_limit,
+            checked=opinion.checked,
+            analysis=drafted.analysis,
+            notes=(*drafted.notes, *static.warnings, *opinion.notes),
+        ),
+    )
+
+
+def _not_confirmed(desk: _Desk, detail: str) -> Envelope[Concluded]:
+    return concluded(
+        desk.envelope,
+        Concluded(outcome=Outcome.REFUSED, code=FailureCode.PERMISSION, detail=detail, stage=StageName.VALIDATOR),
     )

@@ -71,6 +71,7 @@ class Attempt(Value):
     duration_ms: float | None = Field(default=None, description="of the execution")
     validated: bool = False
     executed: bool = False
+    probed: bool = Field(default=False, description="ten rows of it, or its count, were read before approval")
 
 
 class PathStep(Value):
@@ -209,7 +210,8 @@ def drafted(envelope: Envelope[Any], body: Drafted, **header: object) -> Envelop
 
 def approved(envelope: Envelope[Any], body: Approved) -> Envelope[Approved]:
     """Return the `approved` event; the last attempt is marked validated."""
-    return envelope.with_body(body, attempts=_amend_last(envelope, validated=True))
+    probed = "probe" in body.checked
+    return envelope.with_body(body, attempts=_amend_last(envelope, validated=True, probed=probed))
 
 
 def returned(envelope: Envelope[Any], body: Returned) -> Envelope[Returned]:
@@ -224,7 +226,9 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
     analysis = getattr(envelope.body, "analysis", Analysis())
     attempts = envelope.attempts
     if draft is not None and envelope.event in (EventName.DRAFTED, EventName.APPROVED):
-        attempts = _amend_last(envelope, stage=stage, code=failure.code, detail=failure.detail)
+        was = envelope.attempts[-1].probed if envelope.attempts else False
+        probed = was or failure.facts.probed
+        attempts = _amend_last(envelope, stage=stage, code=failure.code, detail=failure.detail, probed=probed)
     body = Failed(
         code=failure.code,
         stage=stage,

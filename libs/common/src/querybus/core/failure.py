@@ -123,6 +123,7 @@ class Facts(BaseModel):
     column: int | None = None
     rule: str | None = Field(default=None, description="the guard's rule that refused, for the metric")
     native_code: str | None = Field(default=None, description="the engine's own code, e.g. a SQLSTATE")
+    probed: bool = Field(default=False, description="the query's one probe was spent on this draft")
 
 
 class Failure(BaseModel):
