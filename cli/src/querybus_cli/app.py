@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from rich.console import Console
 
-from querybus_cli import operator_commands
+from querybus_cli import key_commands, operator_commands
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
@@ -254,7 +254,9 @@ def chart(
         typer.echo(json.dumps(line, ensure_ascii=False))
 
 
-evaluation: Final = typer.Typer(cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables.")
+evaluation: Final = typer.Typer(
+    cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables."
+)
 app.add_typer(evaluation, name="evaluate")
 
 
@@ -334,6 +336,7 @@ def doctor() -> None:
 
 
 operator_commands.add_to(app)
+app.add_typer(key_commands.keys, name="keys")
 
 
 def usage(work: Any, *arguments: Any) -> Any:

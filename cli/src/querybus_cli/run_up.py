@@ -120,10 +120,11 @@ def _keys(file: Path) -> dict[str, str]:
 
 
 def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
-    """Write for this user only where `querybus dead`, `history` and `replay` find the bus."""
+    """Write for this user only where `querybus dead`, `history`, `replay` and `keys` find the bus."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
-    file.write_text(json.dumps({"nats_url": bus.url, "nats_password": bus.password(OPERATOR)}))
+    known = {"nats_password": bus.password(OPERATOR), "gateway_password": bus.password(StageName.GATEWAY)}
+    file.write_text(json.dumps({"nats_url": bus.url, **known}))
 
 
 async def _demo_connections(directory: Path) -> Path:

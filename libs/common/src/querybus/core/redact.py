@@ -25,8 +25,10 @@ from querybus.core.messages import (
     Failed,
     Finished,
     Option,
+    Result,
     Returned,
 )
+from querybus.core.plain import LABEL_TEXTS
 from querybus.core.subjects import EventName, StageName
 
 Json = dict[str, Any]
@@ -87,6 +89,8 @@ def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
             view |= {"rows_affected_max": body.rows_affected_max}
         case Concluded():
             view |= {"outcome": body.outcome.value, "code": body.code.value if body.code else None}
+            if body.result is not None:
+                view |= {"result": _early_result(body.result, envelope, audience)}
             if is_analyst:
                 view |= {"sql": body.sql, "detail": body.detail}
         case Finished():
@@ -116,7 +120,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "rows": [list(row) for row in answer.rows],
         "row_count": answer.row_count,
         "truncated": answer.truncated,
-        "pages": {"count": answer.pages.count, "page_size": answer.pages.page_size} if answer.pages else None,
+        "pages": _pages(answer),
         "summary": answer.summary,
         "chart": answer.chart,
         "notes": list(answer.notes),
@@ -179,6 +183,31 @@ def status_of(events: Sequence[EventName]) -> str:
 
 def _column(column: AnswerColumn, n: int, audience: Audience) -> Json:
     return {"id": column.id if audience == "analyst" else f"c{n}", "label": column.label, "kind": column.kind.value}
+
+
+def _early_result(result: Result, envelope: Envelope[Any], audience: Audience) -> Json:
+    """Return the rows of a conclusion, which the presenter has not labelled yet."""
+    label = LABEL_TEXTS[envelope.language]
+    names = [
+        (each.name, each.name) if audience == "analyst" else (f"c{n}", label.format(n=n))
+        for n, each in enumerate(result.columns, 1)
+    ]
+    return {
+        "columns": [
+            {"id": name, "label": shown, "kind": each.kind.value}
+            for (name, shown), each in zip(names, result.columns, strict=True)
+        ],
+        "rows": [list(row) for row in result.rows],
+        "row_count": result.row_count,
+        "truncated": result.truncated,
+    }
+
+
+def _pages(answer: Answer) -> Json | None:
+    if answer.pages is None:
+        return None
+    size = answer.pages.page_size
+    return {"count": max(1, -(-answer.row_count // size)), "page_size": size}
 
 
 def _option(option: Option) -> Json:

@@ -1,0 +1,141 @@
+"""What stands in a connection is shown to each caller as far as it may be seen, and what is suggested can be asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+
+from querybus.bus.connection import Held
+from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus.core.policy import Connection, ConnectionPolicy, TenantRules
+from querybus.core.suggestions import suggestions
+from querybus.core.visible import visible
+from querybus_gateway.problems import ProblemCode
+
+from .house_of_tests import DoorHouse, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    glossary={"churn": "customers that left, see zq_cust"},
+    tables=(
+        Table(
+            name="zq_cust",
+            display_names={"en": "Customers", "zh": "客户"},
+            row_estimate=90,
+            primary_key=("zq_id",),
+            columns=(
+                Column(name="zq_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(
+                    name="zq_city",
+                    type="TEXT",
+                    kind=ColumnKind.TEXT,
+                    distinct_count=5,
+                    display_names={"en": "City", "zh": "城市"},
+                ),
+                Column(name="zq_limit", type="REAL", kind=ColumnKind.NUMBER, comment="credit limit"),
+                Column(name="zq_pin", type="TEXT", kind=ColumnKind.TEXT, comment="pin", distinct_count=9),
+                Column(name="zq_bare", type="TEXT", kind=ColumnKind.TEXT, comment="same as zq_pin of zq_cust"),
+            ),
+        ),
+        Table(
+            name="zq_order",
+            comment="Orders",
+            foreign_keys=(
+                ForeignKey(columns=("zq_cust_id",), referred_table="zq_cust", referred_columns=("zq_id",)),
+                ForeignKey(columns=("zq_x",), referred_table="zq_hidden", referred_columns=("zq_id",)),
+            ),
+            columns=(
+                Column(name="zq_cust_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="zq_x", type="INTEGER", kind=ColumnKind.INTEGER),
+            ),
+        ),
+        Table(name="zq_hidden", comment="Secrets", columns=(Column(name="zq_id", type="INTEGER"),)),
+        Table(name="zq_unnamed", columns=(Column(name="zq_id", type="INTEGER"),)),
+    ),
+)
+POLICY = ConnectionPolicy(
+    tables_allowed=("zq_cust", "zq_order", "zq_unnamed"),
+    columns_denied={"ZQ_CUST": ("zq_pin",)},
+    tenants={"other": TenantRules(tables_allowed=("zq_order",))},
+)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made:
+        executor = await made.bus.connect("executor")
+        shop = Connection(name="shop", dialect=Dialect.SQLITE, description="the shop", policy=POLICY)
+        await ConnectionStore(Held(executor)).write(shop)
+        await CatalogStore(Held(executor)).write(CATALOG)
+        await executor.close()
+        yield made
+
+
+async def test_a_business_reader_sees_what_people_call_things(house: DoorHouse) -> None:
+    async with house.http() as http:
+        listed = await http.get("/v1/connections")
+        english = await http.get("/v1/connections/shop/catalog")
+        chinese = await http.get("/v1/connections/shop/catalog", params={"language": "zh"})
+        questions = await http.get("/v1/connections/shop/suggestions", params={"language": "zh"})
+    assert listed.json()["connections"] == [
+        {"name": "crm", "description": ""},
+        {"name": "shop", "description": "the shop"},
+    ]
+    assert english.json()["tables"] == [
+        {
+            "label": "Customers",
+            "columns": [{"label": "City", "kind": "text"}, {"label": "credit limit", "kind": "number"}],
+        },
+        {"label": "Orders", "columns": []},
+    ]
+    assert chinese.json()["tables"][0]["label"] == "客户"
+    assert questions.json()["questions"][:2] == ["有多少个客户？", "有多少个orders？"]
+    for reply in (listed, english, chinese, questions):
+        assert "zq_" not in reply.text
+
+
+async def test_an_analyst_sees_names_as_far_as_the_policy_goes(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as http:
+        shown = (await http.get("/v1/connections/shop/catalog")).json()
+        one = (await http.get("/v1/connections/shop")).json()
+    assert one == {"name": "shop", "description": "the shop", "dialect": "sqlite", "access": "read_only"}
+    assert [each["name"] for each in shown["tables"]] == ["zq_cust", "zq_order", "zq_unnamed"]
+    assert [each["name"] for each in shown["tables"][0]["columns"]] == ["zq_id", "zq_city", "zq_limit", "zq_bare"]
+    assert [each["referred_table"] for each in shown["tables"][1]["foreign_keys"]] == ["zq_cust"]
+    assert shown["glossary"] == CATALOG.glossary
+    assert "zq_pin" not in json.dumps(shown["tables"][0]["columns"][:3])
+
+
+async def test_another_tenant_sees_what_is_left_to_it(house: DoorHouse) -> None:
+    async with house.http("other") as http:
+        shown = (await http.get("/v1/connections/shop/catalog")).json()
+    assert [each["label"] for each in shown["tables"]] == ["Orders"]
+
+
+@pytest.mark.parametrize("name", ["nowhere", "*", ">", "a.b", "shop%00", "库", "x" * 300])
+async def test_a_connection_that_is_not_the_callers_is_not_there(house: DoorHouse, name: str) -> None:
+    async with house.http() as http:
+        for path in ("", "/catalog", "/suggestions"):
+            reply = await http.get(f"/v1/connections/{name}{path}")
+            assert (reply.status_code, reply.json()["code"]) == (404, ProblemCode.NOT_FOUND)
+        bad = await http.get("/v1/connections/shop/catalog", params={"language": "fr"})
+    assert (bad.status_code, bad.json()["code"]) == (422, "invalid")
+
+
+async def test_suggestions_for_business_name_only_what_people_call_things() -> None:
+    seen = visible(CATALOG, POLICY)
+    assert suggestions(seen, "en", "business") == (
+        "How many customers are there?",
+        "How many orders are there?",
+        "How many customers are there for each city?",
+        "What is the average credit limit of customers?",
+    )
+    assert "How many zq unnamed are there?" in suggestions(seen, "en", "analyst")
+    assert suggestions(seen, "zh", "business")[0] == "有多少个客户？"

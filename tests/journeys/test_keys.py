@@ -1,0 +1,96 @@
+"""The first credential of a house is made by `querybus keys`, lets its owner in, and is revoked again."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from querybus.bus.application import Service
+from querybus.bus.connection import Held
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.kv import ConnectionStore
+from querybus.core.catalog import Dialect
+from querybus.core.policy import Connection
+from querybus_cli.app import UsageError, app
+from querybus_cli.keys import create, listed, revoke
+from querybus_cli.operator import Place
+from querybus_gateway.app import build
+from querybus_gateway.http_server import HttpDoor
+from querybus_gateway.settings import Settings
+
+pytestmark = pytest.mark.connected
+
+
+def address_of(service: Service) -> str:
+    return next(part.address for part in service.parts if isinstance(part, HttpDoor))
+
+
+async def test_a_key_is_shown_once_lets_its_owner_in_and_is_revoked() -> None:
+    async with EmbeddedNats((), sync="2m") as bus:
+        await bus.migrate()
+        executor = await bus.connect("executor")
+        for name in ("shop", "crm"):
+            await ConnectionStore(Held(executor)).write(Connection(name=name, dialect=Dialect.SQLITE))
+        await executor.close()
+        gateway = build(Settings(nats_url=bus.url, nats_password=bus.password("gateway"), drain_seconds=1))  # type: ignore[arg-type]
+        await gateway.start()
+        try:
+            place = Place(bus.url, bus.password("gateway"))
+            assert await listed(place, None) == []
+            key = await create(
+                place,
+                tenant="acme",
+                name="reports",
+                user="ann",
+                audience="business",
+                connections=("shop",),
+                replace=False,
+            )
+            found = await listed(place, "acme")
+            assert found[0] | {"has_key": True} == found[0]
+            assert key not in json.dumps(found)
+            headers = {"Authorization": f"Bearer {key}"}
+            async with httpx.AsyncClient(base_url=address_of(gateway), headers=headers) as http:
+                seen = await http.get("/v1/connections")
+                assert seen.json()["connections"] == [{"name": "shop", "description": ""}]
+                assert (await http.get("/v1/connections/crm")).status_code == 404
+                with pytest.raises(UsageError, match="is there already"):
+                    await create(
+                        place,
+                        tenant="acme",
+                        name="reports",
+                        user="eve",
+                        audience="analyst",
+                        connections=None,
+                        replace=False,
+                    )
+                await revoke(place, "acme", "reports")
+                assert (await http.get("/v1/connections")).status_code == 401
+            with pytest.raises(UsageError, match="no credential"):
+                await revoke(place, "acme", "reports")
+            assert await listed(place, None) == []
+        finally:
+            await gateway.stop()
+
+
+@pytest.mark.parametrize("name", ["a.b", "*", ">", "", "Name", "x" * 65, "名"])
+async def test_a_name_that_fits_no_subject_is_refused_before_anything_is_asked(name: str) -> None:
+    with pytest.raises(UsageError, match="may have"):
+        await create(
+            Place("nats://127.0.0.1:1", "x"),
+            tenant="acme",
+            name=name,
+            user="ann",
+            audience="business",
+            connections=None,
+            replace=False,
+        )
+
+
+def test_without_a_bus_the_command_says_what_to_set(tmp_path: object) -> None:
+    result = CliRunner().invoke(app, ["keys", "list", "--store", str(tmp_path)], env={"QUERYBUS_NATS_URL": ""})
+    assert result.exit_code != 0
+    assert "QUERYBUS_NATS_PASSWORD" in str(result.exception) + result.output
