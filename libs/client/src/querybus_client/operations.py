@@ -1,0 +1,230 @@
+"""What can be asked of a gateway, each written once: a generator gives calls and gets their answers.
+
+The clients drive these; none of them knows whether it is being waited for or awaited.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeVar
+
+from querybus_client.errors import NotFinished
+from querybus_client.values import (
+    Answer,
+    Batch,
+    Confirmation,
+    Json,
+    Options,
+    Page,
+    Query,
+    Thread,
+    ThreadState,
+    Turn,
+)
+from querybus_client.wire import Call
+
+WAIT_SECONDS: Final = 25
+"""How long one request waits for an answer; a door waits 30 seconds at most."""
+GRACE_SECONDS: Final = 15.0
+"""A query ends at the latest 10 seconds after its deadline."""
+DEADLINE_SECONDS: Final = 60.0
+THREADS_AT_ONCE: Final = 50
+
+OperationName = Literal["ask", "generate", "run", "validate", "explain"]
+ResultT = TypeVar("ResultT")
+Operation = Generator[Call, Json, ResultT]
+
+
+def submit(
+    question: str,
+    *,
+    connection: str | None = None,
+    thread_id: str | None = None,
+    operation: OperationName = "ask",
+    sql: str | None = None,
+    options: Options | None = None,
+    idempotency_key: str | None = None,
+    wait_seconds: int = 0,
+) -> Operation[Query]:
+    """Ask, and return the query as it stands then."""
+    body = _set({"question": question, "connection": connection, "thread_id": thread_id, "sql": sql})
+    if operation != "ask":
+        body["operation"] = operation
+    if options:
+        body["options"] = dict(options)
+    found = yield Call("POST", "/v1/queries", body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
+    return Query.of(found)
+
+
+def ask(question: str, *, options: Options | None = None, **more: Any) -> Operation[Answer]:
+    """Ask, and return the answer."""
+    begun = yield from submit(question, options=options, wait_seconds=WAIT_SECONDS, **more)
+    return (yield from finished(begun, float((options or {}).get("deadline_seconds", DEADLINE_SECONDS))))
+
+
+def finished(query: Query, deadline_seconds: float) -> Operation[Answer]:
+    """Wait for a query's end and return its answer; NotFinished if even the gateway's sweeper has not ended it."""
+    until = time.monotonic() + deadline_seconds + GRACE_SECONDS
+    while query.answer is None:
+        if time.monotonic() > until:
+            raise NotFinished(query.id)
+        query = yield from get_query(query.id, wait_seconds=WAIT_SECONDS)
+    return query.answer
+
+
+def get_query(query_id: str, *, wait_seconds: int = 0) -> Operation[Query]:
+    found = yield Call("GET", f"/v1/queries/{_part(query_id)}", wait_seconds=wait_seconds)
+    return Query.of(found)
+
+
+def cancel(query_id: str) -> Operation[Query]:
+    found = yield Call("POST", f"/v1/queries/{_part(query_id)}/cancel")
+    return Query.of(found)
+
+
+def clarify(
+    query_id: str,
+    *,
+    option_id: str | None = None,
+    question: str | None = None,
+    options: Options | None = None,
+    idempotency_key: str | None = None,
+) -> Operation[Answer]:
+    """Answer what a query asked back, and return the new query's answer."""
+    body = _set({"option_id": option_id, "question": question})
+    if options is not None:
+        body["options"] = dict(options)
+    path = f"/v1/queries/{_part(query_id)}/clarify"
+    found = yield Call("POST", path, body, headers=_key(idempotency_key), wait_seconds=WAIT_SECONDS)
+    return (yield from finished(Query.of(found), DEADLINE_SECONDS))
+
+
+def confirm(
+    query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None
+) -> Operation[Answer]:
+    """Say yes to what a query asked to be confirmed, and return the answer of the query that runs it."""
+    sha256 = confirmation if isinstance(confirmation, str) else confirmation.sql_sha256
+    body = _set({"sql_sha256": sha256, "rows_affected_max": rows_affected_max})
+    path = f"/v1/queries/{_part(query_id)}/confirm"
+    # A second yes gives the same query back, so that this may be sent again.
+    found = yield Call("POST", path, body, headers=_key(None), wait_seconds=WAIT_SECONDS)
+    return (yield from finished(Query.of(found), DEADLINE_SECONDS))
+
+
+def feedback(query_id: str, verdict: Literal["right", "wrong"]) -> Operation[Json]:
+    return (yield Call("POST", f"/v1/queries/{_part(query_id)}/feedback", {"verdict": verdict}))
+
+
+def page(query_id: str, number: int = 1, *, size: int | None = None, token: str | None = None) -> Operation[Page]:
+    query: dict[str, str | int] = {"page": number} if token is None else {"page_token": token}
+    if size is not None and token is None:
+        query["page_size"] = size
+    found = yield Call("GET", f"/v1/queries/{_part(query_id)}/result", query=query)
+    return Page.of(found)
+
+
+def threads(cursor: str = "") -> Operation[tuple[tuple[Thread, ...], str]]:
+    """Return one page of the caller's threads, and where the next one begins; empty at the end."""
+    query: dict[str, str | int] = {"limit": THREADS_AT_ONCE, **({"cursor": cursor} if cursor else {})}
+    found = yield Call("GET", "/v1/threads", query=query)
+    return tuple(Thread.of(each) for each in found["threads"]), str(found["next_cursor"] or "")
+
+
+def turns(thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> Operation[tuple[Turn, ...]]:
+    found = yield Call(
+        "GET", f"/v1/threads/{_part(thread_id)}/turns", query={"limit": limit, "before": before_sequence}
+    )
+    return tuple(Turn.of(each) for each in found["turns"])
+
+
+def thread(thread_id: str, *, at_sequence: int = 0) -> Operation[ThreadState]:
+    found = yield Call("GET", f"/v1/threads/{_part(thread_id)}", query={"at": at_sequence})
+    return ThreadState.of(found)
+
+
+def fork(thread_id: str, *, query_id: str | None = None, at_sequence: int = 0) -> Operation[Thread]:
+    body: dict[str, Any] = {"at_sequence": at_sequence} if query_id is None else {"query_id": query_id}
+    found = yield Call("POST", f"/v1/threads/{_part(thread_id)}/fork", body)
+    return Thread.of(found)
+
+
+def delete_thread(thread_id: str) -> Operation[None]:
+    yield Call("DELETE", f"/v1/threads/{_part(thread_id)}")
+
+
+def submit_batch(
+    items: Sequence[Mapping[str, Any]],
+    *,
+    connection: str | None = None,
+    options: Options | None = None,
+    concurrency: int | None = None,
+    deadline_seconds: float | None = None,
+    idempotency_key: str | None = None,
+) -> Operation[Batch]:
+    body = _set({"connection": connection, "concurrency": concurrency, "deadline_seconds": deadline_seconds})
+    body |= {"items": [dict(each) for each in items], **({"options": dict(options)} if options else {})}
+    found = yield Call("POST", "/v1/batches", body, headers=_key(idempotency_key))
+    return Batch.of(found)
+
+
+def get_batch(batch_id: str) -> Operation[Batch]:
+    """Return the batch with all its items, read in as many parts as it takes."""
+    items: list[Json] = []
+    offset: int | None = 0
+    found: Json = {}
+    while offset is not None:
+        found = yield Call("GET", f"/v1/batches/{_part(batch_id)}", query={"offset": offset})
+        items += found["items"]
+        offset = found["next_offset"]
+    return Batch.of(found, items)
+
+
+def cancel_batch(batch_id: str) -> Operation[Batch]:
+    return Batch.of((yield Call("POST", f"/v1/batches/{_part(batch_id)}/cancel")))
+
+
+def retry_batch(batch_id: str) -> Operation[Batch]:
+    return Batch.of((yield Call("POST", f"/v1/batches/{_part(batch_id)}/retry")))
+
+
+def connections() -> Operation[tuple[Json, ...]]:
+    """Return the caller's connections, as the gateway describes them."""
+    found = yield Call("GET", "/v1/connections")
+    return tuple(found["connections"])
+
+
+def query_events(query_id: str, *, cancel_on_disconnect: bool = False) -> Call:
+    """Return the call that opens the stream of a query's events."""
+    query: dict[str, str | int] = {"on_disconnect": "cancel"} if cancel_on_disconnect else {}
+    return Call("GET", f"/v1/queries/{_part(query_id)}/events", query=query)
+
+
+def batch_events(batch_id: str) -> Call:
+    """Return the call that opens the stream of a batch's events."""
+    return Call("GET", f"/v1/batches/{_part(batch_id)}/events")
+
+
+def behind(call: Call, after: int) -> Call:
+    """Return the call that takes a stream up behind a sequence."""
+    return replace(call, headers={"Last-Event-ID": str(after)}) if after else call
+
+
+def export(query_id: str, how: str) -> Call:
+    """Return the call that streams a whole result as csv, jsonl or arrow."""
+    return Call("GET", f"/v1/queries/{_part(query_id)}/export", query={"format": how})
+
+
+def _key(given: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": given if given is not None else uuid.uuid4().hex}
+
+
+def _set(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _part(text: str) -> str:
+    """Return an id as one part of a path; raises ValueError for what is none, so that no id reaches elsewhere."""
+    return str(uuid.UUID(text))
