@@ -31,9 +31,11 @@ from querybus_gateway import (
     http_queries,
     http_threads,
 )
-from querybus_gateway.http_request import REQUEST_MODELS, problem_response
-from querybus_gateway.problems import FieldError, Problem, ProblemCode, Refused
+from querybus_gateway.asyncapi import asyncapi
+from querybus_gateway.http_request import REQUEST_MODELS, JsonResponse, problem_response
+from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.use_cases import UseCases
+from querybus_gateway.views import ProblemView
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
@@ -71,6 +73,16 @@ ANSWER_HEADERS: Final = (
 """What a page of another origin may send and read."""
 
 _log = get_log(__name__)
+
+
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {
+        "description": "; ".join(sorted({title for known, title in STATUS.values() if known == status})),
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemView"}}},
+    }
+    for status in sorted({status for status, _ in STATUS.values()})
+}
+"""Every refusal that any path may answer with."""
 
 
 class Marked:
@@ -126,7 +138,8 @@ def http_door(
         )
     app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, responses=REFUSALS)
+    app.add_api_route("/v1/asyncapi.json", _asyncapi, response_class=JsonResponse, tags=["documents"])
     _refusals(app)
     _document(app)
     return app
@@ -162,6 +175,11 @@ def _refusals(app: FastAPI) -> None:
     app.add_exception_handler(Exception, unexpected)
 
 
+async def _asyncapi() -> JsonResponse:
+    """Return the AsyncAPI document of the bus."""
+    return JsonResponse(asyncapi())
+
+
 def _document(app: FastAPI) -> None:
     """Describe the request bodies, which the door reads by itself so that it can count them."""
 
@@ -169,7 +187,12 @@ def _document(app: FastAPI) -> None:
         if app.openapi_schema is None:
             document = get_openapi(title=app.title, version=app.version, routes=app.routes)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
-            for model in REQUEST_MODELS:
+            document["components"]["securitySchemes"] = {
+                "key": {"type": "http", "scheme": "bearer", "description": "an API key, or a token of the issuer"},
+                "header": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            }
+            document["security"] = [{"key": []}, {"header": []}]
+            for model in (*REQUEST_MODELS, ProblemView):
                 schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
                 schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
             app.openapi_schema = document

@@ -12,15 +12,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from querybus_gateway.export import MEDIA_TYPES, Format, export_stream
-from querybus_gateway.http_request import Caller, JsonResponse, Rooms, problem_response
+from querybus_gateway.http_request import Caller, JsonResponse, Rooms, gives, problem_response
 from querybus_gateway.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.results import PAGE_SIZE_MAX
+from querybus_gateway.views import PageView
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
 
 
-@router.get("/{query_id}/result")
+@router.get("/{query_id}/result", responses=gives(PageView))
 async def result(
     request: Request,
     rooms: Rooms,
@@ -40,7 +41,11 @@ async def result(
     return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
 
 
-@router.get("/{query_id}/export", response_class=StreamingResponse)
+@router.get(
+    "/{query_id}/export",
+    response_class=StreamingResponse,
+    responses={200: {"content": {media_type.partition(";")[0]: {} for media_type in MEDIA_TYPES.values()}}},
+)
 async def export(
     request: Request,
     rooms: Rooms,

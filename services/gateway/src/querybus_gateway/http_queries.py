@@ -12,17 +12,19 @@ from querybus_gateway.http_request import (
     JsonResponse,
     Rooms,
     body_of,
+    gives,
     problem_response,
     query_resource,
     takes,
     wait_preference,
 )
 from querybus_gateway.problems import Problem
+from querybus_gateway.views import QueryView
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 
 
-@router.post("", status_code=202, openapi_extra=takes(AskRequest))
+@router.post("", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(AskRequest))
 async def ask(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
     """Ask a question: 202 and where to look, or with `Prefer: wait=N` the answer in place."""
     asked = await body_of(request, AskRequest)
@@ -32,7 +34,7 @@ async def ask(request: Request, rooms: Rooms, credential: Caller) -> JSONRespons
     return query_resource(request, reply, wait=wait, has_key=key is not None)
 
 
-@router.get("/{query_id}")
+@router.get("/{query_id}", responses=gives(QueryView))
 async def show(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Return the query as it stands, with its answer once it has finished."""
     wait = wait_preference(request.headers.get("prefer"))
@@ -47,7 +49,7 @@ async def show(request: Request, rooms: Rooms, query_id: str, credential: Caller
     return JsonResponse(found.resource, headers=applied)
 
 
-@router.post("/{query_id}/cancel", status_code=202)
+@router.post("/{query_id}/cancel", status_code=202, responses=gives(QueryView, 202))
 async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Cancel the query; 409 with the real outcome if it was concluded before."""
     found = await rooms.queries.cancel(query_id, credential)
@@ -56,7 +58,9 @@ async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Call
     return JsonResponse(found.resource, 202, headers={"Location": f"/v1/queries/{query_id}"})
 
 
-@router.post("/{query_id}/clarify", status_code=202, openapi_extra=takes(ClarifyRequest))
+@router.post(
+    "/{query_id}/clarify", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(ClarifyRequest)
+)
 async def answer_clarification(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Answer what the query asked back: a new query of the thread, answered like a question."""
     wanted = await body_of(request, ClarifyRequest)

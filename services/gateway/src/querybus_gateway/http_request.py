@@ -91,6 +91,11 @@ REQUEST_MODELS: Final[set[type[BaseModel]]] = set()
 """What the paths take, for the document."""
 
 
+def gives(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of a path that answers with this model."""
+    return {status: {"model": model} for status in statuses or (200,)}
+
+
 def takes(model: type[BaseModel]) -> dict[str, Any]:
     """Return the `openapi_extra` of a path that reads this model with `body_of`."""
     REQUEST_MODELS.add(model)

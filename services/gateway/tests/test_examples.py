@@ -1,0 +1,93 @@
+"""The programs of docs/examples run as they stand there, and the AsyncAPI document says what the bus door takes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from querybus_gateway.asyncapi import asyncapi
+from querybus_gateway.bus_door import VERBS
+
+from .house_of_tests import DoorHouse, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house() as made:
+        yield made
+
+
+async def run(house: DoorHouse, *command: str, password: str | None = None) -> tuple[int, str]:
+    environment = {
+        "QUERYBUS_NATS_URL": house.bus.url,
+        "QUERYBUS_TENANT": "acme",
+        "QUERYBUS_CREDENTIAL": "web",
+        "QUERYBUS_CREDENTIAL_PASSWORD": password or house.bus.client_password("acme", "web"),
+        "QUERYBUS_CONNECTION": "shop",
+    }
+    process = await asyncio.create_subprocess_exec(
+        *command, "有多少 customers?", env=os.environ | environment, stdout=-1, stderr=-1
+    )
+    async with asyncio.timeout(30):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode() + err.decode()
+
+
+async def test_the_python_example_asks_and_prints_the_rows(house: DoorHouse) -> None:
+    async with house.stages():
+        code, text = await run(house, sys.executable, str(EXAMPLES / "ask.py"))
+    assert code == 0, text
+    assert "answered" in text
+    assert "['上海']" in text
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+async def test_the_javascript_example_asks_and_prints_the_rows(house: DoorHouse) -> None:
+    async with house.stages():
+        code, text = await run(house, "node", str(EXAMPLES / "ask.mjs"))
+        assert code == 0, text
+        assert "answered" in text
+        assert '["上海"]' in text
+        wrong, text = await run(house, "node", str(EXAMPLES / "ask.mjs"), password="wrong")
+    assert wrong != 0
+    assert "Authorization Violation" in text
+
+
+def references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return own + [found for each in value.values() for found in references(each)]
+    return [found for each in value for found in references(each)] if isinstance(value, list) else []
+
+
+async def test_the_asyncapi_document_has_every_verb_and_no_loose_end(house: DoorHouse) -> None:
+    async with httpx.AsyncClient(base_url=house.address) as http:
+        document = (await http.get("/v1/asyncapi.json")).json()
+    assert document == asyncapi()
+    assert document["asyncapi"] == "3.0.0"
+    for verb in VERBS:
+        address = document["channels"][f"call.{verb}"]["address"]
+        assert address == f"querybus.v1.call.{{tenant}}.{{credential}}.{verb}"
+        assert f"call.{verb}" in document["operations"]
+    assert {"submit", "answer", "progress"} <= set(document["channels"])
+    assert "question" in document["components"]["schemas"]["AskCall"]["properties"]
+    for reference in references(document):
+        found: Any = document
+        for part in reference.removeprefix("#/").split("/"):
+            assert part in found, reference
+            found = found[part]
