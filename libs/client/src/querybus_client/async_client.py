@@ -114,6 +114,30 @@ class AsyncClient:
         """Say yes to exactly this statement (or its SHA-256), and wait for the answer. A second yes changes nothing."""
         return await self._run(operations.confirm(query_id, confirmation, rows_affected_max=rows_affected_max))
 
+    async def submit_clarification(
+        self,
+        query_id: str,
+        *,
+        option_id: str | None = None,
+        question: str | None = None,
+        options: Options | None = None,
+        idempotency_key: str | None = None,
+    ) -> Query:
+        """Answer what a query asked back and return at once; read, follow or cancel the new query by its id."""
+        return await self._run(
+            operations.submit_clarification(
+                query_id, option_id=option_id, question=question, options=options, idempotency_key=idempotency_key
+            )
+        )
+
+    async def submit_confirmation(
+        self, query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None
+    ) -> Query:
+        """Say yes and return at once; read, follow or cancel the query that runs it by its id."""
+        return await self._run(
+            operations.submit_confirmation(query_id, confirmation, rows_affected_max=rows_affected_max)
+        )
+
     async def feedback(self, query_id: str, verdict: Literal["right", "wrong"]) -> Json:
         """Say whether an answer was right."""
         return await self._run(operations.feedback(query_id, verdict))

@@ -62,7 +62,7 @@ def submit(
 def ask(question: str, *, options: Options | None = None, **more: Any) -> Operation[Answer]:
     """Ask, and return the answer."""
     begun = yield from submit(question, options=options, wait_seconds=WAIT_SECONDS, **more)
-    return (yield from finished(begun, float((options or {}).get("deadline_seconds", DEADLINE_SECONDS))))
+    return (yield from finished(begun, _deadline_seconds(options)))
 
 
 def finished(query: Query, deadline_seconds: float) -> Operation[Answer]:
@@ -85,33 +85,50 @@ def cancel(query_id: str) -> Operation[Query]:
     return Query.of(found)
 
 
-def clarify(
+def submit_clarification(
     query_id: str,
     *,
     option_id: str | None = None,
     question: str | None = None,
     options: Options | None = None,
     idempotency_key: str | None = None,
-) -> Operation[Answer]:
-    """Answer what a query asked back, and return the new query's answer."""
+    wait_seconds: int = 0,
+) -> Operation[Query]:
+    """Answer what a query asked back, and return the new query as it stands then."""
     body = _set({"option_id": option_id, "question": question})
     if options is not None:
         body["options"] = dict(options)
     path = f"/v1/queries/{_part(query_id)}/clarify"
-    found = yield Call("POST", path, body, headers=_key(idempotency_key), wait_seconds=WAIT_SECONDS)
-    return (yield from finished(Query.of(found), DEADLINE_SECONDS))
+    found = yield Call("POST", path, body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
+    return Query.of(found)
+
+
+def clarify(query_id: str, *, options: Options | None = None, **more: Any) -> Operation[Answer]:
+    """Answer what a query asked back, and return the new query's answer."""
+    begun = yield from submit_clarification(query_id, options=options, wait_seconds=WAIT_SECONDS, **more)
+    return (yield from finished(begun, _deadline_seconds(options)))
+
+
+def submit_confirmation(
+    query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None, wait_seconds: int = 0
+) -> Operation[Query]:
+    """Say yes to what a query asked to be confirmed, and return the query that runs it as it stands then."""
+    sha256 = confirmation if isinstance(confirmation, str) else confirmation.sql_sha256
+    body = _set({"sql_sha256": sha256, "rows_affected_max": rows_affected_max})
+    path = f"/v1/queries/{_part(query_id)}/confirm"
+    # A second yes gives the same query back, so that this may be sent again.
+    found = yield Call("POST", path, body, headers=_key(None), wait_seconds=wait_seconds)
+    return Query.of(found)
 
 
 def confirm(
     query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None
 ) -> Operation[Answer]:
     """Say yes to what a query asked to be confirmed, and return the answer of the query that runs it."""
-    sha256 = confirmation if isinstance(confirmation, str) else confirmation.sql_sha256
-    body = _set({"sql_sha256": sha256, "rows_affected_max": rows_affected_max})
-    path = f"/v1/queries/{_part(query_id)}/confirm"
-    # A second yes gives the same query back, so that this may be sent again.
-    found = yield Call("POST", path, body, headers=_key(None), wait_seconds=WAIT_SECONDS)
-    return (yield from finished(Query.of(found), DEADLINE_SECONDS))
+    begun = yield from submit_confirmation(
+        query_id, confirmation, rows_affected_max=rows_affected_max, wait_seconds=WAIT_SECONDS
+    )
+    return (yield from finished(begun, DEADLINE_SECONDS))
 
 
 def feedback(query_id: str, verdict: Literal["right", "wrong"]) -> Operation[Json]:
@@ -215,6 +232,10 @@ def behind(call: Call, after: int) -> Call:
 def export(query_id: str, how: str) -> Call:
     """Return the call that streams a whole result as csv, jsonl or arrow."""
     return Call("GET", f"/v1/queries/{_part(query_id)}/export", query={"format": how})
+
+
+def _deadline_seconds(options: Options | None) -> float:
+    return float((options or {}).get("deadline_seconds", DEADLINE_SECONDS))
 
 
 def _key(given: str | None) -> dict[str, str]:

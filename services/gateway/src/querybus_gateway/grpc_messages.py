@@ -198,7 +198,7 @@ def page_message(page: Json) -> service.GetResultPageResponse:
     )
 
 
-_EVENT_FIELDS: Final = frozenset({"event", "sequence", "query_id", "thread_id", "at", "retries", "answer"})
+_EVENT_FIELDS: Final = frozenset({"event", "sequence", "query_id", "thread_id", "at", "retries", "answer", "result"})
 
 
 def event_message(frame: Frame) -> v1.Event:
@@ -213,11 +213,21 @@ def event_message(frame: Frame) -> v1.Event:
         at_ms=view.get("at") or 0,
         retries=_made(v1.Retries, view.get("retries")),
         answer=None if answer is None else answer_message(answer),
+        result=None if view.get("result") is None else _early_result(view["result"]),
     )
     details = {name: value for name, value in view.items() if name not in _EVENT_FIELDS}
     if details:
         found.details.update(details)
     return found
+
+
+def _early_result(result: Json) -> v1.EarlyResult:
+    return v1.EarlyResult(
+        columns=columns_of(result["columns"]),
+        rows=rows_of(result["rows"]),
+        row_count=result["row_count"],
+        truncated=result["truncated"],
+    )
 
 
 def progress_message(frame: Frame) -> v1.Progress:

@@ -276,7 +276,7 @@ class Query(_message.Message):
     def __init__(self, id: _Optional[str] = ..., thread_id: _Optional[str] = ..., status: _Optional[_Union[QueryStatus, str]] = ..., last_event: _Optional[str] = ..., created_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., message: _Optional[str] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("name", "sequence", "query_id", "thread_id", "at_ms", "retries", "details", "answer")
+    __slots__ = ("name", "sequence", "query_id", "thread_id", "at_ms", "retries", "details", "answer", "result")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -285,6 +285,7 @@ class Event(_message.Message):
     RETRIES_FIELD_NUMBER: _ClassVar[int]
     DETAILS_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
     name: str
     sequence: int
     query_id: str
@@ -293,7 +294,20 @@ class Event(_message.Message):
     retries: Retries
     details: _struct_pb2.Struct
     answer: Answer
-    def __init__(self, name: _Optional[str] = ..., sequence: _Optional[int] = ..., query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., at_ms: _Optional[int] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ...) -> None: ...
+    result: EarlyResult
+    def __init__(self, name: _Optional[str] = ..., sequence: _Optional[int] = ..., query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., at_ms: _Optional[int] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., result: _Optional[_Union[EarlyResult, _Mapping]] = ...) -> None: ...
+
+class EarlyResult(_message.Message):
+    __slots__ = ("columns", "rows", "row_count", "truncated")
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedCompositeFieldContainer[Column]
+    rows: _containers.RepeatedCompositeFieldContainer[Row]
+    row_count: int
+    truncated: bool
+    def __init__(self, columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("stage", "state", "n", "at_ms", "text")
