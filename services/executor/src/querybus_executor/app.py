@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.kv import CatalogStore, ConnectionStore, WriteStore
 from querybus.bus.pages import PageStore
 from querybus.bus.rpc import serve_database
 from querybus.bus.sign import Verifier
 from querybus.bus.stage import stage
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
@@ -26,6 +30,8 @@ from querybus_executor.engines import Engines
 from querybus_executor.execute import execute
 from querybus_executor.result_pages import ResultPages
 from querybus_executor.settings import Settings
+from querybus_executor.write import write
+from querybus_executor.writers import WriterDoors
 
 
 def build(settings: Settings) -> Service:
@@ -35,7 +41,15 @@ def build(settings: Settings) -> Service:
     engines = Engines(
         children=settings.children, reserved=settings.children_reserved, bytes_max=settings.result_bytes_max
     )
-    databases = Connected(engines.connected(load_connections(settings.connections_file), metrics=metrics))
+    configs = load_connections(settings.connections_file)
+    databases = Connected(engines.connected(configs, metrics=metrics))
+    writers = WriterDoors(configs, alone=engines.without_duckdb_readers)
+    reading = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)))
+    writing = partial(write, databases=databases, writers=writers, writes=WriteStore(broker))
+
+    async def think(envelope: Envelope[Any], delivery: Delivery) -> Envelope[Any] | Failure:
+        is_write = envelope.body.rows_affected_max is not None
+        return await (writing if is_write else reading)(envelope, delivery)
 
     async def on_explain(tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
         return await explain(tenant, connection, request, databases=databases, now_ms=system_clock())
@@ -52,7 +66,7 @@ def build(settings: Settings) -> Service:
     executing = stage(
         broker,
         name=StageName.EXECUTOR,
-        think=partial(execute, databases=databases, pages=ResultPages(PageStore(broker))),
+        think=think,
         slots=settings.slots,
         metrics=metrics,
         verify=Verifier(settings.verify_key),
@@ -60,7 +74,7 @@ def build(settings: Settings) -> Service:
         drain_seconds=settings.drain_seconds,
     )
     server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved)
-    return Service(StageName.EXECUTOR, broker, (engines, keeper, server, executing), metrics=metrics, settings=settings)
+    return Service(StageName.EXECUTOR, broker, (engines, writers, keeper, server, executing), metrics=metrics, settings=settings)
 
 
 def main() -> None:

@@ -92,6 +92,7 @@ class Children:
         self._idle: dict[bool, list[Child]] = {False: [], True: []}
         self._all: set[Child] = set()
         self._settling: set[asyncio.Task[None]] = set()
+        self._emptying = asyncio.Lock()
         self.waiting = 0
 
     @property
@@ -127,6 +128,24 @@ class Children:
     async def ping(self) -> str | None:
         """Return None: children are started when they are needed."""
         return None
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        """Let no child live while the block runs: waits for all that run, and keeps new borrowers waiting."""
+        async with self._emptying:
+            taken: list[bool] = []
+            try:
+                for reserved, size in self._sizes.items():
+                    for _ in range(size):
+                        await self._free[reserved].acquire()
+                        taken.append(reserved)
+                for idle in self._idle.values():
+                    while idle:
+                        await self._end(idle.pop())
+                yield
+            finally:
+                for reserved in taken:
+                    self._free[reserved].release()
 
     @contextlib.asynccontextmanager
     async def child(self, *, reserved: bool = False) -> AsyncGenerator[Child]:

@@ -79,6 +79,9 @@ class ConnectionConfig(BaseModel):
 
     name: str = Field(pattern=r"^[\w.-]{1,64}$")
     url: SecretStr = Field(description="a SQLAlchemy URL; ${NAME} is taken from the environment")
+    write_url: SecretStr | None = Field(
+        default=None, description="for confirmed changes: the same database through a role that may make them"
+    )
     description: str = ""
     access: Access = Access.READ_ONLY
     policy: ConnectionPolicy = ConnectionPolicy()
@@ -109,6 +112,11 @@ class ConnectionConfig(BaseModel):
     def parsed_url(self) -> URL:
         """The URL, checked when the file was read."""
         return make_url(self.url.get_secret_value())
+
+    @property
+    def writing_url(self) -> URL:
+        """The URL for confirmed changes, checked when the file was read."""
+        return self.parsed_url if self.write_url is None else make_url(self.write_url.get_secret_value())
 
     @property
     def dialect(self) -> Dialect:
@@ -159,7 +167,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     except ValidationError as error:
         raise BadConnections("\n".join(_worded(each) for each in error.errors(include_url=False))) from None
     for number, entry in enumerate(entries):
-        problem = _url_problem(entry) or _policy_problem(entry)
+        problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
             problem = "another connection has this name"
         if problem is not None:
@@ -176,14 +184,17 @@ def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -
     file = cast("dict[str, Any]", read)
     entries: list[object] = []
     for number, entry in enumerate(cast("list[object]", file["connections"])):
-        url = cast("Any", entry).get("url") if isinstance(entry, dict) else None
-        if isinstance(url, str):
-            missing = [name for name in _VARIABLE.findall(url) if name not in environment]
-            problems += [f"connections[{number}].url: the environment has no variable {name}" for name in missing]
-            replaced = _VARIABLE.sub(lambda match: environment.get(match[1], ""), url)
-            entries.append({**cast("dict[str, Any]", entry), "url": replaced})
-        else:
+        if not isinstance(entry, dict):
             entries.append(entry)
+            continue
+        values = dict(cast("dict[str, Any]", entry))
+        for key in ("url", "write_url"):
+            url = values.get(key)
+            if isinstance(url, str):
+                missing = [name for name in _VARIABLE.findall(url) if name not in environment]
+                problems += [f"connections[{number}].{key}: the environment has no variable {name}" for name in missing]
+                values[key] = _VARIABLE.sub(lambda match: environment.get(match[1], ""), url)
+        entries.append(values)
     return {**file, "connections": entries}
 
 
@@ -191,6 +202,20 @@ def _worded(error: Any) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
     return f"{where or 'file'}: {what}"
+
+
+def _write_problem(entry: ConnectionConfig) -> str | None:
+    if entry.write_url is None:
+        return None
+    if entry.access is Access.READ_ONLY:
+        return "`write_url` is for connections whose `access` is read_write or full"
+    try:
+        backend = entry.writing_url.get_backend_name()
+    except (ArgumentError, ValueError):
+        return "`write_url` is no URL"
+    if entry.dialect in _IN_FILES or _DIALECTS.get(backend) is not entry.dialect:
+        return "`write_url` names another role of the same server"
+    return None
 
 
 def _policy_problem(entry: ConnectionConfig) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -47,6 +48,11 @@ class Engines:
             self._edges.append(edge)
             databases.append(ConnectedDatabase(config, edge, read, metrics=metrics))
         return databases
+
+    def without_duckdb_readers(self) -> AbstractAsyncContextManager[None]:
+        """Let no process have a DuckDB file open while the block runs: one may write or many may read."""
+        pool = self._pools.get(Dialect.DUCKDB)
+        return nullcontext() if pool is None else pool.alone()
 
     async def start(self) -> None:
         """Start one child process of each sort that is needed."""
