@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from rich.console import Console
 
-from querybus_cli import key_commands, operator_commands
+from querybus_cli import confirm_command, key_commands, operator_commands
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
@@ -209,15 +209,20 @@ def check_sql(
         Path | None, typer.Argument(help="JSON lines {id, sql[, dialect]}; default: standard input")
     ] = None,
     dialect: Annotated[str, typer.Option(help="dialect of lines that name none")] = "sqlite",
+    policy: Annotated[
+        Path | None, typer.Option(help="policy file: `access` and what `policy` holds in connections.yaml")
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="for whose tenant rows are filtered")] = "local",
+    user: Annotated[str, typer.Option(help="for which user rows are filtered")] = "analyst",
 ) -> None:
     """Judge statements as the validator does; one JSON line each: id, verdict, code, detail.
 
-    Example: echo '{"id": 1, "sql": "DROP TABLE t"}' | querybus check-sql --catalog catalog.json
+    Example: echo '{"id": 1, "sql": "DROP TABLE t"}' | querybus check-sql --catalog catalog.json --policy policy.yaml
     """
     from querybus_cli.operate import judge_lines
 
     refused = 0
-    for line in lines(judge_lines, file, catalog, dialect):
+    for line in lines(judge_lines, file, catalog, dialect, policy, tenant, user):
         refused += line["verdict"] == "refuse"
         typer.echo(json.dumps(line, ensure_ascii=False))
     raise typer.Exit(4 if refused else 0)
@@ -335,6 +340,7 @@ def doctor() -> None:
     raise typer.Exit(0 if not missing else 1)
 
 
+confirm_command.add_to(app)
 operator_commands.add_to(app)
 app.add_typer(key_commands.keys, name="keys")
 

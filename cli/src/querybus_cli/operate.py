@@ -15,6 +15,7 @@ from querybus.bus.connection import connect
 from querybus.bus.embedded import EmbeddedNatsError, server_binary
 from querybus.bus.migrate import migrate
 from querybus.bus.permissions import Outsider, permission_file, service_users, variables
+from querybus.core.policy import ConnectionPolicy
 from querybus.core.topology import Sizes, topology
 
 LINE_LENGTH_MAX: Final = 1_000_000
@@ -65,11 +66,15 @@ def findings() -> Iterator[tuple[str, bool, str]]:
     yield "disk", shutil.disk_usage(".").free > 1 << 30, "1 GiB free for the bus and the tests"
 
 
-def judge_lines(file: Path | None, catalog: Path, dialect: str) -> Iterable[dict[str, Any]]:
+def judge_lines(
+    file: Path | None, catalog: Path, dialect: str, policy: Path | None = None, tenant: str = "", user: str = ""
+) -> Iterable[dict[str, Any]]:
     """Judge each JSON line of a file or of standard input; ValueError names the line that is no such JSON."""
     from querybus.core.catalog import Dialect
+    from querybus.core.policy import Reader
     from querybus.core.sql.judge import catalog_of, judge
 
+    rules, reader = read_policy(policy), Reader(tenant, user)
     known = [each.value for each in Dialect]
     if dialect not in known:
         raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
@@ -85,4 +90,21 @@ def judge_lines(file: Path | None, catalog: Path, dialect: str) -> Iterable[dict
             chosen = Dialect(item.get("dialect", dialect))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'line {number} is not {{"id", "sql"[, "dialect"]}}: {error}') from None
-        yield {"id": key, **judge(sql, chosen, catalogs[chosen])}
+        yield {"id": key, **judge(sql, chosen, catalogs[chosen], rules, reader)}
+
+
+def read_policy(file: Path | None) -> ConnectionPolicy:
+    """Return the policy of a file, in the shape of connections.yaml; ValueError says what is wrong with it."""
+    import yaml
+    from pydantic import ValidationError
+
+    if file is None:
+        return ConnectionPolicy()
+    try:
+        return ConnectionPolicy.model_validate(yaml.safe_load(file.read_text()) or {})
+    except yaml.YAMLError as error:
+        raise ValueError(f"{file.name} is no YAML") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(each) for each in first["loc"])
+        raise ValueError(f"{file.name}: {where}: {first['msg']}") from None

@@ -7,12 +7,13 @@ A catalog document is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import Failure
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import Access, ConnectionPolicy, Reader
 from querybus.core.sql.check import check
+from querybus.core.sql.write import check_write, is_change
 
 ROW_LIMIT = 10_000
 
@@ -44,10 +45,28 @@ def catalog_of(document: Mapping[str, Any], dialect: Dialect) -> Catalog:
     )
 
 
-def judge(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy | None = None) -> dict[str, object]:
-    """Return `{"verdict": "allow" | "refuse", "code", "detail"}` of one statement; `code` is None if it is allowed."""
-    decision = check(sql, dialect=dialect, catalog=catalog, policy=policy or ConnectionPolicy(), row_limit=ROW_LIMIT)
-    if not isinstance(decision, Failure):
-        return {"verdict": "allow", "code": None, "detail": ""}
-    detail = decision.detail if decision.facts.name is None else f"{decision.detail}: {decision.facts.name}"
-    return {"verdict": "refuse", "code": decision.code.value, "detail": detail}
+def judge(
+    sql: str,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy | None = None,
+    reader: Reader | None = None,
+) -> dict[str, object]:
+    """Return `{"verdict": "allow" | "refuse", "code", "detail"}` of one statement; `code` is None if it is allowed.
+
+    A change that a policy takes is allowed with a detail that says that it has to be confirmed first.
+    """
+    policy = policy or ConnectionPolicy()
+    if reader is not None and policy.of(reader.tenant).access is not Access.READ_ONLY and is_change(sql, dialect):
+        change = check_write(sql, dialect=dialect, catalog=catalog, policy=policy, reader=reader)
+        return CONFIRMED_FIRST if not isinstance(change, Failure) else _refused(change)
+    decision = check(sql, dialect=dialect, catalog=catalog, policy=policy, row_limit=ROW_LIMIT, reader=reader)
+    return _refused(decision) if isinstance(decision, Failure) else {"verdict": "allow", "code": None, "detail": ""}
+
+
+CONFIRMED_FIRST: Final[dict[str, object]] = {"verdict": "allow", "code": None, "detail": "after a confirmation"}
+
+
+def _refused(failure: Failure) -> dict[str, object]:
+    detail = failure.detail if failure.facts.name is None else f"{failure.detail}: {failure.facts.name}"
+    return {"verdict": "refuse", "code": failure.code.value, "detail": detail}
