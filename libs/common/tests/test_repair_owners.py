@@ -169,3 +169,16 @@ def test_rivals_count_only_where_the_question_tells_them_apart() -> None:
 def test_a_numbered_alias_was_joined_to_an_earlier_one() -> None:
     sql = "SELECT T2.name FROM model AS T1 JOIN maker AS T3 ON T1.brand = T3.maker_id WHERE T2.region = 'north'"
     assert "JOIN city AS T2 ON T1.home_id = T2.city_id" in first(sql)[0]
+
+
+def test_of_two_columns_as_near_the_question_says_which_and_else_none_is_taken() -> None:
+    sql = "SELECT team FROM game"
+    assert "home_team" in first(sql, "Which teams played at home?")[0]
+    assert "away_team" in first(sql, "Which teams played away?")[0]
+    failure = check(sql)
+    assert failure is not None
+    assert mends(Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL), failure, CATALOG, check=check) == ()
+
+
+def test_a_column_that_the_block_names_already_is_not_meant_by_another_name() -> None:
+    assert "home_team, away_team" in first("SELECT home_team, team FROM game")[0]

@@ -114,7 +114,7 @@ def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float
         fit -= 0.15 * (singular(plain(table.name)) in present)
         # Of equal ones the table with the least besides what is wanted.
         fit += 0.03 / len(table.columns)
-        if own == theirs:
+        if own == theirs and not any((each.table or "").lower() == table.name.lower() for each in others):
             return [(1.2, table)]
         if share > 0 or alike > 0:
             ranked.append((fit, table))

@@ -16,7 +16,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.closeness import score, words
+from querybus.core.repair.closeness import words
 from querybus.core.repair.links import Link, between, paths
 from querybus.core.repair.rename_column import near
 from querybus.core.repair.tree import (
@@ -100,7 +100,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             table = catalog.table(last)
             if table is None or last.lower() in present or any(each.other.lower() in present for each in path):
                 continue
-            given = _given(name, table, sources)
+            given = _given(name, table, sources, catalog)
             if given is None:
                 continue
             column, further = given
@@ -119,14 +119,18 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
     return found
 
 
-def _given(name: str, table: Table, sources: list[Source]) -> tuple[str, float] | None:
+def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> tuple[str, float] | None:
     exact = table.column(name)
     if exact is not None:
         return exact.name, 0.0
     ranked = sorted(((near(name, each.name, table), each.name) for each in table.columns), reverse=True)
     if not ranked or ranked[0][0] < VARIANT_MIN or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < 0.01):
         return None
-    if any(score(name, each) >= ranked[0][0] for source in sources for each in source.columns):
+    if any(
+        near(name, each, catalog.table(source.table) if source.table else None) >= VARIANT_MIN
+        for source in sources
+        for each in source.columns
+    ):
         return None  # what stands as near in the block itself is rather meant
     return ranked[0][1], 0.4 + (1 - ranked[0][0])
 

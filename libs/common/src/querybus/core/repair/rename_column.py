@@ -16,7 +16,7 @@ from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import MARGIN_MIN, SCORE_MIN, score, variant_score
 from querybus.core.repair.links import is_unique, owners_of
-from querybus.core.repair.tree import Site, Source, glance, identifier, read, unresolved, write
+from querybus.core.repair.tree import Site, Source, glance, identifier, own_columns, read, unresolved, write
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
 NAME_EXISTS_DOUBT: Final = 0.8
@@ -25,6 +25,7 @@ NAME_EXISTS_QUALIFIED_DOUBT: Final = 0.4
 WEAK_DOUBT: Final = 0.3
 IN_JOIN_DOUBT: Final = 0.4
 SAME_NAME_MIN: Final = 0.96
+TIED_MAX: Final = 4
 
 
 def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -33,29 +34,46 @@ def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         return ()
     if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
         return ()
-    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins:
-        found = _renamed(draft, failure, catalog, in_joins=True)
-        return () if found is None else (found,)
-    without, with_ = (_renamed(draft, failure, catalog, in_joins=each) for each in (False, True))
-    if without is None or with_ is None or without.sql == with_.sql:
-        return tuple(each for each in (without or with_,) if each is not None)
-    return (without, with_)
+    found: list[Candidate] = []
+    for in_joins in (
+        (False, True) if glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins else (True,)
+    ):
+        for place in range(TIED_MAX):
+            candidate = _renamed(draft, failure, catalog, in_joins=in_joins, place=place)
+            if candidate is None:
+                break
+            found.append(candidate)
+            if not candidate.is_rival:
+                break
+    return tuple(found)
 
 
-def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool) -> Candidate | None:
+def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool, place: int) -> Candidate | None:
+    """Return the draft renamed; `place` says which is taken of several columns that are as near."""
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return None
     changed: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     doubt = 0.0
     for site in unresolved(tree, catalog, failure.facts.name):
         source = site.source(site.qualifier) if site.qualifier else None
         if site.qualifier and source is None:
             continue
         name = site.column.name
-        known = closest_variant(name, (source,) if source else site.sources, catalog)
+        sources = (source,) if source else site.sources
+        known = closest_variant(name, sources, catalog)
         if known is None:
-            continue
+            tied = _tied(site, sources, catalog)
+            if len(tied) == 1 or (tied and chosen.get(name.lower()) in [each for each, _ in tied]):
+                known = next(each for each in tied if len(tied) == 1 or each[0] == chosen[name.lower()])
+            elif tied and not chosen:
+                if place >= len(tied):
+                    return None
+                known = tied[place]
+                chosen[name.lower()] = known[0]
+            else:
+                continue
         column, close = known
         if column.lower() == name.lower():
             continue
@@ -86,7 +104,25 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         before=", ".join(changed),
         after=", ".join(dict.fromkeys(changed.values())),
         doubt=doubt,
+        brings=tuple(chosen.values()),
+        is_rival=bool(chosen),
     )
+
+
+def _tied(site: Site, sources: tuple[Source, ...], catalog: Catalog) -> list[tuple[str, float]]:
+    """Return the columns that are as near as the nearest, without those that the block names besides."""
+    used = {each.name.lower() for each in own_columns(site.scope)}
+    ranked = [
+        (near(site.column.name, column, catalog.table(each.table) if each.table else None), column)
+        for each in sources
+        for column in each.columns
+        if column.lower() not in used
+    ]
+    best = max((value for value, _ in ranked), default=0.0)
+    if best < SCORE_MIN:
+        return []
+    tied = {column: value for value, column in ranked if best - value < MARGIN_MIN}
+    return list(tied.items()) if len(tied) <= TIED_MAX else []
 
 
 def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:

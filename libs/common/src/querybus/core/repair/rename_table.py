@@ -5,6 +5,8 @@ Case, separators, plural and typing differences only; an assumption, as every re
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog
@@ -13,6 +15,9 @@ from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import closest
 from querybus.core.repair.tree import identifier, read, write
+
+CLEAR_DOUBT: Final = 0.2
+TWICE_DOUBT: Final = 0.9
 
 
 def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -24,6 +29,7 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         return ()
     own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
     changed: dict[str, str] = {}
+    doubt = CLEAR_DOUBT
     for table in tree.find_all(exp.Table):
         name = table.name
         if not name or name.lower() in own or catalog.table(name) is not None:
@@ -31,6 +37,12 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         known = closest(name, [each.name for each in catalog.tables])
         if known is None:
             continue
+        beside = table.find_ancestor(exp.Select)
+        if beside is not None and any(
+            each.name.lower() == known.lower() and each.find_ancestor(exp.Select) is beside
+            for each in beside.find_all(exp.Table)
+        ):
+            doubt = TWICE_DOUBT  # a table joined with itself says little: rather another one was meant
         table.set("this", identifier(known, table.this))
         changed[name] = known
     if not changed:
@@ -46,6 +58,6 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
             keeps_meaning=False,
             before=", ".join(changed),
             after=", ".join(changed.values()),
-            doubt=0.2,
+            doubt=doubt,
         ),
     )
