@@ -15,16 +15,17 @@ from typing import Literal, Self
 
 from hop_worker import raw_payload
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from process_group import ProcessGroup, cpu_seconds, free_ports
 
-from querybus.bus.connection import Held, reach
+from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Journal
 from querybus.bus.publish import publish_event
+from querybus.bus.pull import Message, PullLoop
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked
-from querybus.core.subjects import EventName, StageName, event_filter, event_subject
+from querybus.core.subjects import EventName, StageName, event_subject
+from querybus.core.topology import EVENTS
 from querybus_cli.run_up import is_ready
 
 TENANT = "bench"
@@ -32,6 +33,7 @@ STAGES = (StageName.GENERATOR, StageName.RECOVERY, StageName.VALIDATOR, StageNam
 ANSWER_SECONDS = 30.0
 READY_SECONDS = 60.0
 DEADLINE_MS = 60_000
+HEARD_SLOTS = 256
 
 Route = list[tuple[str, int]]
 """The events of a query in order, with their bytes on the wire."""
@@ -45,6 +47,7 @@ class HopPipeline:
         self._group = group
         self._bus = EmbeddedNats()
         self._connection: Client | None = None
+        self._ear: PullLoop | None = None
         self._waiting: dict[str, asyncio.Future[None]] = {}
 
     async def __aenter__(self) -> Self:
@@ -121,10 +124,11 @@ class HopPipeline:
             del self._waiting[query]
         return "answered"
 
-    async def _on_finished(self, message: Msg) -> None:
+    async def _on_finished(self, message: Message) -> None:
         waiting = self._waiting.get(message.subject.split(".")[-2])
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
+        await message.ack()
 
     async def _start(self) -> None:
         await self._bus.start()
@@ -148,12 +152,17 @@ class HopPipeline:
                 while self._kind == "null" and not await asyncio.to_thread(is_ready, f"http://127.0.0.1:{port}"):
                     await asyncio.sleep(0.1)
         self._connection = await self._bus.connect(StageName.GATEWAY)
-        await self._connection.subscribe(event_filter(EventName.FINISHED), cb=self._on_finished)
-        await reach(self._connection)
+        # The gateway's own durable, for both kinds alike: it is how the last event is heard.
+        self._ear = PullLoop(
+            Held(self._connection), stream=EVENTS, durable=StageName.GATEWAY, slots=HEARD_SLOTS, handle=self._on_finished
+        )
+        await self._ear.start()
         assert self._bus.pid is not None
         self._pids = (*self._group.pids(f"{self._kind}-"), self._bus.pid)
 
     async def _close(self) -> None:
+        if self._ear is not None:
+            await self._ear.drain()
         if self._connection is not None:
             await self._connection.close()
         await self._group.stop(*self._group.names(f"{self._kind}-"))

@@ -11,7 +11,8 @@ from nats.aio.client import Client
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.publish import BusTrouble, Duplicate, FenceLost, Stored, TooLarge
 from querybus.bus.sign import Signer, Verifier, generate_keys
-from querybus.core.messages import Outcome
+from querybus.core.ids import derived_id
+from querybus.core.messages import Confirmed, Outcome
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
 from tests.connected.queries import a_conclusion, a_draft, append, ask, asked, log_of, new_id, sizes
@@ -73,13 +74,16 @@ async def test_the_same_event_after_the_log_went_on_is_lost(gateway, generator):
     assert await append(generator, a_conclusion(envelope), sequence) == FenceLost()
 
 
-async def test_a_query_cannot_begin_twice_even_in_another_thread(gateway):
-    envelope, sequence = await ask(gateway)
+async def test_a_query_of_a_derived_id_cannot_begin_twice_even_in_another_thread(gateway):
+    envelope, sequence = await ask(gateway, query_id=derived_id("acme", "ann", new_id()))
     assert await append(gateway, envelope, 0) == Duplicate(sequence)
     other_thread = asked(query_id=envelope.query_id, thread_id=new_id())
     answer = await append(gateway, other_thread, 0)
     # The id is the same, so the server may recognise it before it looks at the fence: never stored, in any case.
     assert not isinstance(answer, Stored)
+    # Another first event has another id: here it is the fence alone that refuses.
+    confirmed = other_thread.with_body(Confirmed(asking_query_id=new_id(), sql_sha256="0" * 64, rows_affected_max=0))
+    assert await append(gateway, confirmed, 0) == FenceLost()
     assert await log_of(gateway, envelope) == ["asked"]
 
 

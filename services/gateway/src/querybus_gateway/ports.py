@@ -43,8 +43,10 @@ class Log(Protocol):
         """Return the last event of each kind of a query's log, oldest first; none for no query."""
         ...
 
-    async def events(self, tenant: str, query: str, after_sequence: int) -> Sequence[Entry]:
-        """Return every event of a query's log behind a sequence, oldest first."""
+    async def events(
+        self, tenant: str, query: str, after_sequence: int, *, thread: str | None = None
+    ) -> Sequence[Entry]:
+        """Return every event of a query's log behind a sequence, oldest first; quicker with the thread's token."""
         ...
 
     async def last(self, address: EventAddress) -> Entry | None:

@@ -401,8 +401,11 @@ class Queries:
         until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
         progress = progress_subject(tenant, token(credential.user), token(query))
         with self._wakes.watch(tenant, query) as watch:
-            if await self._is_over(query, credential, after_sequence):
+            log = await self._known_log(query, credential)
+            if log and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence:
+                # The client resumes behind the last event: nothing can come any more.
                 return
+            thread = log[0].address.thread if log else None
             async with self._progress.hear(progress, watch.note):
                 must_look = True
                 while self._clock() < until:
@@ -410,26 +413,27 @@ class Queries:
                         view = public_progress(note, credential.audience)
                         if view is not None:
                             yield Frame("progress", view)
-                    for entry in await self._new_events(query, credential, after_sequence) if must_look else ():
-                        after_sequence = entry.sequence
+                    found = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
+                    for entry in found:
+                        after_sequence, thread = entry.sequence, entry.address.thread
                         yield _frame(entry, credential)
                         if entry.address.event is EventName.FINISHED:
                             return
                     must_look = await watch.wait(STREAM_SECONDS_MAX)
 
-    async def _new_events(self, query: str, credential: Credential, after_sequence: int) -> Sequence[Entry]:
+    async def _new_events(
+        self, query: str, credential: Credential, after_sequence: int, thread: str | None
+    ) -> Sequence[Entry]:
         try:
-            return await self._log.events(credential.tenant, query, after_sequence)
+            return await self._log.events(credential.tenant, query, after_sequence, thread=thread)
         except BusTrouble:
             return ()
 
-    async def _is_over(self, query: str, credential: Credential, after_sequence: int) -> bool:
-        """Return whether nothing can come any more: the client resumes behind `finished`."""
+    async def _known_log(self, query: str, credential: Credential) -> Sequence[Entry]:
         try:
-            log = await self._log.query(credential.tenant, query)
+            return await self._log.query(credential.tenant, query)
         except BusTrouble:
-            return False
-        return bool(log) and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence
+            return ()
 
 
 def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:

@@ -90,17 +90,30 @@ class Journal:
 
         An event that occurs again (`drafted` after a retry) shows its last; its envelope holds all attempts.
         """
-        return await self._last_of([query_log_filter(token(tenant), token(query))])
+        own = await self._last_of([_own_thread(tenant, query)])
+        return own or await self._last_of([query_log_filter(token(tenant), token(query))])
 
     async def query_at(self, address: EventAddress) -> tuple[Entry, ...]:
         """Return the same for the query of an address."""
         return await self._last_of([address.log_filter])
 
-    async def events(self, tenant: str, query: str, after_sequence: int = 0) -> tuple[Entry, ...]:
-        """Return every event of a query's log behind a sequence, oldest first. BusTrouble."""
+    async def events(
+        self, tenant: str, query: str, after_sequence: int = 0, *, thread: str | None = None
+    ) -> tuple[Entry, ...]:
+        """Return every event of a query's log behind a sequence, oldest first. BusTrouble.
+
+        With the thread's token, where it is known, nothing needs to be searched.
+        """
+        if thread is not None:
+            address = EventAddress(token(tenant), thread, token(query), EventName.ASKED)
+            return await self._events(address.log_filter, after_sequence)
+        own = await self._events(_own_thread(tenant, query), after_sequence)
+        return own or await self._events(query_log_filter(token(tenant), token(query)), after_sequence)
+
+    async def _events(self, log_filter: str, after_sequence: int) -> tuple[Entry, ...]:
         found: list[Entry] = []
         request: dict[str, object] = {
-            "next_by_subj": query_log_filter(token(tenant), token(query)),
+            "next_by_subj": log_filter,
             "batch": EVENTS_PER_READ_MAX,
             "max_bytes": READ_BYTES_MAX,
         }
@@ -175,7 +188,8 @@ class Journal:
 
     async def last_sequence(self, tenant: str, query: str) -> int:
         """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
-        entry = await self._last(query_log_filter(token(tenant), token(query)))
+        own = await self._last(_own_thread(tenant, query))
+        entry = own or await self._last(query_log_filter(token(tenant), token(query)))
         return 0 if entry is None else entry.sequence
 
     async def _last(self, log_filter: str) -> Entry | None:
@@ -396,6 +410,14 @@ class Follower:
                 except BusTrouble as error:
                     self._trouble = str(error)
                     _log.warning("journal.follow_failed", reason=str(error))
+
+
+def _own_thread(tenant: str, query: str) -> str:
+    """Return the filter of the query's log if it began its thread, as most do: the thread then has its id.
+
+    The server finds that at once; for any thread it walks all threads of the tenant.
+    """
+    return EventAddress(token(tenant), token(query), token(query), EventName.ASKED).log_filter
 
 
 def _entry_of(message: Msg) -> Entry | None:

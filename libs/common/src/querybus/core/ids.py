@@ -33,3 +33,12 @@ def is_id(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
+
+
+def is_drawn(text: str) -> bool:
+    """Return whether an id was drawn (UUIDv7) and not derived: nothing else can have the same.
+
+    >>> is_drawn(time_ordered_id(0, 0)), is_drawn(derived_id("acme", "ana", "key"))
+    (True, False)
+    """
+    return is_id(text) and uuid.UUID(text).version == 7
