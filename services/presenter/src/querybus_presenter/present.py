@@ -32,6 +32,7 @@ from querybus.core.messages import (
 )
 from querybus.core.plain import plain_finished
 from querybus_presenter.chart import Drawn, chart
+from querybus_presenter.confirmation import asking, done
 from querybus_presenter.explain import assurance, counted, explanation
 from querybus_presenter.labels import is_neutral, labels
 from querybus_presenter.lineage import Lineage, lineage
@@ -98,6 +99,7 @@ class _Desk:
         result = body.result or _NOTHING
         names = tuple(each.name for each in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
+        is_change = body.rows_affected is not None or body.result is None
         tree = self._tree()
         spoken = self._labels(result) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
@@ -109,10 +111,14 @@ class _Desk:
             outcome=body.outcome,
             language=self.texts.language,
             code=body.code,
-            message=told if is_answer else self._message(),
+            message=told if is_answer and not is_change else self._message(),
             next_step=self.texts.next["empty" if is_answer and result.row_count == 0 else body.outcome],
             options=self._options(clarification),
             trigger=clarification.trigger if clarification else None,
+            confirmation=body.confirmation
+            if not self.is_business or body.confirmation is None
+            else body.confirmation.without_names(),
+            rows_affected=body.rows_affected,
             columns=tuple(
                 AnswerColumn(id=f"c{n}" if self.is_business else each.name, label=label, kind=each.kind)
                 for n, (each, label) in enumerate(zip(result.columns, shown, strict=True), 1)
@@ -142,6 +148,10 @@ class _Desk:
     def _message(self) -> str:
         body, texts = self.envelope.body, self.texts
         match body.outcome:
+            case Outcome.CONFIRMATION if body.confirmation is not None:
+                return asking(body.confirmation, texts, with_names=not self.is_business)
+            case Outcome.ANSWERED:
+                return done(body.rows_affected, texts)
             case Outcome.REPLIED if body.reply and self.may_say(body.reply):
                 return body.reply
             case Outcome.CLARIFICATION:

@@ -47,6 +47,7 @@ class Texts:
     kinds: Rows
     notes: Rows
     questions: Rows
+    confirmation: Rows
     options: Mapping[str, tuple[OptionText, ...]]
 
 
@@ -65,6 +66,7 @@ _ROWS: Final = (
     "kinds",
     "notes",
     "questions",
+    "confirmation",
 )
 
 
