@@ -60,15 +60,16 @@ BUCKETS_READ = {
     "preferences": {"gateway", "generator", "recovery", "presenter"},
     "batches": {"gateway"},
     "credentials": {"gateway"},
-    "limits": {"gateway"},
+    "limits": {"gateway", "generator"},
     "threads": {"gateway"},
-    "models": set[str](),
+    "models": {"generator"},
 }
 
 # subject -> who may publish it, of the six services
 PUBLISHED = {
     **{f"querybus.v1.event.acme.t1.q1.{event}": who for event, who in EVENTS.items()},
     **{f"$KV.querybus_{bucket}.some.key": who for bucket, who in BUCKETS_WRITTEN.items()},
+    "$KV.querybus_limits.model.some": {"gateway", "generator"},
     **{f"$JS.API.DIRECT.GET.KV_querybus_{b}.$KV.querybus_{b}.some.key": who for b, who in BUCKETS_READ.items()},
     **{f"$JS.API.DIRECT.GET.KV_querybus_{bucket}": who for bucket, who in BUCKETS_READ.items()},
     **{f"$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.{service}": {service} for service in SERVICES},
@@ -130,6 +131,9 @@ HEARD = {
     "$KV.>": set(),
     "$KV.querybus_catalog.*.head": {"generator", "validator", "recovery", "presenter"},
     "$KV.querybus_connections.*": {"gateway", "generator", "validator", "recovery"},
+    "$KV.querybus_knowledge.>": {"generator"},
+    "$KV.querybus_models.>": {"generator"},
+    "$KV.querybus_preferences.>": {"gateway"},
     "$KV.querybus_credentials.>": set(),
     "$KV.querybus_writes.>": set(),
     "querybus.v1.rpc.database.*.*.*": {"executor"},
@@ -310,6 +314,8 @@ TOOLS = {
         "$JS.API.DIRECT.GET.QUERYBUS_DEAD",
         "$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD",
         "querybus.v1.submit.acme.0190b5a2-0000-7000-8000-000000000000",
+        "$JS.API.DIRECT.GET.KV_querybus_models",
+        "$KV.querybus_models.some.key",
     },
     "eraser": {
         "$JS.API.STREAM.PURGE.QUERYBUS",

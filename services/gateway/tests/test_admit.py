@@ -14,6 +14,7 @@ from querybus.core.envelope import Envelope, decode, encode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked
 from querybus.core.options import ExecutionMode, OptionCaps
+from querybus.core.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName
 from querybus_gateway.admit import AskCall, AskRequest, Chance, admit, body_hash, read
 from querybus_gateway.problems import Problem, ProblemCode
@@ -238,3 +239,8 @@ def test_names_and_questions_of_any_kind_make_an_event_that_decodes(credential: 
         return
     assert decode(EventName.ASKED, encode(found)) == found
     assert found.tenant == credential.tenant
+
+
+def test_a_request_that_says_something_always_wins():
+    preferences = Preferences(language="zh", chart="none", page_size=20)
+    assert silent_options(preferences, frozenset({"chart"})) == {"language": "zh", "page_size": 20}

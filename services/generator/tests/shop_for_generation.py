@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
+from querybus.core.conversation import Turn
 from querybus.core.delivery import Delivery
 from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
@@ -15,7 +16,6 @@ from querybus.core.language import detect_language
 from querybus.core.messages import Asked, Returned
 from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.prompts.question import Turn
 from querybus.core.subjects import EventName
 from querybus_generator.generate import Outgoing, generate
 from querybus_generator.linker import Linker

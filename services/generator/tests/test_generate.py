@@ -17,6 +17,7 @@ from services.generator.tests.shop_for_generation import (
 )
 
 from querybus.core.catalog import Catalog, Dialect
+from querybus.core.conversation import Turn
 from querybus.core.dialogue import ModelReply
 from querybus.core.envelope import Attempt, Classification, Envelope, encode
 from querybus.core.failure import Facts, Failure, FailureCode
@@ -36,7 +37,6 @@ from querybus.core.messages import (
 )
 from querybus.core.options import Mode, Options
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.prompts.question import Turn
 from querybus.core.subjects import StageName
 from querybus.llm import ModelServiceSettings, open_door
 from querybus.ops.metrics import Metrics

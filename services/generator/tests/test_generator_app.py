@@ -10,9 +10,9 @@ from services.generator.tests.shop_for_generation import asked
 
 from querybus.bus.journal import Entry, Journal
 from querybus.bus.publish import address_of
+from querybus.core.conversation import Turn
 from querybus.core.envelope import Envelope, encode
 from querybus.core.messages import Asked, Concluded, ForkedFrom, Outcome
-from querybus.core.prompts.question import Turn
 from querybus.core.subjects import StageName
 from querybus_generator.app import build
 from querybus_generator.journal_history import JournalHistory

@@ -12,13 +12,15 @@ import pytest
 from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
 
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
+from querybus.core.conversation import MESSAGES_MAX, TOKENS_MAX, Turn
 from querybus.core.dialogue import ChatMessage
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
-from querybus.core.prompts.question import TURN_CHARS_MAX, Turn, masked, render_question
+from querybus.core.prompts.question import masked, render_question
 from querybus.core.prompts.schema import quoted, quoted_name, render_schema
 from querybus.core.prompts.template import UnknownPlace, fill
+from querybus.core.prompts.tokens import token_estimate
 from querybus_generator.texts import load_texts
 
 TODAY = dt.date(2025, 6, 15)
@@ -106,8 +108,8 @@ def test_a_long_thread_stays_within_its_budget_and_keeps_the_newest():
         turns=turns,
     )
     conversation = messages[1:-1]
-    assert sum(len(message.text) for message in conversation) <= TURN_CHARS_MAX
-    assert len(conversation) <= 20
+    assert sum(token_estimate(message.text) for message in conversation) <= TOKENS_MAX
+    assert len(conversation) <= MESSAGES_MAX
     assert any("question 59" in message.text for message in conversation)
 
 

@@ -22,6 +22,7 @@ from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.language import detect_language
 from querybus.core.messages import Asked, Clarifies, Operation
 from querybus.core.options import OptionCaps, Options, cap
+from querybus.core.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName, StageName
 from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
 
@@ -32,6 +33,7 @@ WAIT_SECONDS_MAX: Final = 30
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NOTHING_PREFERRED: Final = Preferences()
 _SQL_OPERATIONS: Final = frozenset({Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN})
 
 
@@ -107,20 +109,23 @@ def admit(
     idempotency_key: str | None = None,
     thread_until_sequence: int = 0,
     clarifies: Clarifies | None = None,
+    preferences: Preferences = _NOTHING_PREFERRED,
 ) -> Envelope[Asked] | Problem:
     """Return the first event of the query, or the problem.
 
     `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
     stream sequence of the thread that the request continues, which the door has looked up and found to be the
-    caller's. With a key the query's id is the UUIDv5 of (tenant, user, key), without one a UUIDv7.
+    caller's. `preferences` hold where the request is silent. With a key the query's id is the UUIDv5 of
+    (tenant, user, key), without one a UUIDv7.
     """
     if (fault := _fault(request, credential, idempotency_key)) is not None:
         return fault
-    connection = _connection(request, credential, connections)
+    connection = _connection(request, credential, connections, preferences.connection)
     if isinstance(connection, Problem):
         return connection
     question = _CONTROL.sub(" ", request.question).strip()
-    options = cap(cap(Options.model_construct(**dict(request.options)), caps), credential.caps)
+    silent = silent_options(preferences, frozenset(request.options.model_fields_set))
+    options = cap(cap(Options.model_construct(**(dict(request.options) | silent)), caps), credential.caps)
     query_id = (
         derived_id(credential.tenant, credential.user, idempotency_key)
         if idempotency_key is not None
@@ -181,12 +186,16 @@ def _fault(request: AskRequest, credential: Credential, idempotency_key: str | N
     return None
 
 
-def _connection(request: AskRequest, credential: Credential, connections: Collection[str]) -> str | Problem:
+def _connection(
+    request: AskRequest, credential: Credential, connections: Collection[str], preferred: str | None
+) -> str | Problem:
     # A connection that is not the caller's and one that does not exist are told apart by nobody outside.
     own = sorted(name for name in set(connections) if credential.connections is None or name in credential.connections)
     if request.connection is None:
         if len(own) == 1:
             return own[0]
+        if preferred in own:
+            return preferred
         return Problem(ProblemCode.CONNECTION_MISSING, "name one of your connections in `connection`")
     if request.connection not in own:
         return Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection for this credential")

@@ -13,6 +13,7 @@ from querybus.bus.journal import Journal
 from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
+from querybus.bus.taught import KnowledgeStore, PreferenceStore
 from querybus.bus.threads import ThreadStore
 from querybus.core.subjects import StageName
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
@@ -44,6 +45,7 @@ from querybus_gateway.credentials import DevelopmentKey
 from querybus_gateway.http import http_door
 from querybus_gateway.http_server import HttpDoor
 from querybus_gateway.jwks_http import HttpKeys
+from querybus_gateway.knowledge import Teaching
 from querybus_gateway.oidc import TokenReader
 from querybus_gateway.open_queries import OpenQueries
 from querybus_gateway.queries import Limits, Queries
@@ -87,6 +89,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         random_bits=system_random_bits,
     )
     allowances = Allowances(CounterStore(broker), settings.allowed(), clock=clock)
+    preferences = PreferenceStore(broker, follow=True)
     queries = Queries(
         log=journal,
         events=events,
@@ -101,6 +104,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         progress=Ear(broker),
         limits=Limits(settings.caps(), settings.repair_policies),
         allowances=allowances,
+        preferences=preferences,
         clock=clock,
         random_bits=system_random_bits,
         can_wait=frozenset(settings.tenants).__contains__,
@@ -165,6 +169,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         credentials=credentials,
         callers=callers,
         catalogs=Catalogs(connections, catalogs),
+        teaching=Teaching(queries, KnowledgeStore(broker), preferences, connections, catalogs, clock=clock),
     )
     door = BusDoor(use_cases, tracing=tracing)
 
@@ -198,6 +203,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             )
             for tenant in settings.tenants
         ),
+        preferences,
         sweeper,
         runner,
         CallServer(broker, door.answer, slots=settings.calls_max),

@@ -20,6 +20,7 @@ from querybus.core.credential import Credential
 from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
+from querybus_gateway import bus_knowledge
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.batches import BatchRequest
 from querybus_gateway.clarify import ClarifyRequest, clarify
@@ -188,6 +189,9 @@ VERBS: Final[dict[str, Verb]] = {
     "confirm": Verb(ConfirmCall, _confirm),
     "clarify": Verb(ClarifyCall, _clarify),
     "page": Verb(PageCall, _page),
+    "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),
+    "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
+    "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),
 }
 """Every verb of the bus door: a new one is one line."""
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from querybus.bus.publish import Published
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
+from querybus.core.preferences import Preferences
 from querybus.core.subjects import EventAddress, StageName
 
 
@@ -70,6 +71,12 @@ class Connections(Protocol):
     """The names of all connections."""
 
     async def names(self) -> Sequence[str]: ...
+
+
+class PreferencesOf(Protocol):
+    """What people prefer, by tenant and user."""
+
+    async def read(self, tenant: str, name: str) -> Preferences: ...
 
 
 class Credentials(Protocol):

@@ -19,6 +19,7 @@ from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
+from querybus.core.preferences import Preferences
 from querybus.core.redact import Json, public_answer, public_event, public_progress, status_of
 from querybus.core.subjects import EventName, progress_subject, token
 from querybus.ops.clock import Clock, RandomBits
@@ -27,7 +28,7 @@ from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Ch
 from querybus_gateway.allowances import Allowances
 from querybus_gateway.endings import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.open_queries import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, Progress, Submissions
+from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
@@ -113,6 +114,7 @@ class Queries:
         clock: Clock,
         random_bits: RandomBits,
         can_wait: Callable[[str], bool],
+        preferences: PreferencesOf | None = None,
     ) -> None:
         """`can_wait` tells whether a tenant has a queue of its own for what exceeds its cap."""
         self._log = log
@@ -131,6 +133,7 @@ class Queries:
         self._random_bits = random_bits
         self._can_wait = can_wait
         self._allowances = allowances
+        self._preferences = preferences
 
     async def ask(
         self,
@@ -214,6 +217,7 @@ class Queries:
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
             clarifies=clarifies,
+            preferences=await self._preferred(credential),
         )
         if origin is not None and not isinstance(envelope, Problem):
             envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
@@ -222,6 +226,12 @@ class Queries:
             return envelope
         options = envelope.options.model_copy(update={"repair_policy": policy})
         return envelope.with_body(envelope.body, options=options)
+
+    async def _preferred(self, credential: Credential) -> Preferences:
+        """Return what the caller prefers. BusTrouble."""
+        if self._preferences is None:
+            return Preferences()
+        return await self._preferences.read(credential.tenant, credential.user)
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:

@@ -8,6 +8,7 @@ from querybus_gateway.batches import Batches
 from querybus_gateway.callers import Callers
 from querybus_gateway.catalogs import Catalogs
 from querybus_gateway.confirm import Confirmations
+from querybus_gateway.knowledge import Teaching
 from querybus_gateway.ports import Credentials
 from querybus_gateway.queries import Queries
 from querybus_gateway.results import Results
@@ -24,5 +25,6 @@ class UseCases:
     results: Results
     confirmations: Confirmations
     catalogs: Catalogs
+    teaching: Teaching
     credentials: Credentials
     callers: Callers

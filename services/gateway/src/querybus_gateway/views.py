@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.failure import FailureCode
+from querybus.core.knowledge import EntryKind
 from querybus.core.messages import OptionAction, Outcome, Trigger
 from querybus.core.subjects import EventName
 from querybus_gateway.problems import ProblemCode
@@ -42,6 +43,40 @@ class ProblemView(View):
     code: ProblemCode
     trace_id: str = Field(pattern="^[0-9a-f]{32}$")
     errors: list[FieldFault]
+
+
+class EntryView(View):
+    """A piece of knowledge; analysts also get `text`, `by` and why it is `stale`."""
+
+    id: str
+    kind: EntryKind
+    source: str
+    at: int
+
+
+class KnowledgeView(View):
+    connection: str
+    entries: list[EntryView]
+
+
+class HitView(EntryView):
+    score: float = Field(ge=0, le=1)
+
+
+class HitsView(View):
+    connection: str
+    hits: list[HitView]
+
+
+class TaughtView(View):
+    connection: str
+    entries: int = Field(description="entries of the connection now")
+
+
+class FeedbackView(View):
+    query_id: str
+    verdict: Literal["right", "wrong"]
+    entries: int = Field(description="entries of the connection now")
 
 
 class ColumnView(View):

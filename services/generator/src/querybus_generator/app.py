@@ -9,6 +9,7 @@ from querybus.bus.broker import make_broker
 from querybus.bus.journal import Journal
 from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.stage import stage
+from querybus.bus.taught import KnowledgeStore
 from querybus.core.subjects import StageName
 from querybus.llm import open_door
 from querybus.ops.log import configure_logging
@@ -29,6 +30,7 @@ def build(settings: Settings) -> Service:
     broker = make_broker(settings, StageName.GENERATOR, metrics)
     catalogs = CatalogStore(broker, follow=True)
     connections = ConnectionStore(broker, follow=True)
+    knowledge = KnowledgeStore(broker, follow=True)
     model = open_door(settings, metrics)
     generating = stage(
         broker,
@@ -41,6 +43,8 @@ def build(settings: Settings) -> Service:
             history=JournalHistory(Journal(broker)),
             linker=Linker(),
             texts=load_texts(settings.prompts_directory),
+            taught=knowledge,
+            definitions=settings.definitions,
         ),
         slots=settings.slots,
         metrics=metrics,
@@ -48,7 +52,7 @@ def build(settings: Settings) -> Service:
         tracing=Tracing(StageName.GENERATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (catalogs, connections, *((model,) if model is not None else ()), generating)
+    parts: tuple[Part, ...] = (catalogs, connections, knowledge, *((model,) if model is not None else ()), generating)
     return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
 
 

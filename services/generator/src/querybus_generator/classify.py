@@ -1,4 +1,8 @@
-"""Chat or database? Rules only: a greeting, thanks, or "what can I ask" is chat, everything else asks the database."""
+"""Chat or database? Rules first: set phrases, general small talk, words that ask for data, names that the catalog has.
+
+What the rules do not settle is `None`: with a model it is decided in the call that would draft the SQL anyway, without
+one it counts as a question about data. A question of a thread about data stays one.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +32,40 @@ _PATTERNS: Final[tuple[tuple[ChatTopic, str], ...]] = (
         "abilities",
         r"help(?: me)?(?: please)?|what can (?:you do|you help(?: me)? with|you answer|i ask(?: you)?|i do)"
         r"(?: here| about| for me| with (?:this|you|it))?|what (?:questions )?(?:can|could|may) i ask(?: you)?(?: here| about)?"
+        r"|what (?:kind|kinds|sort|sorts) of (?:questions|things) can (?:i ask|you answer)(?: you)?(?: here)?"
+        r"|(?:show|give) me (?:some )?examples?(?: questions?| of questions?)?"
         r"|how (?:can|do) you help(?: me)?|how does (?:this|it) work|how do i use (?:this|it|you)|what do you (?:do|know)"
         r"(?: about)?|what (?:data|information|topics|subjects)(?: do you have| is (?:here|available|there)"
         r"| can i ask about| are (?:here|available))(?: here)?"
         r"|(?:我|这里)?(?:可以|能)(?:在这里)?(?:问|查|查询)(?:你|您)?(?:些|点)?(?:什么|哪些)(?:问题|数据|内容)?"
-        r"|(?:你|您)(?:能|会|可以)(?:做|干|帮我做|回答|查)(?:些|点)?(?:什么|哪些)(?:问题|事情?)?"
-        r"|(?:这里|你这里|你这儿)?有(?:些)?(?:什么|哪些)(?:数据|信息|内容)(?:可以(?:问|查))?|怎么(?:使用|用)|帮助|使用说明",
+        r"|(?:你|您)(?:能|会|可以)(?:做|干|帮我做|帮我查|回答|查)(?:些|点)?(?:什么|哪些)(?:问题|事情?)?"
+        r"|(?:这里|你这里|你这儿)?有(?:些)?(?:什么|哪些)(?:数据|信息|内容)(?:可以(?:问|查))?|(?:这个)?怎么(?:使用|用)|帮助|使用说明",
     ),
 )
 _TOPICS: Final[tuple[tuple[ChatTopic, re.Pattern[str]], ...]] = tuple(
     [(topic, re.compile(pattern, re.IGNORECASE)) for topic, pattern in _PATTERNS]
+)
+
+# Talk that no database answers, whatever it is called there.
+_TALK = re.compile(
+    r"\b(?:tell (?:me|us) (?:a|another) (?:joke|story)|(?:write|compose|draft) (?:me )?(?:a|an|some) (?:poem|song|story|e-?mail|letter|essay|haiku)"
+    r"|(?:do|can) you (?:speak|like|love|feel|sleep|dream|think|know me)|are you (?:a |an )?(?:human|robot|bot|ai|real|there|ok|happy|sure)"
+    r"|how old are you|where are you from|who (?:made|built|created|trained) you|what(?:'s| is) the meaning of life|sing (?:me )?a|"
+    r"i (?:am|'m) (?:bored|tired|happy|sad|hungry)|you are (?:great|wrong|funny|stupid|the best)|have a (?:nice|good|great) (?:day|weekend|evening)"
+    r"|(?:what(?:'s| is)|how(?:'s| is)) (?:the )?weather|translate\b|recipe for|nice to meet you|good (?:job|work|luck|night)|well done"
+    r"|let(?:'s| us) (?:chat|talk)|recommend (?:me )?a (?:book|movie|restaurant|song))"
+    r"|讲(?:个|一个)?(?:笑话|故事)|写(?:一?首|一?篇|一?封)(?:诗|歌|文章|邮件|信|作文)|你(?:几岁|多大|是(?:人|机器人|真人|AI)|喜欢|会不会|累不累|吃饭)"
+    r"|谁(?:开发|创造|训练|做)(?:了)?你|天气(?:怎么样|如何|好)|翻译(?:一下|成|这)|我(?:很|好)?(?:无聊|累|开心|难过|饿)|你(?:真|好|太)(?:棒|厉害|聪明|笨)"
+    r"|祝你|晚安|聊聊天|陪我聊|人生的意义|推荐(?:一?本书|一?部电影|一?首歌)|辛苦了|很高兴认识你",
+    re.IGNORECASE,
+)
+_ASKS_FOR_DATA = re.compile(
+    r"\b(?:how (?:many|much)|number of|count|list|show|display|average|mean|median|total|sum|maximum|minimum|highest|lowest|largest|smallest"
+    r"|most|least|fewest|top \d+|per (?:month|year|day|week|quarter)|by (?:month|year|day|week|quarter)|each|group(?:ed)? by|sorted|ordered by"
+    r"|percentage|share of|compare|trend|between \d|more than|less than|at least|at most|find (?:all|the)|which \w+ (?:has|have|had|are|is|were|was|do|did))\b"
+    r"|多少|几(?:个|位|名|家|笔|条|次|种)|哪(?:些|个|位|家|种|天|年|月)|列出|显示|统计|查询|查一下|查找|平均|总(?:额|数|和|计|共)|合计|最(?:大|小|高|低|多|少|贵|便宜|早|晚|新|好|差|长|短)"
+    r"|前\s*\d+|每(?:个|天|月|年|周|季|位|家|种|名)|各|占比|比例|排名|趋势|同比|环比|分布|数量|人数|超过|大于|小于|低于|高于|之间|有哪些|有没有|是谁|分别",
+    re.IGNORECASE,
 )
 
 
@@ -54,12 +82,38 @@ def chat_topic(question: str) -> ChatTopic | None:
     return None
 
 
-def classify(question: str, mode: Mode) -> Classification:
-    """Return what the query is; a mode other than hybrid decides alone."""
+def classify(
+    question: str, mode: Mode, *, names_found: int | None = None, goes_on: bool = False
+) -> Classification | None:
+    """Return what the query is, or None where the rules do not settle it; a mode other than hybrid decides alone.
+
+    `names_found`: how many words of the question the catalog knows, None if nobody looked; `goes_on`: it goes on from a
+    question about data.
+    """
     if mode is not Mode.HYBRID:
         kind = "chat" if mode is Mode.CHAT else "database"
         return Classification(kind=kind, confidence=1.0, reason=f"mode {mode.value}", method="forced")
     topic = chat_topic(question)
     if topic is not None:
         return Classification(kind="chat", confidence=0.95, reason=topic, method="rule")
-    return Classification(kind="database", confidence=0.9, reason="no small talk", method="rule")
+    if _TALK.search(question) and not names_found:
+        return Classification(kind="chat", confidence=0.85, reason="small talk", method="rule")
+    if goes_on:
+        return Classification(kind="database", confidence=0.9, reason="goes on from the thread", method="rule")
+    if names_found and _ASKS_FOR_DATA.search(question):
+        return Classification(kind="database", confidence=0.97, reason="asks for data, by known names", method="rule")
+    if names_found:
+        return Classification(kind="database", confidence=0.85, reason="known names", method="rule")
+    if _ASKS_FOR_DATA.search(question):
+        return Classification(kind="database", confidence=0.75, reason="asks for data", method="rule")
+    return None
+
+
+def unsettled() -> Classification:
+    """Return what counts where the rules do not settle it and no model says otherwise."""
+    return Classification(kind="database", confidence=0.5, reason="neither small talk nor known names", method="rule")
+
+
+def said_by_model(kind: Literal["database", "chat"]) -> Classification:
+    """Return the classification that came with the model's reply."""
+    return Classification(kind=kind, confidence=0.8, reason="the rules did not settle it", method="model")

@@ -1,8 +1,9 @@
 """asked | returned -> drafted | concluded: one SQL text for a question, or a plain word why there is none.
 
 At most one model call per event. A person's own SQL passes as it is; an instruction to change data is refused before
-anything reads it; the built-in translator answers where no model is configured or none can be reached, and says so
-when it cannot read a question: nothing is guessed.
+anything reads it; a question that was verified is answered without a model; a word that needs a definition, and a
+question whose thread is not clear, are asked about before any SQL. The built-in translator answers where no model is
+configured or none can be reached, and says so when it cannot read a question: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Language, Table
+from querybus.core.conversation import Turn, bind
 from querybus.core.delivery import Delivery
 from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Classification, Envelope, concluded, drafted, failed
-from querybus.core.extract import extract
+from querybus.core.extract import extract, no_sql
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.linking import Linking
+from querybus.core.knowledge import Entry, EntryKind, answers_alone
+from querybus.core.linking import Linking, words_of
 from querybus.core.messages import (
     Advice,
     Analysis,
@@ -39,14 +42,15 @@ from querybus.core.messages import (
 )
 from querybus.core.options import Mode
 from querybus.core.policy import Connection
-from querybus.core.prompts.question import Turn, render_question
+from querybus.core.prompts.question import CHAT_MARK, Example, render_question
 from querybus.core.prompts.template import fill
 from querybus.core.sql.render import normalise
 from querybus.core.subjects import StageName
-from querybus_generator.classify import chat_topic, classify
+from querybus_generator.classify import chat_topic, classify, said_by_model, unsettled
+from querybus_generator.define import Undefined, definition_of, readings, undefined_words
 from querybus_generator.intent import write_intent
 from querybus_generator.linker import Linker, Prepared
-from querybus_generator.ports import Catalogs, ChatModel, Connections, History
+from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Taught
 from querybus_generator.texts import Texts
 from querybus_generator.tongue import is_third_language
 from querybus_generator.translator import NotRead, Translated, translate
@@ -58,6 +62,12 @@ DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
 SUBJECTS_SHOWN_MAX: Final = 8
 EXAMPLES_SHOWN_MAX: Final = 3
 REPLY_LENGTH_MAX: Final = 4_000
+EXAMPLES_SEARCHED_MAX: Final = 8
+EXAMPLES_SENT_MAX: Final = 4
+EXAMPLE_SCORE_MIN: Final = 0.3
+TURNS_OFFERED_MAX: Final = 3
+NAMING: Final = ("name", "value")
+"""Why a word of the question shows that it is about the data; a column's word may stand in any sentence."""
 
 _GIVEN: Final = (Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN)
 
@@ -75,6 +85,8 @@ class _Subject:
     texts: Texts
     model: ChatModel | None
     timeout_seconds: float
+    definitions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def catalog(self) -> Catalog:
@@ -107,24 +119,28 @@ async def generate(
     history: History,
     linker: Linker,
     texts: Mapping[Language, Texts],
+    taught: Taught | None = None,
+    definitions: Mapping[str, str] | None = None,
 ) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
     Failures: `connection` without a catalog, `model_unavailable`, `same_sql` where nothing new can come,
     `multi_statement` and the generation codes of a reply without SQL.
     """
-    envelope = _classified(envelope)
     known = await catalogs.read(envelope.connection)
     connection = await connections.get(envelope.connection)
     if known is None or connection is None:
         return Failure.of(FailureCode.CONNECTION, "nothing is known of this connection: its catalog was not read yet")
+    knowledge = await taught.read(envelope.tenant, envelope.connection) if taught is not None else None
+    prepared = await linker.prepare(known, connection.policy.of(envelope.tenant), knowledge, tenant=envelope.tenant)
     subject = _Subject(
         envelope=envelope,
         connection=connection,
-        prepared=await linker.prepare(known, connection.policy),
+        prepared=prepared,
         texts=texts[envelope.language],
         model=None if envelope.options.model == BUILTIN else model,
         timeout_seconds=_timeout_seconds(envelope, delivery),
+        definitions={**(definitions or {}), **prepared.catalog.glossary},
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
@@ -133,22 +149,49 @@ async def generate(
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:
     """Return the `failed` event with the classification on it, which a failure never changes: for `stage()`."""
-    return failed(_classified(envelope), failure, StageName.GENERATOR)
+    found = envelope.classification or _settled(envelope) or unsettled()
+    return failed(
+        cast("Drafting", envelope.with_body(envelope.body, classification=found)), failure, StageName.GENERATOR
+    )
 
 
 async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing | Failure:
-    if body.operation in _GIVEN or body.sql is not None:
-        return _given(subject, body)
     envelope = subject.envelope
-    kind = envelope.classification.kind if envelope.classification is not None else "database"
+    if body.operation in _GIVEN or body.sql is not None:
+        return _given(_with(subject, classification=_settled(envelope)), body)
     refused = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
     if refused is not None:
-        return _refused(subject, refused)
-    if kind == "chat":
-        return await _chat(subject)
+        return _refused(_with(subject, classification=_settled(envelope) or unsettled()), refused)
+    turns = await history.turns(envelope)
+    # What a batch has enriched already stands by itself.
+    bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, _bare_words)
+    settled = _settled(envelope, goes_on=bound is not None, prepared=subject.prepared)
+    if settled is not None and settled.kind == "chat":
+        return await _chat(_with(subject, classification=settled))
+    if bound is not None and bound.turn is None:
+        return _which_turn(_with(subject, classification=settled), turns)
+    if bound is not None:
+        subject = _with(subject, enriched_question=bound.question)
+    subject = _with(subject, classification=settled or (unsettled() if subject.model is None else None))
+    if body.clarifies is None:
+        verified = subject.prepared.knowledge.verified(subject.question)
+        if (
+            verified is not None
+            and answers_alone(verified)
+            and await asyncio.to_thread(subject.prepared.is_usable, verified)
+        ):
+            return _verified(subject, verified)
+        undefined = _undefined(subject, turns)
+        if isinstance(undefined, Undefined):
+            return _clarification(
+                _with(subject, classification=subject.envelope.classification or unsettled()),
+                Trigger.AMBIGUOUS_QUESTION,
+                undefined.word,
+                readings(undefined, subject.question, envelope.language),
+            )
+        subject = replace(subject, notes=(*subject.notes, *undefined))
     if subject.model is None:
         return await _builtin(subject)
-    turns = await history.turns(envelope)
     if body.clarifies is None:
         return await _model(subject, turns=turns, attempts=())
     tried = await history.attempts(envelope, body.clarifies.query_id)
@@ -161,8 +204,102 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
     return await _model(subject, turns=turns, attempts=tried, advice=advice)
 
 
+def _with(subject: _Subject, **header: Any) -> _Subject:
+    """Return the subject with header fields of its envelope replaced."""
+    envelope = subject.envelope
+    return replace(subject, envelope=cast("Drafting", envelope.with_body(envelope.body, **header)))
+
+
+def _verified(subject: _Subject, entry: Entry) -> Envelope[Drafted]:
+    draft = Draft(sql=entry.text, dialect=subject.catalog.dialect, origin=Origin.VERIFIED)
+    analysis = Analysis(
+        catalog_fingerprint=subject.catalog.fingerprint, example_ids=(entry.id,), reading=entry.key, confidence=1.0
+    )
+    subject = _with(subject, classification=subject.envelope.classification or unsettled())
+    return _drafted(subject, draft, analysis, (subject.texts.note_verified,))
+
+
+def _undefined(subject: _Subject, turns: tuple[Turn, ...]) -> Undefined | tuple[str, ...]:
+    """Return a word to ask about, or what is to be said of the words that somebody has defined."""
+    question = subject.question
+    said: list[str] = []
+    for word in undefined_words(question, subject.prepared.names):
+        defined = definition_of(word, question, subject.definitions)
+        if defined is not None:
+            said.append(fill(subject.texts.note_defined, {"word": defined[0], "meaning": defined[1]}))
+        elif not any(word.word.casefold() == turn.about.casefold() for turn in turns):
+            return word
+    return tuple(said)
+
+
+def _which_turn(subject: _Subject, turns: tuple[Turn, ...]) -> Envelope[Concluded]:
+    """Ask which earlier question is meant: those that share a word with the new one, else the newest."""
+    asked = _bare_words(subject.envelope.question)
+    newest = list(reversed(turns))
+    newest.sort(key=lambda turn: -len(asked & _bare_words(turn.standing)))
+    questions = tuple(dict.fromkeys(turn.standing for turn in newest))[:TURNS_OFFERED_MAX]
+    return _clarification(subject, Trigger.AMBIGUOUS_QUESTION, subject.envelope.question, questions)
+
+
+def _bare_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in words_of(text) if len(word) > 1 and word not in _JOINING)
+
+
+_JOINING: Final = frozenset(
+    [
+        "the",
+        "of",
+        "in",
+        "on",
+        "to",
+        "for",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+        "with",
+        "about",
+        "back",
+        "question",
+        "query",
+        "result",
+        "earlier",
+        "asked",
+        "that",
+        "this",
+        "you",
+        "me",
+        "my",
+        "all",
+        "how",
+        "many",
+        "what",
+        "which",
+        "show",
+        "list",
+        "only",
+        "just",
+        "again",
+        "问题",
+        "之前",
+        "那个",
+        "回到",
+        "关于",
+        "多少",
+        "哪些",
+        "一共",
+        "只看",
+    ]
+)
+
+
 async def _again(subject: _Subject, body: Returned, history: History) -> Outgoing | Failure:
     if subject.model is None:
+        verified = subject.envelope.attempts[-1:] and subject.envelope.attempts[-1].origin is Origin.VERIFIED
+        if verified:
+            return await _builtin(subject)
         return Failure.of(FailureCode.SAME_SQL, "without a model nothing new can come of the same question")
     return await _model(
         subject,
@@ -208,10 +345,20 @@ async def _chat(subject: _Subject) -> Envelope[Concluded]:
         if said is not None:
             reply = said.text.strip()[:REPLY_LENGTH_MAX]
             analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
-    return concluded(
-        envelope,
-        Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply=reply, analysis=analysis),
-    )
+    return _concluded_reply(subject, reply, analysis)
+
+
+def _replied(subject: _Subject, text: str, said: ModelReply) -> Outgoing | Failure:
+    """Return what the model said of a question that is none about data; SQL or nothing is no reply."""
+    if not text or "```" in text:
+        return no_sql(text)
+    analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
+    return _concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
+
+
+def _concluded_reply(subject: _Subject, reply: str, analysis: Analysis) -> Envelope[Concluded]:
+    body = Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply=reply, analysis=analysis)
+    return concluded(subject.envelope, body)
 
 
 async def _chat_reply(subject: _Subject, subjects: tuple[str, ...]) -> ModelReply | None:
@@ -226,6 +373,53 @@ async def _chat_reply(subject: _Subject, subjects: tuple[str, ...]) -> ModelRepl
     return said if isinstance(said, ModelReply) and said.text.strip() else None
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionPrompt:
+    """What goes to a model for a question, and what it was made of."""
+
+    messages: tuple[ChatMessage, ...]
+    linking: Linking
+    example_ids: tuple[str, ...]
+
+
+def _question_prompt(
+    subject: _Subject, *, turns: tuple[Turn, ...], attempts: tuple[Attempt, ...], advice: Advice | None
+) -> QuestionPrompt:
+    envelope, prepared = subject.envelope, subject.prepared
+    # What goes on from the thread names its tables there.
+    asked = subject.question
+    if not envelope.enriched_question and turns:
+        asked = "\n".join((asked, *(turn.question for turn in turns[-3:])))
+    linking = prepared.index.link(asked)
+    tables = _with_tried(linking, prepared.index.shown(linking, asked), prepared.catalog, attempts)
+    with_values = may_see_data(envelope, subject.connection)
+    found = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX)
+    used = [hit.entry for hit in found if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
+    used = used[:EXAMPLES_SENT_MAX]
+    messages = render_question(
+        subject.texts.prompt,
+        catalog=prepared.catalog,
+        tables=tables,
+        schema=prepared.schema(tables, with_values=with_values),
+        question=envelope.question if turns else subject.question,
+        reading=(envelope.enriched_question or "") if turns else "",
+        today=subject.today,
+        with_values=with_values,
+        turns=turns,
+        advice=advice,
+        attempts=attempts,
+        examples=[Example(entry.key, entry.text) for entry in used],
+        instructions=[entry.text for entry in prepared.knowledge.of(EntryKind.INSTRUCTION)],
+        offers_chat=envelope.classification is None and advice is None,
+    )
+    return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
+
+
+def may_see_data(envelope: Envelope[Any], connection: Connection) -> bool:
+    """Return whether a model may see cell values: the request and the connection must both allow it."""
+    return envelope.options.allow_llm_to_see_data and connection.policy.of(envelope.tenant).allow_llm_to_see_data
+
+
 async def _model(
     subject: _Subject,
     *,
@@ -235,24 +429,20 @@ async def _model(
 ) -> Outgoing | Failure:
     assert subject.model is not None  # noqa: S101 - the callers have looked
     envelope, catalog = subject.envelope, subject.catalog
-    asked = "\n".join((subject.question, *(turn.question for turn in turns[-3:])))
-    linking = subject.prepared.index.link(asked)
-    prompt = render_question(
-        subject.texts.prompt,
-        catalog=catalog,
-        tables=_with_tried(linking, subject.prepared.index.shown(linking, asked), catalog, attempts),
-        question=subject.question,
-        today=subject.today,
-        with_values=envelope.options.allow_llm_to_see_data and subject.connection.policy.allow_llm_to_see_data,
-        turns=turns,
-        advice=advice,
-        attempts=attempts,
-    )
+    question = _question_prompt(subject, turns=turns, attempts=attempts, advice=advice)
+    linking, prompt = question.linking, question.messages
     if subject.timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
     reply = await subject.model.reply(prompt, timeout_seconds=subject.timeout_seconds, model=envelope.options.model)
     if isinstance(reply, Failure):
         return await _builtin(subject, instead_of=reply)
+    if envelope.classification is None:
+        # In hybrid mode only what the rules left open can still be chat, and only by the word that was agreed on.
+        said = reply.text.strip()
+        if said.startswith(CHAT_MARK):
+            return _replied(_with(subject, classification=said_by_model("chat")), said[len(CHAT_MARK) :].strip(), reply)
+        subject = _with(subject, classification=said_by_model("database"))
+        envelope = subject.envelope
     sql = extract(reply.text, catalog.dialect, is_cut=reply.is_cut)
     if isinstance(sql, Failure):
         return sql
@@ -262,6 +452,7 @@ async def _model(
         links=linking.links,
         tables=tuple(table.name for table in linking.tables),
         catalog_fingerprint=catalog.fingerprint,
+        example_ids=question.example_ids,
         model=reply.model,
         prompt_version=subject.texts.prompt.version,
         tokens_in=reply.tokens_in,
@@ -329,19 +520,24 @@ def _clarification(
 
 def _drafted(subject: _Subject, draft: Draft, analysis: Analysis, notes: tuple[str, ...] = ()) -> Envelope[Drafted]:
     operation = subject.envelope.body.operation
+    notes = (*subject.notes, *notes)
     return drafted(subject.envelope, Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes))
 
 
-def _classified(envelope: Drafting) -> Drafting:
+def _settled(envelope: Drafting, *, goes_on: bool = False, prepared: Prepared | None = None) -> Classification | None:
+    """Return the classification that the envelope has or the rules give; None where they do not settle it."""
     if envelope.classification is not None:
-        return envelope
+        return envelope.classification
     operation = envelope.body.operation
-    found = (
-        Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
-        if operation in _GIVEN or isinstance(envelope.body, Returned)
-        else classify(envelope.question, envelope.options.mode)
-    )
-    return cast("Drafting", envelope.with_body(envelope.body, classification=found))
+    if operation in _GIVEN or isinstance(envelope.body, Returned):
+        return Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
+    found = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
+    if prepared is not None and (found is None or found.reason == "small talk"):
+        # The catalog is asked only where words alone do not settle it.
+        links = prepared.index.link(envelope.question).links
+        names = len({link.text for link in links if link.reason in NAMING})
+        found = classify(envelope.question, envelope.options.mode, goes_on=goes_on, names_found=names)
+    return found
 
 
 def _timeout_seconds(envelope: Drafting, delivery: Delivery) -> float:

@@ -1,6 +1,7 @@
 """The thread and other queries' attempts, read from the log; one user's turns never reach another's prompt.
 
-A first question reads nothing. A thread beyond what the journal lists is answered as if it had no past.
+A first question reads nothing. Of the newest turns everything is read, of older ones how they were asked and drafted,
+which holds no rows. A thread beyond what the journal lists is answered as if it had no past.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from querybus.bus.journal import Entry, Journal, LogTooLong
+from querybus.core.conversation import MESSAGES_MAX, Turn
 from querybus.core.envelope import Attempt, Envelope, Undecodable
-from querybus.core.messages import Asked, Concluded, ForkedFrom
-from querybus.core.prompts.question import TURNS_MAX, Turn
+from querybus.core.messages import Asked, Concluded, Drafted, ForkedFrom
 from querybus.core.subjects import EventName
 
-QUESTIONS_READ_MAX: Final = TURNS_MAX // 2
+QUESTIONS_READ_MAX: Final = MESSAGES_MAX // 2
 """A turn is a question and its reply: two messages of the conversation's twenty."""
+EARLIER_READ_MAX: Final = 200
+"""Turns of a thread that a question may go back to."""
 FORKS_MAX: Final = 8
 """Threads that are followed back from a fork."""
 
@@ -35,11 +38,11 @@ class JournalHistory:
             found, _ = await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
         origin = asked.forked_from
         for _ in range(FORKS_MAX):
-            if origin is None or len(found) >= QUESTIONS_READ_MAX:
+            if origin is None or len(found) >= EARLIER_READ_MAX:
                 break
             earlier, origin = await self._thread(envelope, origin.thread_id, origin.sequence)
             found = [*earlier, *found]
-        return tuple(found[-QUESTIONS_READ_MAX:])
+        return tuple(found[-EARLIER_READ_MAX:])
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return what was tried for another query of the same tenant and user. BusTrouble."""
@@ -59,32 +62,57 @@ class JournalHistory:
         self, envelope: Envelope[Any], thread_id: str, until_sequence: int
     ) -> tuple[list[Turn], ForkedFrom | None]:
         """Return the turns of one thread up to a sequence, and where that thread itself was forked from."""
+        turns: dict[str, Turn] = {}
+        origin = await self._read(envelope, thread_id, until_sequence, turns, QUESTIONS_READ_MAX, EventName.CONCLUDED)
+        if len(turns) < QUESTIONS_READ_MAX:
+            return list(turns.values()), origin
+        all_turns: dict[str, Turn] = {}
+        origin = await self._read(envelope, thread_id, until_sequence, all_turns, EARLIER_READ_MAX, EventName.DRAFTED)
+        return list((all_turns | turns).values()), origin
+
+    async def _read(
+        self,
+        envelope: Envelope[Any],
+        thread_id: str,
+        until_sequence: int,
+        turns: dict[str, Turn],
+        turns_max: int,
+        event: EventName,
+    ) -> ForkedFrom | None:
         try:
             entries = await self._journal.thread(
-                envelope.tenant,
-                thread_id,
-                until_sequence=until_sequence,
-                turns_max=QUESTIONS_READ_MAX,
-                events=(EventName.CONCLUDED,),
+                envelope.tenant, thread_id, until_sequence=until_sequence, turns_max=turns_max, events=(event,)
             )
         except LogTooLong:
-            return [], None
-        turns: dict[str, Turn] = {}
+            return None
         origin: ForkedFrom | None = None
         for each in map(_envelope, entries):
             if each is None or each.user != envelope.user or each.query_id == envelope.query_id:
                 continue
             if isinstance(each.body, Asked):
                 origin = each.body.forked_from
-            if each.connection != envelope.connection:
-                # Rows and names of one connection are nothing for a question to another.
-                continue
-            body = each.body
-            if isinstance(body, Concluded):
-                turns[each.query_id] = Turn(each.question, sql=body.sql, reply=body.reply)
-            else:
-                turns.setdefault(each.query_id, Turn(each.question))
-        return list(turns.values()), origin
+            # Rows and names of one connection are nothing for a question to another.
+            if each.connection == envelope.connection:
+                turns[each.query_id] = _turn(each)
+        return origin
+
+
+def _turn(envelope: Envelope[Any]) -> Turn:
+    body = envelope.body
+    match body:
+        case Concluded():
+            return Turn(
+                envelope.question,
+                sql=body.sql,
+                reply=body.reply,
+                enriched=envelope.enriched_question,
+                result=body.result,
+                about=body.clarification.about if body.clarification is not None else "",
+            )
+        case Drafted():
+            return Turn(envelope.question, sql=body.draft.sql, enriched=envelope.enriched_question)
+        case _:
+            return Turn(envelope.question)
 
 
 def _envelope(entry: Entry) -> Envelope[Any] | None:

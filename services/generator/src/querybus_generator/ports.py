@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog
+from querybus.core.conversation import Turn
 from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
+from querybus.core.knowledge import Knowledge
 from querybus.core.policy import Connection
-from querybus.core.prompts.question import Turn
 
 
 class Catalogs(Protocol):
@@ -26,6 +27,14 @@ class Connections(Protocol):
 
     async def get(self, name: str) -> Connection | None:
         """Return the connection, or None if there is none."""
+        ...
+
+
+class Taught(Protocol):
+    """What people have taught, by tenant and connection."""
+
+    async def read(self, tenant: str, name: str) -> Knowledge:
+        """Return the knowledge; the same value as long as nothing changed."""
         ...
 
 

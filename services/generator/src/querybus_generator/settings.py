@@ -12,6 +12,9 @@ from querybus.llm import ModelServiceSettings
 class Settings(ModelServiceSettings):
     """The settings of the generator."""
 
+    definitions: dict[str, str] = Field(
+        default={}, description="words that otherwise are asked about -> what they mean, on every connection"
+    )
     prompts_directory: Path | None = Field(
         default=None, description="files here replace the texts of the same name, e.g. system.en.md"
     )

@@ -34,6 +34,8 @@ class Texts:
     example: str
     other_language: str
     note_fallback: str
+    note_verified: str
+    note_defined: str
     actions: str
 
     def chosen(self, action: OptionAction) -> str:
@@ -67,7 +69,18 @@ def _load(language: Language, override: Path | None) -> Texts:
             # A dialect without notes is sent without notes.
             continue
     prompt = PromptTexts(system=read("system"), question=read("question"), advice=read("advice"), dialects=dialects)
-    names = ("chat", "greeting", "thanks", "abilities", "example", "other_language", "note_fallback", "actions")
+    names = (
+        "chat",
+        "greeting",
+        "thanks",
+        "abilities",
+        "example",
+        "other_language",
+        "note_fallback",
+        "note_verified",
+        "note_defined",
+        "actions",
+    )
     return Texts(prompt=prompt, **{name: read(name).strip() for name in names})
 
 
@@ -81,6 +94,7 @@ def _check(texts: Texts) -> None:
     for template in (texts.chat, texts.greeting, texts.thanks, texts.abilities):
         fill(template, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
+    fill(texts.note_defined, {"word": "x", "meaning": "x"})
     for action in OptionAction:
         texts.chosen(action)
 

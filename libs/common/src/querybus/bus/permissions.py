@@ -22,6 +22,8 @@ from querybus.core.topology import (
     EVENTS,
     FOLLOWED_BUCKETS,
     HISTORY,
+    LIMITS,
+    MODELS,
     READ_BUCKETS,
     RESULTS,
     SUBMIT,
@@ -127,7 +129,7 @@ def migrate_rights(table: Topology) -> Rights:
 
 
 def operator_rights() -> Rights:
-    """Return the rights of `querybus dead`, `history` and `replay`: no event, no key, no consumer."""
+    """Return the rights of `querybus dead`, `history`, `replay` and `models`: no event, no consumer, one bucket."""
     return Rights(
         (
             _LOG,
@@ -136,6 +138,10 @@ def operator_rights() -> Rights:
             f"{_API}.STREAM.MSG.DELETE.{DEAD}",
             # What is asked again passes the gateway's admission and cap like any submitted question.
             f"{ROOT}.submit.*.*",
+            # Which models there are is set here; keys of models are secrets, and secrets are in no bucket.
+            f"{_API}.DIRECT.GET.KV_{MODELS}",
+            f"{_API}.DIRECT.GET.KV_{MODELS}.$KV.{MODELS}.>",
+            f"$KV.{MODELS}.>",
         ),
         (f"_INBOX.{OPERATOR}.>",),
     )
@@ -256,7 +262,8 @@ _MORE: Final[dict[StageName, Rights]] = {
             f"{ROOT}.progress.*.*.*",
         ),
     ),
-    StageName.GENERATOR: Rights((_LOG, _REMEMBERED), ()),
+    # Of the shared limits a generator counts what models are asked, and nothing else.
+    StageName.GENERATOR: Rights((_LOG, _REMEMBERED, f"$KV.{LIMITS}.model.>"), ()),
     StageName.VALIDATOR: Rights(
         (_LOG, f"{ROOT}.rpc.database.*.*.explain", f"{ROOT}.rpc.database.*.*.probe"),
         (),

@@ -12,7 +12,7 @@ import heapq
 import math
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -94,6 +94,24 @@ def words_of(text: str) -> Iterator[str]:
                 yield piece[at : at + 2]
         else:
             yield _singular(piece.lower())
+
+
+def han_words(text: str, known: Container[str]) -> Iterator[str]:
+    """Yield the Chinese words of a text that are known, the longest at each place.
+
+    >>> list(han_words("有多少个供应商？", {"供应", "供应商"}))
+    ['供应商']
+    """
+    for run in _HAN.findall(text):
+        at = 0
+        while at < len(run):
+            for length in range(min(WORD_HAN_MAX, len(run) - at), 0, -1):
+                if run[at : at + length] in known:
+                    yield run[at : at + length]
+                    at += length
+                    break
+            else:
+                at += 1
 
 
 @lru_cache(maxsize=20_000)
@@ -250,6 +268,10 @@ class LinkIndex:
             kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
         return kept
 
+    def owns(self, table: Table) -> bool:
+        """Return whether this very table is one of the catalog's, and not one with fewer columns."""
+        return id(table) in self._positions
+
     def _terms(self, question: str) -> list[dict[str, float]]:
         """Return, for each word of the question, the catalog's words that it may stand for, with their weights."""
         terms: list[dict[str, float]] = []
@@ -266,26 +288,13 @@ class LinkIndex:
                 found[word] = 1.0
             if found:
                 terms.append(found)
-        for word in self._foreign(question):
+        for word in han_words(question, self._words):
             is_known = all(piece in self._postings for piece in words_of(word))
             share = _FOREIGN_KNOWN_SHARE if is_known else _FOREIGN_SHARE
             found = {other: share for other in self._words[word] if other in self._postings}
             if found:
                 terms.append(found)
         return terms
-
-    def _foreign(self, question: str) -> Iterator[str]:
-        """Yield the Chinese words of the question that the lexicon knows, the longest at each place."""
-        for run in _HAN.findall(question):
-            at = 0
-            while at < len(run):
-                for length in range(min(WORD_HAN_MAX, len(run) - at), 0, -1):
-                    if run[at : at + length] in self._words:
-                        yield run[at : at + length]
-                        at += length
-                        break
-                else:
-                    at += 1
 
     def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
         count = len(self.catalog.tables)

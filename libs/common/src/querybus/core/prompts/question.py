@@ -15,17 +15,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from querybus.core.catalog import Catalog, Table
+from querybus.core.conversation import Turn, thread_messages
 from querybus.core.dialogue import ChatMessage
 from querybus.core.envelope import Attempt
 from querybus.core.messages import Advice
 from querybus.core.prompts.schema import quoted, render_glossary, render_schema
 from querybus.core.prompts.template import fill
 
-TURNS_MAX: Final = 20
-TURNS_WHOLE: Final = 5
-TURN_CHARS_MAX: Final = 24_000
-"""About 8,000 tokens of the three characters that a token of mixed text has."""
-OLD_TURN_CHARS_MAX: Final = 300
+CHAT_MARK: Final = "CHAT:"
+"""How a reply begins by which the model says that it was asked no question about data."""
+EXAMPLES_SHOWN_MAX: Final = 4
+EXAMPLE_QUESTION_CHARS_MAX: Final = 400
+INSTRUCTIONS_SHOWN_MAX: Final = 20
+INSTRUCTION_CHARS_MAX: Final = 500
 ATTEMPTS_SHOWN_MAX: Final = 6
 SQL_CHARS_MAX: Final = 4_000
 ERROR_CHARS_MAX: Final = 600
@@ -34,12 +36,11 @@ _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One earlier question of the thread and what became of it; no result rows, whoever asks."""
+class Example:
+    """A verified question with its statement, for a prompt."""
 
     question: str
-    sql: str | None = None
-    reply: str | None = None
+    sql: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,20 @@ def render_question(
     question: str,
     today: dt.date,
     with_values: bool,
+    schema: str | None = None,
     turns: Sequence[Turn] = (),
     advice: Advice | None = None,
     attempts: Sequence[Attempt] = (),
+    examples: Sequence[Example] = (),
+    instructions: Sequence[str] = (),
+    reading: str = "",
+    offers_chat: bool = False,
 ) -> tuple[ChatMessage, ...]:
-    """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one."""
+    """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one.
+
+    `schema` is the tables' text where it is known already, `reading` how a question that goes on from the thread reads
+    by itself. `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
+    """
     spoken = "\n".join((question, *(turn.question for turn in turns)))
     system = fill(
         texts.system,
@@ -78,40 +88,55 @@ def render_question(
             "dialect": catalog.dialect.value,
             "dialect_notes": texts.dialects.get(catalog.dialect.value, "").strip(),
             "today": f"{today:%Y-%m-%d} ({today:%A})",
+            "chat": CHAT_MARK if offers_chat else "",
+            "instructions": _instructions(instructions),
         },
     )
     asked = fill(
         texts.question,
         {
-            "schema": render_schema(catalog, tables, with_values=with_values),
-            "glossary": render_glossary(catalog, spoken),
+            "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
+            "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
+            "examples": _examples(examples, spoken, with_values=with_values),
+            "reading": reading,
             "question": question.strip(),
         },
     )
-    messages = [ChatMessage("system", system.strip()), *_turn_messages(turns, spoken, with_values=with_values)]
+
+    def shown_sql(sql: str) -> str:
+        return (sql if with_values else masked(sql, spoken))[:SQL_CHARS_MAX]
+
+    messages = [
+        ChatMessage("system", system.strip()),
+        *thread_messages(turns, with_values=with_values, shown_sql=shown_sql),
+    ]
     if advice is not None or attempts:
         mending = _advice(texts, catalog, spoken, advice, attempts, with_values=with_values)
         asked = f"{asked.rstrip()}\n\n{mending}"
     return (*messages, ChatMessage("user", asked.strip()))
 
 
-def _turn_messages(turns: Sequence[Turn], spoken: str, *, with_values: bool) -> list[ChatMessage]:
-    """Return the newest turns that fit, oldest first; those before the last five are shortened."""
-    messages: list[ChatMessage] = []
-    room = TURN_CHARS_MAX
-    for age, turn in enumerate(reversed(turns[-TURNS_MAX // 2 :])):
-        reply = turn.reply or ""
-        if turn.sql:
-            reply = f"```sql\n{turn.sql if with_values else masked(turn.sql, spoken)}\n```"
-        length_max = SQL_CHARS_MAX if age < TURNS_WHOLE else OLD_TURN_CHARS_MAX
-        question, reply = turn.question[:length_max], reply[:length_max]
-        room -= len(question) + len(reply)
-        if room < 0:
-            break
-        if reply:
-            messages.append(ChatMessage("assistant", reply))
-        messages.append(ChatMessage("user", question))
-    return messages[::-1]
+def _examples(examples: Sequence[Example], spoken: str, *, with_values: bool) -> str:
+    """Return verified pairs, one block each; without `with_values` what may be a cell is masked in both halves."""
+    shown: list[str] = []
+    for example in examples[:EXAMPLES_SHOWN_MAX]:
+        question, sql = example.question, example.sql
+        if not with_values:
+            for literal in _LITERAL.findall(sql):
+                said = literal.replace("''", "'").strip("%_ ")
+                if said and said.casefold() not in spoken.casefold():
+                    question = re.sub(re.escape(said), "…", question, flags=re.IGNORECASE)
+            sql = masked(sql, spoken)
+        shown.append(
+            f"{quoted(question, EXAMPLE_QUESTION_CHARS_MAX)}\n```sql\n{sql[:SQL_CHARS_MAX].replace('```', '')}\n```"
+        )
+    return "\n".join(shown)
+
+
+def _instructions(instructions: Sequence[str]) -> str:
+    return "\n".join(
+        f"- {' '.join(each.split())[:INSTRUCTION_CHARS_MAX]}" for each in instructions[:INSTRUCTIONS_SHOWN_MAX]
+    )
 
 
 def _advice(

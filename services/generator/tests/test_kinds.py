@@ -1,0 +1,88 @@
+"""Own labelled questions: what is chat, what is data, what is left to the model, and which words must be asked about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from querybus.core.knowledge import Knowledge
+from querybus.core.options import Mode
+from querybus.core.policy import ConnectionPolicy
+from querybus_cli.evaluate_linking import shop_catalog
+from querybus_generator.classify import classify
+from querybus_generator.define import definition_of, readings, undefined_words
+from querybus_generator.linker import Linker, Prepared
+
+LABELLED = Path(__file__).parents[3] / "benchmarks" / "questions" / "kinds.txt"
+KINDS = {"data": "database", "chat": "chat", "open": "open"}
+
+
+def labelled() -> list[tuple[str, str]]:
+    lines = [line for line in LABELLED.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [(label.strip(), question.strip()) for label, question in (line.split("|") for line in lines)]
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory):
+    return shop_catalog(tmp_path_factory.mktemp("kinds") / "shop.sqlite")
+
+
+async def prepared(catalog) -> Prepared:
+    return await Linker().prepare(catalog, ConnectionPolicy(), Knowledge(connection="shop"))
+
+
+def kind_of(question: str, known: Prepared) -> str:
+    found = classify(question, Mode.HYBRID)
+    if found is None or found.reason == "small talk":
+        links = known.index.link(question).links
+        names = len({link.text for link in links if link.reason in ("name", "value")})
+        found = classify(question, Mode.HYBRID, names_found=names)
+    return found.kind if found is not None else "open"
+
+
+async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog):
+    known = await prepared(catalog)
+    wrong = Counter[tuple[str, str]]()
+    for label, question in labelled():
+        expected, found = KINDS.get(label, "database"), kind_of(question, known)
+        if found != expected:
+            wrong[expected, found] += 1
+    assert len(labelled()) >= 100
+    assert wrong["database", "chat"] == 0
+    assert wrong["chat", "database"] == 0
+    assert wrong.total() <= len(labelled()) * 0.05
+
+
+async def test_words_that_need_a_definition_are_neither_missed_nor_needlessly_asked_about(catalog):
+    known = await prepared(catalog)
+    missed, needless, vague, clear = 0, 0, 0, 0
+    for label, question in labelled():
+        words = [word.word for word in undefined_words(question, known.names)]
+        if label in KINDS:
+            clear += 1
+            needless += bool(words)
+        else:
+            vague += 1
+            missed += label not in words
+    assert vague >= 40
+    assert clear >= 80
+    assert missed / vague <= 0.05
+    assert needless / clear <= 0.03
+
+
+def test_the_ways_to_read_a_vague_word_are_whole_questions():
+    word = undefined_words("Show recent orders", ())[0]
+    assert readings(word, "Show recent orders", "en")[0] == "Show orders in the last 7 days?"
+    word = undefined_words("近期注册的客户", ())[0]
+    assert readings(word, "近期注册的客户", "zh")[1] == "最近30天注册的客户"
+
+
+def test_what_the_catalog_calls_by_a_vague_word_is_exact():
+    assert undefined_words("List the key accounts", {"key accounts"}) == ()
+
+
+def test_a_definition_of_another_use_of_the_word_is_none():
+    word = undefined_words("Who are our big customers?", ())[0]
+    assert definition_of(word, "Who are our big customers?", {"big order": "above 1000"}) is None
