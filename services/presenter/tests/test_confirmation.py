@@ -54,6 +54,7 @@ def test_every_change_is_worded_with_how_much_and_how_sure(language: Language, a
     assert answer.outcome is Outcome.CONFIRMATION
     assert "1,234" in answer.message or kind in ("CREATE", "ALTER")
     assert ("zq_orders" in answer.message) is (audience == "analyst")
+    assert answer.confirmation is not None
     assert (answer.confirmation.table is None) is (audience == "business")
     assert answer.confirmation.sql_sha256 == "a" * 64
     assert "zq" not in answer.model_dump_json() or audience == "analyst"
