@@ -1,0 +1,51 @@
+"""The child that draws: one request at a time on standard input, the picture on standard output.
+
+It ends by itself when its parent does. It opens no address: data stands in the specification, and a specification
+that names one was refused before. Frames are a four-byte length and the bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from typing import Any, BinaryIO, Final
+
+LENGTH: Final = struct.Struct(">I")
+DRAWN: Final = b"+"
+REFUSED: Final = b"-"
+REASON_LENGTH_MAX: Final = 300
+SCALE: Final = 2.0
+"""Pixels for each point of the specification: sharp on today's screens."""
+
+
+def read_frame(source: BinaryIO) -> bytes | None:
+    """Return the next frame, or None at the end."""
+    head = source.read(LENGTH.size)
+    return source.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else None
+
+
+def draw(request: dict[str, Any]) -> bytes:
+    """Return one picture; raises whatever the renderer raises."""
+    import vl_convert  # the renderer takes a moment to load, and only a child that draws needs it
+
+    if request["form"] == "svg":
+        svg = vl_convert.vegalite_to_svg(request["spec"], config=request["config"], allowed_base_urls=[])
+        return svg.encode()
+    return vl_convert.vegalite_to_png(request["spec"], config=request["config"], scale=SCALE, allowed_base_urls=[])
+
+
+def main() -> None:
+    """Draw until the parent closes the pipe."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    while (data := read_frame(source)) is not None:
+        try:
+            answer = DRAWN + draw(json.loads(data))
+        except Exception as error:  # noqa: BLE001 - whatever a specification provokes is the parent's to tell
+            answer = REFUSED + str(error)[:REASON_LENGTH_MAX].encode("utf-8", "replace")
+        target.write(LENGTH.pack(len(answer)) + answer)
+        target.flush()
+
+
+if __name__ == "__main__":
+    main()
