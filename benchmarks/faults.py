@@ -57,6 +57,8 @@ class Row:
     allowed: tuple[str, ...] = ()
     """Required figures that this row is about."""
     deadline_seconds: int = DEADLINE_SECONDS
+    all_answered: bool = False
+    """Whether no query may fail: where one replica of each service is gone for a moment only."""
 
 
 async def nothing(_: FaultHouse, __: Load, ___: random.Random) -> None:
@@ -133,11 +135,11 @@ async def stop_generator(house: FaultHouse, load: Load, _: random.Random) -> Non
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
 TWO = Plan(replicas={StageName.GENERATOR: 2, StageName.PRESENTER: 2})
 ROWS: Mapping[str, Row] = {
-    "none": Row("no fault", nothing),
-    "kill": Row("kill -9 of each service in turn", kill_each, must_see=("begun_twice",)),
-    "roll": Row("rolling SIGTERM of all", roll),
+    "none": Row("no fault", nothing, all_answered=True),
+    "kill": Row("kill -9 of each service in turn", kill_each, must_see=("begun_twice",), all_answered=True),
+    "roll": Row("rolling SIGTERM of all", roll, all_answered=True),
     "bus": Row("bus restarts: SIGTERM, kill -9", restart_bus),
-    "cluster": Row("cluster of 3: two leaders killed", kill_leader, Plan(is_cluster=True)),
+    "cluster": Row("cluster of 3: two leaders killed", kill_leader, Plan(is_cluster=True), all_answered=True),
     "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
@@ -182,6 +184,8 @@ def broken(row: Row, figures: Figures) -> list[str]:
     found = [
         f"{name} {values[name]}" for name, most in REQUIRED.items() if name not in row.allowed and values[name] > most
     ]
+    if row.all_answered and figures.answered < figures.accepted:
+        found.append(f"answered {figures.answered} of {figures.accepted}")
     return found + [f"{name} 0: the fault did not bite" for name in row.must_see if not values[name]]
 
 

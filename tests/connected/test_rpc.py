@@ -17,7 +17,7 @@ from querybus.core.messages import Result, ResultColumn
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import StageName, token
 from querybus.ops.clock import system_clock
-from tests.connected.queries import broker_of, new_id, sizes
+from tests.connected.queries import broker_of, new_id, sizes, until
 
 pytestmark = pytest.mark.connected
 
@@ -121,6 +121,37 @@ async def test_an_executor_whose_databases_are_not_open_yet_is_waited_for(bus, c
     assert (await asking).failure is None
     await part.drain()
     await broker.stop()
+
+
+async def test_an_executor_that_dies_over_a_request_is_replaced_within_its_deadline(bus):
+    validator = await bus.connect(StageName.VALIDATOR)
+    client = DatabaseClient(Held(validator), silent_seconds_max=1.5)
+    doomed = Database(seconds=30)
+    broker = broker_of(bus, StageName.EXECUTOR)
+    part = serve_database(broker, explain=doomed.explain, probe=doomed.probe, slots=4)
+    await broker.start()
+    await part.start()
+    asking = asyncio.create_task(client.explain("acme", "shop", request(seconds=20)))
+    await until(lambda: bool(doomed.asked))
+    # As a killed process does: no beat, no answer, no farewell.
+    part._beating.cancel()
+    await broker.connection.close()
+    async with serving(bus, database := Database()):
+        assert (await asking).failure is None
+    assert len(database.asked) == 1
+    await validator.close()
+
+
+async def test_a_request_that_takes_long_is_not_asked_twice(bus):
+    validator = await bus.connect(StageName.VALIDATOR)
+    client = DatabaseClient(Held(validator), silent_seconds_max=1.5)
+    database = Database(seconds=2.5)
+    async with serving(bus, database, slots=1):
+        # The second waits for the only place, and hears the same beats.
+        replies = await asyncio.gather(*(client.explain("acme", "shop", request(seconds=20)) for _ in range(2)))
+    assert [each.failure for each in replies] == [None, None]
+    assert len(database.asked) == 2
+    await validator.close()
 
 
 async def test_a_statement_that_outlives_the_deadline_is_a_timeout(bus, client):

@@ -34,8 +34,6 @@ from querybus.core.sql.write import CheckedWrite, check_write, count_of, is_chan
 from querybus.core.subjects import EventName, StageName
 from querybus_validator.ports import Catalogs, Connections, Database, Log
 
-ENGINE_MS_MAX: Final = 10_000
-"""Milliseconds that one EXPLAIN or probe may take; less where the deadline is nearer."""
 PLAN_RULE: Final = "plan"
 """The rule of a refusal for what the engine, or else the catalog, expects of a statement."""
 
@@ -113,7 +111,8 @@ class _Desk:
             user=self.envelope.user,
             sql=sql,
             dialect=self.connection.dialect,
-            deadline_at=min(self.envelope.deadline_at, self.delivery.now_ms + ENGINE_MS_MAX),
+            # The executor bounds the statement itself; until then one that is being replaced is waited for.
+            deadline_at=self.envelope.deadline_at,
             checks_size=checks_size(self.envelope),
         )
 
