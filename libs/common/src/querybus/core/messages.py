@@ -243,12 +243,31 @@ class ResultColumn(Value):
 
 
 class PagesAddress(Value):
-    """Where the pages of a result are kept: `querybus.v1.page.<tenant>.<query>.<run>.<1..count>`."""
+    """Where a result is kept: `querybus.v1.page.<tenant>.<query>.<run>.<1..count>`.
+
+    What is kept as one page is as many rows as fit one message well; readers page by `page_size`.
+    """
 
     run: str
     count: int
-    page_size: int
-    sha256: tuple[str, ...] = Field(description="of each page's Arrow IPC bytes, in order")
+    page_size: int = Field(description="rows of a page as readers see them")
+    sha256: tuple[str, ...] = Field(description="of each kept page's Arrow IPC bytes, in order")
+    rows: tuple[int, ...] = Field(default=(), description="rows of each kept page; none: `page_size` each")
+
+    def spans(self, first: int, count: int) -> tuple[tuple[int, int, int], ...]:
+        """Return which kept pages hold these rows: number from 1, first row and end within it.
+
+        >>> PagesAddress(run="1-1", count=3, page_size=2, sha256=("", "", ""), rows=(4, 4, 1)).spans(3, 3)
+        ((1, 3, 4), (2, 0, 2))
+        """
+        found: list[tuple[int, int, int]] = []
+        start = 0
+        for number, rows in enumerate(self.rows or (self.page_size,) * self.count, start=1):
+            begin, end = max(first - start, 0), min(first + count - start, rows)
+            if begin < end:
+                found.append((number, begin, end))
+            start += rows
+        return tuple(found)
 
 
 class Result(Value):
