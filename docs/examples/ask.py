@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from typing import Any
 
 import nats
 
@@ -17,7 +18,7 @@ async def main(question: str) -> None:
         inbox_prefix=f"_INBOX.out.{tenant}.{credential}".encode(),
     )
 
-    async def call(verb: str, **payload: object) -> dict:
+    async def call(verb: str, **payload: object) -> dict[str, Any]:
         subject = f"querybus.v1.call.{tenant}.{credential}.{verb}"
         reply = await connection.request(subject, json.dumps(payload).encode(), timeout=35)
         return json.loads(reply.data)
@@ -29,7 +30,7 @@ async def main(question: str) -> None:
         answer = await call("answer", query_id=answer["query_id"], wait_seconds=30)
     print(answer["outcome"], answer["message"])
     print([column["label"] for column in answer["columns"]])
-    page = {"rows": answer["rows"], "next_page_token": None}
+    page: dict[str, Any] = {"rows": answer["rows"], "next_page_token": None}
     if answer["pages"]:
         page = await call("page", query_id=answer["query_id"])
     while True:

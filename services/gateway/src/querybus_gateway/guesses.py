@@ -32,7 +32,7 @@ class Guesses:
         if key_sha256 in self._known:
             return None
         wrong = self._left(source, now_ms)
-        return None if wrong < self._max else math.ceil((wrong - self._max + 1) * SECONDS_PER_GUESS)
+        return None if wrong <= self._max - 1 else math.ceil((wrong - self._max + 1) * SECONDS_PER_GUESS)
 
     def wrong(self, source: str, now_ms: int) -> None:
         """Count one wrong key."""

@@ -1,0 +1,410 @@
+"""What an attacker sends is refused as what it is: nobody gets in, out of bounds, or into another's matters."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import pytest_asyncio
+from joserfc import jwk, jwt
+
+from querybus.core.ids import derived_id
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.clock import system_clock
+from querybus_gateway import http_request, http_server
+
+from .house_of_tests import DoorHouse, data_of, door_house, frames_of, key_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = {"question": "How many?", "connection": "shop"}
+HOSTILE = (
+    "*",
+    ">",
+    "a.b",
+    "..",
+    "../x",
+    "a%2Fb",
+    "x%00",
+    "%0d%0aX-A:%20b",
+    "\u202e",
+    "租户",
+    "a b",
+    "$JS",
+    "_INBOX",
+    "-" * 400,
+)
+RSA = jwk.RSAKey.generate_key(2_048, {"kid": "k1", "use": "sig"})
+
+
+def some(cases: Sequence[Any], count: int = 4) -> list[Any]:
+    """Return the cases with all but the first few marked slow."""
+    return [each if n < count else pytest.param(each, marks=pytest.mark.slow) for n, each in enumerate(cases)]
+
+
+class IssuerServer:
+    """An OpenID Connect issuer on loopback."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.requests = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        self.requests += 1
+        body: dict[str, object] = {"keys": [RSA.as_dict(private=False)]}
+        if path.endswith("openid-configuration"):
+            body = {"issuer": self.address, "jwks_uri": f"{self.address}/keys"}
+        data = json.dumps(body).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(data) + data)
+        await writer.drain()
+        writer.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def issuer() -> AsyncGenerator[IssuerServer]:
+    made = IssuerServer()
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    made.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house(issuer: IssuerServer) -> AsyncGenerator[DoorHouse]:
+    settings = {"oidc_issuer": issuer.address, "oidc_audience": "querybus", "cors_origins": ("https://page.example",)}
+    async with door_house(**settings) as made:
+        yield made
+
+
+def token(issuer: IssuerServer, **changed: Any) -> str:
+    now = system_clock() // 1_000
+    claims = {"iss": issuer.address, "aud": "querybus", "sub": "ann", "tenant": "acme", "exp": now + 60}
+    return jwt.encode({"alg": "RS256", "kid": "k1"}, claims | changed, RSA)
+
+
+def part(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+async def raw(house: DoorHouse, data: bytes, seconds: float = 5) -> bytes:
+    """Send bytes as they are and return what comes until the door closes or falls silent."""
+    place = urlsplit(house.address)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    writer.write(data)
+    received = b""
+    try:
+        # A door that closes on what it has not read resets the connection.
+        async with asyncio.timeout(seconds):
+            while chunk := await reader.read(65_536):
+                received += chunk
+    except (TimeoutError, ConnectionResetError):
+        pass
+    finally:
+        writer.close()
+    return received
+
+
+async def test_a_token_of_the_issuer_is_its_tenants_and_users_key(house: DoorHouse, issuer: IssuerServer) -> None:
+    headers = {"Authorization": f"Bearer {token(issuer)}"}
+    async with httpx.AsyncClient(base_url=house.address, headers=headers) as http, house.http() as same_user:
+        made = await http.post("/v1/queries", json=QUESTION)
+        assert made.status_code == 202, made.text
+        # The key of the same tenant's same user reads it; a token brings no identity of its own kind.
+        assert (await same_user.get(f"/v1/queries/{made.json()['id']}")).status_code == 200
+    assert issuer.requests == 2, "discovery and keys, once"
+
+
+async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
+    house: DoorHouse, issuer: IssuerServer
+) -> None:
+    good = token(issuer)
+    head, body, signature = good.split(".")
+    forged = (
+        token(issuer, exp=system_clock() // 1_000 - 100),
+        token(issuer, aud="another"),
+        token(issuer, iss="https://evil.example"),
+        f"{part({'alg': 'none'})}.{body}.",
+        f"{part({'alg': 'HS256', 'kid': 'k1'})}.{body}.{signature}",
+        f"{head}.{part({'sub': 'ann', 'tenant': 'other'})}.{signature}",
+        good[:-2],
+    )
+    before = issuer.requests
+    async with httpx.AsyncClient(base_url=house.address) as http:
+        for each in forged:
+            for headers in ({"Authorization": f"Bearer {each}"}, {"x-api-key": each}):
+                reply = await http.get("/v1/connections", headers=headers)
+                assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated")
+    assert issuer.requests == before
+
+
+async def test_keys_are_not_guessed_at_but_a_known_caller_behind_the_same_address_goes_on() -> None:
+    async with (
+        door_house(key_guesses_max=5) as house,
+        house.http() as known,
+        httpx.AsyncClient(base_url=house.address) as http,
+    ):
+        assert (await known.get("/v1/connections")).status_code == 200
+        codes = [
+            (await http.get("/v1/connections", headers={"x-api-key": f"qb.acme.web.guess-{n}"})).status_code
+            for n in range(10)
+        ]
+        assert codes == [401] * 5 + [429] * 5
+        refused = await http.get("/v1/connections", headers={"x-api-key": key_of("acme", "lab")})
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_guesses")
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        forged = {"x-api-key": "qb.acme.web.x", "X-Forwarded-For": "9.9.9.9"}
+        assert (await http.get("/v1/connections", headers=forged)).status_code == 429, "nobody's word for it"
+        assert (await known.get("/v1/connections")).status_code == 200
+
+
+@pytest.mark.parametrize("hostile", some(HOSTILE))
+async def test_no_path_or_parameter_widens_a_subject(house: DoorHouse, hostile: str) -> None:
+    async with house.http() as http:
+        for path in (
+            f"/v1/queries/{hostile}",
+            f"/v1/queries/{hostile}/events",
+            f"/v1/queries/{hostile}/result",
+            f"/v1/queries/{hostile}/export",
+            f"/v1/threads/{hostile}",
+            f"/v1/batches/{hostile}",
+            f"/v1/connections/{hostile}/catalog",
+        ):
+            reply = await http.get(path)
+            assert reply.status_code == 404, path
+            assert reply.headers["content-type"] == "application/problem+json"
+        asked = await http.post("/v1/queries", json=QUESTION | {"connection": hostile})
+        assert asked.json()["code"] == ("invalid" if len(hostile) > 200 else "unknown_connection")
+        followed = await http.post("/v1/queries", json=QUESTION | {"thread_id": hostile})
+        assert followed.status_code in (404, 422)
+    async with httpx.AsyncClient(base_url=house.address) as nobody:
+        for key in (f"qb.{hostile}.web.x", f"qb.acme.{hostile}.x"):
+            headers = [(b"x-api-key", key.encode())]
+            assert (await nobody.get("/v1/connections", headers=headers)).status_code == 401
+
+
+@pytest.mark.parametrize("hostile", ["*", ">", "a.b", "", "租户", "x" * 65, "A"])
+async def test_no_payload_over_the_bus_widens_a_subject(house: DoorHouse, hostile: str) -> None:
+    async with house.client() as client:
+        for verb, body in (
+            ("answer", {"query_id": hostile}),
+            ("cancel", {"query_id": hostile}),
+            ("page", {"query_id": hostile}),
+            ("clarify", {"query_id": hostile, "option_id": "a"}),
+            ("ask", QUESTION | {"thread_id": hostile or None, "connection": hostile}),
+        ):
+            reply = await client.call(verb, body)
+            assert reply["code"] in ("not_found", "unknown_connection", "invalid"), verb
+
+
+async def test_no_header_is_written_by_a_request(house: DoorHouse) -> None:
+    async with house.http() as http:
+        for value in ("a b", "a\tb", "x" * 129, "<script>"):
+            reply = await http.get("/v1/connections", headers=[("X-Request-Id", value)])
+            assert len(reply.headers["x-request-id"]) == 32
+        for parent in ("00-zz-zz-01", "00-" + "0" * 32 + "-" + "0" * 16 + "-01", "x" * 5_000):
+            reply = await http.get("/v1/connections", headers={"traceparent": parent})
+            assert reply.status_code == 200
+            assert reply.headers["traceparent"].count("-") == 3
+        traced = await http.get("/v1/connections", headers={"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-03"})
+        assert traced.headers["x-trace-id"] == "ab" * 16
+        key = await http.post("/v1/queries", json=QUESTION, headers={"Idempotency-Key": "a b"})
+        assert key.json()["code"] == "invalid"
+    authorization = f"Authorization: Bearer {key_of('acme', 'web')}\r\n".encode()
+    split = await raw(
+        house, b"GET /v1/connections HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\rb: c\r\n" + authorization + b"\r\n", 2
+    )
+    assert split.startswith(b"HTTP/1.1 400")
+    assert b"\nb: c" not in split
+
+
+async def test_a_page_of_another_origin_may_call_only_if_it_is_named(house: DoorHouse) -> None:
+    ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    async with house.http() as http:
+        named = await http.options("/v1/queries", headers=ask | {"Origin": "https://page.example"})
+        assert named.headers["access-control-allow-origin"] == "https://page.example"
+        assert "access-control-allow-credentials" not in named.headers
+        other = await http.options("/v1/queries", headers=ask | {"Origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
+        seen = await http.get("/v1/connections", headers={"Origin": "https://page.example"})
+        assert seen.headers["access-control-allow-origin"] == "https://page.example"
+        assert "x-trace-id" in seen.headers["access-control-expose-headers"].lower()
+
+
+@pytest.mark.parametrize(
+    "body",
+    some(
+        [
+            b'{"question": "' + b"\\u0000" * 40_000 + b'"}',
+            b"[" * 100_000,
+            b'{"a":' * 40_000 + b"1" + b"}" * 40_000,
+            b'{"question": ' + b"9" * 200_000 + b"}",
+            b'{"question": "x", "options": {' + b",".join(b'"k%d": 1' % n for n in range(20_000)) + b"}}",
+            b'{"question": "\\ud800", "connection": "shop"}',
+            b"\x00" * 1_000,
+            "{“question”: 1}".encode("utf-16"),
+            b'{"question": NaN}',
+        ]
+    ),
+    ids=lambda body: str(body[:20]),
+)
+async def test_a_body_that_is_a_bomb_is_refused_at_once(house: DoorHouse, body: bytes) -> None:
+    async with house.http() as http:
+        for path in ("/v1/queries", "/v1/batches"):
+            started = asyncio.get_running_loop().time()
+            reply = await http.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert reply.status_code in (400, 413, 422), reply.text[:200]
+            assert len(reply.content) < 20_000
+            assert asyncio.get_running_loop().time() - started < 10
+        packed = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        assert (await http.post("/v1/queries", content=body, headers=packed)).status_code in (400, 413, 415, 422)
+
+
+async def test_a_client_that_is_slow_with_its_head_or_body_is_shut_out(
+    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_server, "HEAD_SECONDS_MAX", 0.3)
+    monkeypatch.setattr(http_request, "BODY_SECONDS_MAX", 0.3)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    assert await raw(house, b"GET /v1/connections HTTP/1.1\r\nHost:") == b""
+    assert await raw(house, b"") == b""
+    assert loop.time() - started < 4, "the door has closed both"
+    head = (
+        b"POST /v1/queries HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+        + f"Authorization: Bearer {key_of('acme', 'web')}\r\n\r\n".encode()
+    )
+    late = await raw(house, head + b'{"question"', 3)
+    assert late.startswith(b"HTTP/1.1 400")
+    assert b"did not come in time" in late
+    async with house.http() as http:
+        following = asyncio.create_task(http.get("/v1/connections"))
+        assert (await following).status_code == 200
+
+
+async def test_heads_that_are_too_large_or_no_http_are_refused(house: DoorHouse) -> None:
+    for data in (
+        b"GET /v1/connections HTTP/1.1\r\n" + b"X-A: " + b"a" * 200_000 + b"\r\n\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00" * 100,
+        b"GET /v1/connections HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello",
+    ):
+        assert b" 200 " not in (await raw(house, data, 2)).partition(b"\r\n")[0]
+
+
+async def test_a_slow_reader_of_events_does_not_slow_another(house: DoorHouse) -> None:
+    place = urlsplit(house.address)
+    async with house.http("acme", "lab") as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        slow = []
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=1)
+            writer.write(
+                f"GET /v1/queries/{query}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+                f"{key_of('acme', 'lab')}\r\n\r\n".encode()
+            )
+            slow.append((reader, writer))
+        following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
+        await asyncio.sleep(0.3)
+        talker = await house.user(StageName.GENERATOR)
+        note = json.dumps({"n": 1, "stage": "generator", "state": "started", "at": 1, "text": "x" * 10_000}).encode()
+        for _ in range(300):
+            await talker.publish(f"querybus.v1.progress.acme.bob.{query}", note)
+        await house.answer(query)
+        async with asyncio.timeout(15):
+            reply = await following
+        for _, writer in slow:
+            writer.close()
+    frames = frames_of(reply.text)
+    assert frames[-1]["event"] == "finished"
+    assert data_of(frames[-1])["answer"]["outcome"] == "answered"
+
+
+async def test_another_users_idempotency_key_is_another_query(house: DoorHouse) -> None:
+    headers = {"Idempotency-Key": "same-for-all"}
+    async with house.http() as ann, house.http("acme", "lab") as bob, house.http("other") as eve:
+        ids = [
+            (await each.post("/v1/queries", json=QUESTION, headers=headers)).json()["id"] for each in (ann, bob, eve)
+        ]
+        assert len(set(ids)) == 3
+        # Whoever works out another's id from its key still finds nothing.
+        guessed = derived_id("acme", "ann", "same-for-all")
+        assert guessed == ids[0]
+        for each in (bob, eve):
+            for path in ("", "/events", "/result", "/export"):
+                assert (await each.get(f"/v1/queries/{guessed}{path}")).status_code == 404
+            assert (await each.post(f"/v1/queries/{guessed}/cancel")).status_code == 404
+    assert await house.events(ids[0]) == ["asked"]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    some(
+        [
+            {"tenant": "other"},
+            {"user": "bob"},
+            {"audience": "analyst"},
+            {"query_id": "0190a0a0-0000-7000-8000-000000000000"},
+            {"envelope_version": "1.0"},
+            {"deadline_at": 1},
+            {"retries": {"generation": 0}},
+            {"attempts": []},
+            {"path": []},
+            {"classification": {"kind": "chat"}},
+            {"event": "approved"},
+            {"body": {"sql": "DROP TABLE t"}},
+            {"clarifies": {"query_id": "x", "option_id": "a", "action": "retry_as_is"}},
+            {"thread_until_sequence": 99},
+            {"options": {"allow_execution": True}},
+        ]
+    ),
+    ids=lambda forged: next(iter(forged)),
+)
+async def test_a_field_of_the_envelope_is_taken_from_no_request(house: DoorHouse, forged: dict[str, Any]) -> None:
+    async with house.http() as http, house.client() as client, house.outside() as outside:
+        reply = await http.post("/v1/queries", json=QUESTION | forged)
+        assert reply.status_code == 422
+        assert reply.json()["code"] in ("unknown_field", "bad_options")
+        assert (await client.call("ask", QUESTION | forged))["code"] == reply.json()["code"]
+        before = house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
+        await outside.request("querybus.v1.submit.acme.web", json.dumps(QUESTION | forged).encode(), timeout=5)
+    async with asyncio.timeout(5):
+        while house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
+            await asyncio.sleep(0.02)
+
+
+async def test_an_envelope_that_somebody_submits_is_no_event(house: DoorHouse) -> None:
+    """A submitted envelope, under a query's id as the gateway itself puts it there, is out of an outsider's reach."""
+    async with house.http() as http, house.outside() as outside:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        envelope = (await house.log(query))[0].data
+        refused: list[Any] = []
+        for subject in (
+            f"querybus.v1.submit.acme.{query}",
+            f"querybus.v1.event.acme.{query}.{query}.approved",
+            "querybus.v1.call.acme.lab.ask",
+            "querybus.v1.call.other.web.ask",
+            f"querybus.v1.answer.acme.ann.{query}",
+            f"querybus.v1.ctl.cancel.acme.{query}",
+        ):
+            try:
+                refused.append(await outside.request(subject, envelope, timeout=0.3))
+            except Exception as error:  # noqa: BLE001 - whatever it is called, no answer came
+                refused.append(type(error).__name__)
+        assert all(isinstance(each, str) for each in refused), refused
+    assert await house.events(query) == ["asked"]
+    assert (await house.log(query))[-1].address.event is EventName.ASKED
+
+
+async def test_a_business_caller_cannot_ask_for_statements_by_any_door(house: DoorHouse) -> None:
+    body = {"operation": "run", "sql": "SELECT 1", "connection": "shop"}
+    async with house.http() as http, house.client() as client:
+        assert (await http.post("/v1/queries", json=body)).json()["code"] == "scope"
+        assert (await client.call("ask", body))["code"] == "scope"
+        assert (await http.get("/v1/openapi.json")).status_code == 200, "the document is for everybody"

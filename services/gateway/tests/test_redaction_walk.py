@@ -1,0 +1,408 @@
+"""A business caller's bytes, at every door, hold no name, no SQL and no driver text, however a query ends.
+
+The catalog's identifiers are random strings, so that finding one is a leak and nothing else. The presenter is the
+real one; the other stages are played by hand, so that each failure comes with everything that could give it away.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import string
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import httpx
+import pytest
+import pytest_asyncio
+
+from querybus.bus.connection import Held
+from querybus.bus.kv import CatalogStore
+from querybus.bus.pages import encode_page
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus.core.envelope import concluded, drafted, failed, returned
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.messages import (
+    Advice,
+    Analysis,
+    Clarification,
+    Concluded,
+    Confirmation,
+    Draft,
+    Drafted,
+    Link,
+    Operation,
+    Option,
+    OptionAction,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+    Returned,
+    Trigger,
+)
+from querybus.core.subjects import EventName, StageName
+from querybus_gateway.v1 import query_service_pb2 as v1
+from querybus_presenter.app import build as build_presenter
+from querybus_presenter.settings import Settings as PresenterSettings
+
+from .grpc_caller import grpc_address
+from .house_of_tests import DoorHouse, door_house, key_of, pages_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+_dice = random.Random(20_250_131)
+
+
+def _name() -> str:
+    return _dice.choice(string.ascii_lowercase) + "".join(_dice.choices(string.ascii_lowercase + string.digits, k=11))
+
+
+SCHEMA, TABLE, OTHER, VIEW, ID, CITY, AMOUNT, BARE, KEY = (_name() for _ in range(9))
+NAMES = (SCHEMA, TABLE, OTHER, VIEW, ID, CITY, AMOUNT, BARE, KEY)
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.POSTGRESQL,
+    default_schema=SCHEMA,
+    glossary={"revenue": f"sum of {AMOUNT} in {TABLE}", AMOUNT: "money"},
+    tables=(
+        Table(
+            name=TABLE,
+            schema_name=SCHEMA,
+            display_names={"en": "Orders", "zh": "订单"},
+            comment=f"see {OTHER}.{KEY}",
+            primary_key=(ID,),
+            foreign_keys=(ForeignKey(columns=(KEY,), referred_table=OTHER, referred_columns=(ID,)),),
+            columns=(
+                Column(name=ID, type="integer", kind=ColumnKind.INTEGER),
+                Column(name=CITY, type="text", kind=ColumnKind.TEXT, display_names={"en": "City"}, distinct_count=3),
+                Column(name=AMOUNT, type="numeric", kind=ColumnKind.NUMBER, comment=f"copy of {TABLE}.{AMOUNT}"),
+                Column(name=BARE, type="text", kind=ColumnKind.TEXT),
+                Column(name=KEY, type="integer", kind=ColumnKind.INTEGER, comment=f"refers to {OTHER}"),
+            ),
+        ),
+        Table(name=OTHER, schema_name=SCHEMA, columns=(Column(name=ID, type="integer"),)),
+        Table(name=VIEW, schema_name=SCHEMA, kind="view", comment=VIEW, columns=(Column(name=BARE, type="text"),)),
+    ),
+)
+SQL = f'SELECT "{CITY}", sum({AMOUNT}) AS {BARE} FROM {SCHEMA}.{TABLE} GROUP BY 1'
+TELL_TALES = (
+    b"asyncpg",
+    b"psycopg",
+    b"traceback",
+    b"group by",
+    b"undefinedcolumn",
+    b"sqlstate",
+    b"10.20.30.40",
+    b"hunter2",
+    b"qzsecretmodel",
+)
+DETAIL = (
+    f'asyncpg.exceptions.UndefinedColumnError: column "{BARE}" of relation "{TABLE}" does not exist\n'
+    f"HINT: Perhaps you meant {SCHEMA}.{TABLE}.{CITY}. SQLSTATE 42703\n{SQL}\n"
+    "postgresql://app:hunter2@10.20.30.40:5432/prod\nTraceback (most recent call last):\n  File executor/postgres.py"
+)
+ANALYSIS = Analysis(
+    links=(Link(text="city", table=TABLE, column=CITY, value=BARE, score=0.9, reason=f"{CITY} of {TABLE}"),),
+    tables=(TABLE, OTHER),
+    model="qzsecretmodel",
+    prompt_version="qzsecretmodel-7",
+    reading=f"sum of {AMOUNT} by {CITY}",
+)
+DRAFT = Draft(sql=SQL, dialect=Dialect.POSTGRESQL, origin=Origin.MODEL)
+OPTIONS = (
+    Option(id="a", text=f"Use {CITY}", question=f"How much by {CITY}?", action=OptionAction.REPLACE_DIMENSION),
+    Option(id="b", text="Ask again", question="How much?", action=OptionAction.RETRY_AS_IS),
+    Option(id="c", text="Last year", question=f"{BARE} of last year?", action=OptionAction.NARROW_PERIOD),
+)
+COLUMNS = (
+    ResultColumn(name=CITY, kind=ColumnKind.TEXT, type="text"),
+    ResultColumn(name=f"sum({AMOUNT})", kind=ColumnKind.NUMBER, type="numeric"),
+    ResultColumn(name=BARE, kind=ColumnKind.TEXT, type="text"),
+)
+ROWS = (("Rome", 1.5, "x"), ("Bern", 2.5, "y"), ("上海", 3.5, None))
+WORDED: dict[str, Any] = {
+    "detail": DETAIL,
+    "sql": SQL,
+    "dialect": Dialect.POSTGRESQL,
+    "analysis": ANALYSIS,
+    "notes": (f"assumed {CITY} of {TABLE}", SQL),
+}
+CONFIRMATION = Confirmation(
+    reason="write", kind="UPDATE", sql_sha256="ab" * 32, table=TABLE, columns=(CITY,), rows_affected=3,
+    rows_known="exact", rows_affected_max=3,
+)  # fmt: skip
+
+
+def endings() -> Iterator[tuple[str, Concluded]]:
+    """Give every way in which a query can end, each with all that could give something away.
+
+    Every code comes with one of the outcomes that a failure may have, by turns.
+    """
+    outcomes = (Outcome.FAILED, Outcome.CLARIFICATION, Outcome.REFUSED)
+    for n, code in enumerate(FailureCode):
+        outcome = outcomes[n % 3]
+        clarification = Clarification(trigger=Trigger.SQL_EXECUTION_ERROR, about=f"{CITY} of {TABLE}", options=OPTIONS)
+        yield (
+            f"{outcome}-{code}",
+            Concluded(
+                outcome=outcome,
+                code=code,
+                stage=StageName.RECOVERY,
+                refused_kind="UPDATE",
+                reply=f"I looked at {TABLE} and {SQL}",
+                clarification=clarification if outcome is not Outcome.REFUSED else None,
+                **WORDED,
+            ),
+        )
+    for outcome in (Outcome.PREPARED, Outcome.CANCELLED, Outcome.EXPIRED):
+        yield outcome, Concluded(outcome=outcome, stage=StageName.RECOVERY, **WORDED)
+    reply = f"You can ask about {TABLE}; its {CITY} is text. {SQL}"
+    yield "replied", Concluded(outcome=Outcome.REPLIED, stage=StageName.RECOVERY, reply=reply, **WORDED)
+    yield (
+        "confirmation",
+        Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.RECOVERY, confirmation=CONFIRMATION, **WORDED),
+    )
+    for trigger in Trigger:
+        asked = Clarification(trigger=trigger, about=f"the {BARE} column", options=OPTIONS)
+        yield (
+            f"asked-{trigger}",
+            Concluded(
+                outcome=Outcome.CLARIFICATION, stage=StageName.RECOVERY, clarification=asked, reply=reply, **WORDED
+            ),
+        )
+
+
+class Walk:
+    """A business caller that keeps every byte that it is sent, with headers and subjects."""
+
+    def __init__(self, house: DoorHouse, http: httpx.AsyncClient, bus: Any, channel: Any) -> None:
+        self.house = house
+        self.http = http
+        self.bus = bus
+        self.channel = channel
+        self.kept: list[tuple[str, bytes]] = []
+        self.heard: list[tuple[str, bytes]] = []
+
+    async def get(self, path: str, method: str = "GET", **more: Any) -> httpx.Response:
+        reply = await self.http.request(method, path, **more)
+        head = b"".join(name + b": " + value + b"\n" for name, value in reply.headers.raw)
+        self.kept.append((f"{method} {path}", head + reply.content))
+        return reply
+
+    async def call(self, verb: str, **body: Any) -> dict[str, Any]:
+        reply = await self.bus.request(f"querybus.v1.call.acme.web.{verb}", json.dumps(body).encode(), timeout=10)
+        self.kept.append((f"call {verb}", repr(reply.headers).encode() + reply.data))
+        return json.loads(reply.data)
+
+    async def rpc(self, name: str, request: Any) -> None:
+        path = f"/querybus.v1.QueryService/{name}"
+        metadata = (("authorization", f"Bearer {key_of('acme', 'web')}"),)
+        data = request.SerializeToString()
+        parts: list[bytes] = []
+        try:
+            if name == "Follow":
+                call = self.channel.unary_stream(path)(data, metadata=metadata, timeout=10)
+                parts += [each async for each in call]
+            else:
+                call = self.channel.unary_unary(path)(data, metadata=metadata, timeout=10)
+                parts.append(await call)
+            parts.append(repr(tuple(await call.trailing_metadata())).encode())
+        except grpc.aio.AioRpcError as error:
+            parts.append(repr((error.details(), tuple(error.trailing_metadata()))).encode())
+        self.kept.append((f"grpc {name}", b"".join(parts)))
+
+    async def every_door(self, query: str, thread: str) -> None:
+        """Ask for everything that there is of a query."""
+        own = f"/v1/queries/{query}"
+        for path in ("", "/events", "/result", "/export", "/export?format=jsonl", "/export?format=arrow"):
+            await self.get(own + path)
+        page = await self.get(f"{own}/result?page=1&page_size=1")
+        if page.status_code == 200 and page.json()["next_page_token"]:
+            await self.get(f"{own}/result", params={"page_token": page.json()["next_page_token"]})
+        for path in ("", "/turns", "/events"):
+            await self.get(f"/v1/threads/{thread}{path}")
+        await self.get(f"{own}/cancel", "POST")
+        await self.get(f"{own}/confirm", "POST", json={"sql_sha256": "cd" * 32})
+        await self.get(f"{own}/clarify", "POST", json={"option_id": "nothing"})
+        await self.get(f"{own}/feedback", "POST", json={"verdict": "wrong"})
+        await self.call("answer", query_id=query)
+        await self.call("page", query_id=query)
+        await self.call("cancel", query_id=query)
+        await self.call("clarify", query_id=query, option_id="nothing")
+        await self.call("turns", thread_id=thread)
+        await self.call("state", thread_id=thread)
+        await self.call("thread-events", thread_id=thread)
+        await self.rpc("GetQuery", v1.GetQueryRequest(query_id=query))
+        await self.rpc("GetResultPage", v1.GetResultPageRequest(query_id=query))
+        await self.rpc("Follow", v1.FollowRequest(query_id=query))
+
+    def leaks(self) -> list[tuple[str, str]]:
+        """Return what was sent that nobody outside may see, and where."""
+        forbidden = [each.encode() for each in NAMES] + list(TELL_TALES)
+        pattern = re.compile(b"|".join(map(re.escape, forbidden)), re.IGNORECASE)
+        select = re.compile(rb"select\s+\S+.{0,80}\bfrom\b", re.IGNORECASE | re.DOTALL)
+        found: list[tuple[str, str]] = []
+        for where, data in (*self.kept, *self.heard):
+            for each in (pattern, select):
+                if match := each.search(data):
+                    around = data[max(0, match.start() - 60) : match.end() + 60]
+                    found.append((where, around.decode("utf-8", "replace")))
+        return found
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+        executor = await made.bus.connect("executor")
+        await CatalogStore(Held(executor)).write(CATALOG)
+        await executor.close()
+        settings: dict[str, Any] = {"nats_url": made.bus.url, "nats_password": made.bus.password("presenter")}
+        presenter = build_presenter(PresenterSettings(**settings, drain_seconds=1))
+        await presenter.start()
+        try:
+            yield made
+        finally:
+            await presenter.stop()
+
+
+@asynccontextmanager
+async def walk(house: DoorHouse) -> AsyncGenerator[Walk]:
+    async with (
+        house.http() as http,
+        house.outside() as bus,
+        grpc.aio.insecure_channel(grpc_address(house)) as channel,
+    ):
+        walking = Walk(house, http, bus, channel)
+
+        async def hear(message: Any) -> None:
+            walking.heard.append((message.subject, repr(message.headers).encode() + message.data))
+
+        await bus.subscribe("querybus.v1.answer.acme.ann.*", cb=hear)
+        await bus.subscribe("querybus.v1.progress.acme.ann.*", cb=hear)
+        await bus.flush()
+        yield walking
+
+
+async def begin(house: DoorHouse, walking: Walk, language: str) -> str:
+    question = "How much by city?" if language == "en" else "各城市的金额是多少？"
+    reply = await walking.get("/v1/queries", "POST", json={"question": question, "connection": "shop"})
+    return reply.json()["id"]
+
+
+async def fail(house: DoorHouse, query: str, code: FailureCode) -> None:
+    """Let a draft fail, be returned with advice, and fail again."""
+    failure = Failure(
+        code=code,
+        detail=DETAIL,
+        facts=Facts(name=BARE, qualifier=TABLE, candidates=(CITY, AMOUNT), owners=(TABLE,), tables=(TABLE, OTHER)),
+    )
+    for again in (False, True):
+        last = (await house.log(query))[-1]
+        body = Drafted(draft=DRAFT, analysis=ANALYSIS, notes=(f"took {CITY}",))
+        await house.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
+        last = (await house.log(query))[-1]
+        await house.publish(StageName.VALIDATOR, failed(last.envelope(), failure, StageName.VALIDATOR), last)
+        if not again:
+            last = (await house.log(query))[-1]
+            advice = Advice(
+                code=code, detail=DETAIL, guidance=f"use {CITY}", facts=failure.facts, candidates_sql=(SQL,)
+            )
+            body_again = Returned(operation=Operation.ASK, draft=DRAFT, advice=advice)
+            await house.publish(StageName.RECOVERY, returned(last.envelope(), body_again), last)
+
+
+async def whisper(house: DoorHouse, query: str) -> None:
+    """Send progress with everything in it that a service could put there."""
+    note = {"n": 1, "stage": "generator", "state": "started", "at": 1, "text": SQL, "sql": SQL, "table": TABLE}
+    connection = await house.user(StageName.GENERATOR)
+    await connection.publish(f"querybus.v1.progress.acme.ann.{query}", json.dumps(note).encode())
+    await connection.flush()
+
+
+ENDINGS = dict(endings())
+AT_ONCE = ("failed-syntax_error", "clarification-multi_statement", "refused-table_not_found", "replied", "confirmation")
+
+
+@pytest.mark.parametrize(
+    "name", [*AT_ONCE, *(pytest.param(each, marks=pytest.mark.slow) for each in ENDINGS if each not in AT_ONCE)]
+)
+async def test_however_a_query_ends_no_door_gives_a_name_away(house: DoorHouse, name: str) -> None:
+    conclusion = ENDINGS[name]
+    language = "zh" if len(name) % 2 else "en"
+    async with walk(house) as walking:
+        query = await begin(house, walking, language)
+        await fail(house, query, conclusion.code or FailureCode.COLUMN_NOT_FOUND)
+        last = (await house.log(query))[-1]
+        await house.publish(StageName.RECOVERY, concluded(last.envelope(), conclusion), last)
+        await house.until(query, EventName.FINISHED)
+        await walking.every_door(query, query)
+    assert len(walking.kept) > 20
+    assert walking.leaks() == []
+
+
+async def test_an_answer_gives_no_name_away_at_any_door(house: DoorHouse) -> None:
+    async with walk(house) as walking:
+        for language in ("en", "zh"):
+            query = await begin(house, walking, language)
+            await fail(house, query, FailureCode.COLUMN_NOT_FOUND)
+            store = await house.pages(query)
+            hashes = [
+                await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[2 * n - 2 : 2 * n])) for n in (1, 2)
+            ]
+            result = Result(
+                columns=COLUMNS,
+                rows=ROWS[:2],
+                row_count=3,
+                pages=pages_of("1-1", tuple(hashes), 2),
+                warnings=(f"{TABLE} is large: {SQL}",),
+            )
+            last = (await house.log(query))[-1]
+            body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.RECOVERY, result=result, **WORDED)
+            await house.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
+            await house.until(query, EventName.FINISHED)
+            await walking.every_door(query, query)
+            shown = (await walking.get(f"/v1/queries/{query}")).json()["answer"]
+            assert shown["rows"] == [["Rome", 1.5, "x"], ["Bern", 2.5, "y"]]
+            assert shown["attempts"], "there was something to hide"
+    assert walking.leaks() == []
+
+
+async def test_connections_suggestions_and_knowledge_give_no_name_away(house: DoorHouse) -> None:
+    async with walk(house) as walking:
+        for path in ("", "/shop", "/shop/catalog", "/shop/catalog?language=zh", "/shop/suggestions", "/shop/knowledge"):
+            await walking.get(f"/v1/connections{path}")
+        await walking.get("/v1/connections/shop/knowledge/search", params={"q": "city"})
+        await walking.get("/v1/preferences")
+        await walking.get("/v1/threads")
+        await walking.get("/v1/openapi.json")
+        await walking.get("/v1/asyncapi.json")
+        for operation in ("run", "validate", "explain"):
+            refused = await walking.get(
+                "/v1/queries", "POST", json={"operation": operation, "sql": "DELETE", "connection": "shop"}
+            )
+            assert refused.status_code == 403
+        await walking.call("threads")
+    assert walking.leaks() == []
+
+
+async def test_an_analyst_sees_all_of_it(house: DoorHouse) -> None:
+    """The same walk finds the names where they may be seen: the search is not blind."""
+    async with house.http("acme", "lab") as http:
+        query = (await http.post("/v1/queries", json={"question": "How much by city?", "connection": "shop"})).json()[
+            "id"
+        ]
+        await fail(house, query, FailureCode.COLUMN_NOT_FOUND)
+        last = (await house.log(query))[-1]
+        body = Concluded(outcome=Outcome.FAILED, code=FailureCode.COLUMN_NOT_FOUND, stage=StageName.RECOVERY, **WORDED)
+        await house.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
+        await house.until(query, EventName.FINISHED)
+        text = (await http.get(f"/v1/queries/{query}")).text + (await http.get(f"/v1/queries/{query}/events")).text
+    walking = Walk(house, http, None, None)
+    walking.kept.append(("analyst", text.encode()))
+    assert walking.leaks()
+    for each in (TABLE, CITY, "asyncpg"):
+        assert each in text
