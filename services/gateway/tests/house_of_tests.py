@@ -142,9 +142,11 @@ class DoorHouse:
         last = (await self.log(query, tenant))[-1]
         await self.publish(StageName.GENERATOR, conclusion(last.envelope(), outcome, result), last)
 
-    async def finish(self, query: str, tenant: str = "acme") -> Envelope[Finished]:
+    async def finish(self, query: str, tenant: str = "acme", **answer: Any) -> Envelope[Finished]:
         last = (await self.log(query, tenant))[-1]
         finished = plain_finished(last.envelope())
+        worded = finished.body.answer.model_copy(update=answer)
+        finished = finished.with_body(finished.body.model_copy(update={"answer": worded}))
         await self.publish(StageName.PRESENTER, finished, last)
         return finished
 

@@ -356,3 +356,32 @@ async def test_the_document_describes_the_question(house: DoorHouse) -> None:
 async def test_the_probes_know_whether_the_gateway_can_work(house: DoorHouse) -> None:
     assert await house.gateway.troubles() == {}
     assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+
+
+async def test_a_chart_is_there_as_a_specification_and_as_a_picture_under_the_rule_of_the_answer(
+    house: DoorHouse,
+) -> None:
+    spec = {"mark": "bar", "data": {"values": [{"城市": "上海", "n": 3}]}, "encoding": {"x": {"field": "城市"}}}
+    async with house.http() as http:
+        query = await asked(http)
+        path = f"/v1/queries/{query}/chart"
+        early = await http.get(path)
+        assert (early.status_code, early.json()["code"]) == (409, "not_finished")
+        await house.conclude(query)
+        await house.finish(query, chart=spec)
+        assert (await http.get(path)).json() == spec
+        drawn = await http.get(path, params={"format": "svg"})
+        assert drawn.status_code == 200, drawn.text
+        assert drawn.headers["content-type"].startswith("image/svg+xml")
+        assert "script" not in drawn.headers["content-security-policy"]
+        assert "上海" in drawn.text
+        assert (await http.get(path, params={"format": "exe"})).status_code == 422
+    async with house.http("acme", "desk") as other:
+        assert (await other.get(path, params={"format": "png"})).status_code == 404
+
+
+async def test_an_answer_without_a_chart_says_so(house: DoorHouse) -> None:
+    async with house.http() as http, house.stages():
+        reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=20"})
+        found = await http.get(f"/v1/queries/{reply.json()['id']}/chart", params={"format": "png"})
+    assert (found.status_code, found.json()["code"]) == (404, "not_found")

@@ -23,6 +23,7 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
+from querybus.picture import Pictures
 from querybus_gateway.allowances import Allowances, Meter
 from querybus_gateway.answers import AnswerDesk
 from querybus_gateway.batch_runner import BatchRunner
@@ -40,6 +41,7 @@ from querybus_gateway.bus_stores import (
 )
 from querybus_gateway.callers import Callers
 from querybus_gateway.catalogs import Catalogs
+from querybus_gateway.charts import Charts
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.credentials import DevelopmentKey
 from querybus_gateway.http import http_door
@@ -160,11 +162,13 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         guesses_max=settings.key_guesses_max,
     )
     catalogs = CatalogStore(broker)
+    pictures = Pictures()
     use_cases = UseCases(
         queries=queries,
         threads=threads,
         batches=batches,
         results=results,
+        charts=Charts(queries, pictures),
         confirmations=confirmations,
         credentials=credentials,
         callers=callers,
@@ -205,6 +209,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         ),
         preferences,
         sweeper,
+        pictures,
         runner,
         CallServer(broker, door.answer, slots=settings.calls_max),
         HttpDoor(

@@ -24,6 +24,7 @@ from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus_gateway import (
     http_batches,
+    http_charts,
     http_confirm,
     http_connections,
     http_events,
@@ -42,6 +43,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
     http_events.router,
     http_pages.router,
+    http_charts.router,
     http_connections.router,
     http_knowledge.router,
     http_threads.router,

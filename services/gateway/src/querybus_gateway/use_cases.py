@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from querybus_gateway.batches import Batches
 from querybus_gateway.callers import Callers
 from querybus_gateway.catalogs import Catalogs
+from querybus_gateway.charts import Charts
 from querybus_gateway.confirm import Confirmations
 from querybus_gateway.knowledge import Teaching
 from querybus_gateway.ports import Credentials
@@ -23,6 +24,7 @@ class UseCases:
     threads: Threads
     batches: Batches
     results: Results
+    charts: Charts
     confirmations: Confirmations
     catalogs: Catalogs
     teaching: Teaching
