@@ -222,6 +222,7 @@ def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overl
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
         assert ports["metrics"] == int(told["QUERYBUS_HTTP_PORT"] or 0)
         assert ports.get("http", 0) == int(told.get("QUERYBUS_API_PORT") or 0)
+        assert ports.get("grpc", 0) == int(told.get("QUERYBUS_GRPC_PORT") or 0)
         for probe, path in (("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
             assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
         labels = workload["spec"]["template"]["metadata"]["labels"]
@@ -339,7 +340,8 @@ def test_only_prometheus_and_the_ingress_come_in(overlay: str) -> None:
                     where = source["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
                     ways.setdefault(service, set()).update((where, port["port"]) for port in rule["ports"])
     assert ways == {
-        str(service): {("monitoring", "metrics")} | ({("ingress-nginx", "http")} if service == "gateway" else set())
+        str(service): {("monitoring", "metrics")}
+        | ({("ingress-nginx", "http"), ("ingress-nginx", "grpc")} if service == "gateway" else set())
         for service in StageName
     }
 

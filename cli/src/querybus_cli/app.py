@@ -48,32 +48,54 @@ def consoles(*, quiet: bool = False) -> tuple[Console, Console]:
     return Console(), Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
 
 
+Url = Annotated[
+    str | None, typer.Option(envvar="QUERYBUS_URL", help="a running gateway, e.g. http://127.0.0.1:8080; default: none")
+]
+Key = Annotated[str | None, typer.Option(envvar="QUERYBUS_KEY", help="for --url; better in the environment")]
+KeyFile = Annotated[
+    Path | None, typer.Option(help="for --url: a file with the key; default: what `querybus up` made in this folder")
+]
+Database = Annotated[str | None, typer.Option(help="database URL, e.g. sqlite:///shop.sqlite; default: the demo shop")]
+ConnectionsFile = Annotated[Path | None, typer.Option(help="a connections.yaml instead of a single URL")]
+Audience = Annotated[str, typer.Option(help="business or analyst", autocompletion=lambda: ["business", "analyst"])]
+Model = Annotated[
+    str | None, typer.Option(help="builtin, or a model's name; default: the configured model, else builtin")
+]
+Language = Annotated[str, typer.Option(help="auto, en or zh", autocompletion=lambda: ["auto", "en", "zh"])]
+Today = Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")]
+
+
 @app.command()
 def ask(
     question: Annotated[str, typer.Argument(help="the question, in English or Chinese")],
-    database: Annotated[
-        str | None, typer.Option(help="database URL, e.g. sqlite:///shop.sqlite; default: the demo shop")
-    ] = None,
-    connections: Annotated[Path | None, typer.Option(help="a connections.yaml instead of a single URL")] = None,
-    connection: Annotated[str | None, typer.Option(help="which connection of the file")] = None,
+    url: Url = None,
+    key: Key = None,
+    key_file: KeyFile = None,
+    database: Database = None,
+    connections: ConnectionsFile = None,
+    connection: Annotated[str | None, typer.Option(help="which connection")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    csv_output: Annotated[bool, typer.Option("--csv", help="print the whole result as CSV")] = False,
     retries: Annotated[int, typer.Option(min=0, max=5, help="new drafts after the first")] = 2,
-    model: Annotated[
-        str | None, typer.Option(help="builtin, or a model's name; default: the configured model, else builtin")
-    ] = None,
-    audience: Annotated[str, typer.Option(help="business or analyst")] = "analyst",
-    today: Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")] = None,
+    model: Model = None,
+    audience: Audience = "analyst",
+    today: Today = None,
     rows: Annotated[int, typer.Option(min=1, max=100_000, help="rows of the result, at most")] = 10_000,
     deadline: Annotated[float, typer.Option(min=1, max=300, help="seconds until the query ends")] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="make and check the SQL, do not run it")] = False,
-    language: Annotated[str, typer.Option(help="auto, en or zh")] = "auto",
+    language: Language = "auto",
 ) -> None:
-    """Ask one question, with all services in this process.
+    """Ask one question: a running gateway with --url, else all services in this process.
 
-    Example: querybus ask "How many customers are there?" --database sqlite:///shop.sqlite --json
+    Ctrl-C cancels the query. Example: querybus ask "How many customers are there?" --database sqlite:///shop.sqlite
     """
     from querybus_cli.quick import Quick, ask_once
+    from querybus_cli.remote import ask_gateway
 
+    if url is not None and (database is not None or connections is not None):
+        raise UsageError("--url asks a gateway about its own connections: leave out --database and --connections")
+    if json_output and csv_output:
+        raise UsageError("say --json or --csv, not both")
     quick = Quick(
         question=question,
         database=database,
@@ -90,14 +112,51 @@ def ask(
             "model": model,
             "today": str(day) if (day := _day(today)) else None,
         },
+        csv_to=sys.stdout if csv_output else None,
     )
     out, err = consoles(quiet=json_output)
-    answer = run(ask_once(quick, err))
+    answer = run(ask_once(quick, err)) if url is None else ask_gateway(url, key, key_file, quick, err)
     if json_output:
         typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
-    else:
+    elif not csv_output:
         show(answer, out, with_path=audience == "analyst")
+    elif not answer.get("columns"):
+        # Rows alone go to standard output: what reads them must not take words for a row.
+        typer.echo(str(answer.get("message")), err=True)
     raise typer.Exit(exit_code(answer))
+
+
+@app.command()
+def chat(
+    url: Url = None,
+    key: Key = None,
+    key_file: KeyFile = None,
+    database: Database = None,
+    connections: ConnectionsFile = None,
+    connection: Annotated[str | None, typer.Option(help="which connection")] = None,
+    model: Model = None,
+    audience: Audience = "analyst",
+    today: Today = None,
+    language: Language = "auto",
+) -> None:
+    """Converse in one thread: questions and follow-ups; /help lists the commands.
+
+    Example: querybus chat --database sqlite:///shop.sqlite
+    """
+    from querybus_cli.converse import converse
+    from querybus_cli.quick import Quick
+
+    if url is not None and (database is not None or connections is not None):
+        raise UsageError("--url asks a gateway about its own connections: leave out --database and --connections")
+    quick = Quick(
+        question="",
+        database=database,
+        connections=connections,
+        connection=connection,
+        audience=audience,
+        options={"language": language, "model": model, "today": str(day) if (day := _day(today)) else None},
+    )
+    converse(url, key, key_file, quick, *consoles())
 
 
 @app.command(name="explain-question")
@@ -154,6 +213,9 @@ def up(
         ".querybus"
     ),
     port: Annotated[int, typer.Option(min=0, max=65_535, help="HTTP port of the first gateway")] = 8_080,
+    grpc_port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="gRPC port of the first gateway; 0: any free one, which is printed")
+    ] = 0,
 ) -> None:
     """Run the bus and each service as its own process until Ctrl-C; one that dies is started again.
 
@@ -164,7 +226,7 @@ def up(
 
     counts = usage(parse_replicas, replicas)
     out, _ = consoles()
-    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, out)))
+    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, grpc_port, out)))
 
 
 @app.command()

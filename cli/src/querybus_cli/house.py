@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from querybus.bus.permissions import Outsider
 from querybus.core.credential import Credential, key_hash
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
+from querybus.ops.run import Part
 
 TENANT: Final = "local"
 CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}
@@ -49,6 +50,9 @@ SERVICES: Final = (
 
 class RunningService(Protocol):
     """What `build(settings)` of a service gives."""
+
+    @property
+    def parts(self) -> Sequence[Part]: ...
 
     async def start(self) -> None: ...
 
@@ -116,9 +120,15 @@ async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str] | None = None) 
 class House:
     """The bus and all six services in this process, as an async context manager."""
 
-    def __init__(self, plan: HousePlan, bus: EmbeddedBus | None = None) -> None:
-        """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes."""
+    def __init__(
+        self, plan: HousePlan, bus: EmbeddedBus | None = None, *, keys: Mapping[str, str] | None = None
+    ) -> None:
+        """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes.
+
+        `keys` maps a credential to its key for the HTTP door; without them nobody comes in there.
+        """
         self._plan = plan
+        self._keys = keys
         self._owns_bus = bus is None
         self._bus = bus or EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync)
         self._services: list[RunningService] = []
@@ -128,7 +138,7 @@ class House:
             if self._owns_bus:
                 await self._bus.start()
             await self._bus.migrate()
-            await admit_locals(self._bus)
+            await admit_locals(self._bus, self._keys)
             first, *others = SERVICES
             await self._start(first)
             await asyncio.gather(*(self._start(each) for each in others))
@@ -141,6 +151,12 @@ class House:
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
         await self._close()
+
+    @property
+    def http_address(self) -> str:
+        """Where the gateway's HTTP door listens, while the house runs."""
+        doors: list[Any] = [part for each in self._services for part in each.parts if part.name == "http"]
+        return doors[0].address
 
     def client(self, audience: Audience) -> AbstractAsyncContextManager[BusClient]:
         """Return a bus client of this machine's credential for the audience; `async with` connects it."""

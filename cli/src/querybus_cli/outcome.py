@@ -5,17 +5,21 @@ The functions here are pure but for the console that is passed in.
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 from querybus.core.messages import Outcome
+from querybus_cli.terminal_chart import chart_lines
 
 EXIT_CODES: Final[dict[str, int]] = {
     Outcome.ANSWERED: 0,
@@ -31,6 +35,10 @@ EXIT_CODES: Final[dict[str, int]] = {
 USAGE_EXIT_CODE: Final = 2
 ROWS_SHOWN_MAX: Final = 20
 CELL_LENGTH_MAX: Final = 60
+PANEL_WIDTH: Final = 4
+"""What the frame around an answer takes."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Answer = Mapping[str, Any]
 """The public answer as a door gives it."""
@@ -69,26 +77,39 @@ def as_json(answer: Answer) -> dict[str, Any]:
     }
 
 
+def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) -> None:
+    """Write a result as CSV: labels, then rows; NULL is empty."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([each["label"] for each in answer.get("columns") or ()])
+    writer.writerows(rows)
+
+
 def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     """Print an answer for a person: SQL, table, words, options, path and retries."""
     parts: list[RenderableType] = []
     if answer.get("sql"):
-        parts.append(Syntax(str(answer["sql"]), "sql", theme="ansi_dark", word_wrap=True, background_color="default"))
+        parts.append(
+            Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
+        )
     if answer.get("columns") and answer.get("rows"):
         parts.append(result_table(answer))
+        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
+        if picture:
+            parts.append(Text("\n".join(map(printable, picture))))
     words = " ".join(str(answer.get(key) or "") for key in ("message", "next_step")).strip()
-    parts.append(escape(words))
+    parts.append(escape(printable(words)))
     summary = str(answer.get("summary") or "")
     if summary and summary not in words:
-        parts.append(escape(summary))
+        parts.append(escape(printable(summary)))
     parts.extend(
-        f"  {number}. {escape(str(option['text']))}" for number, option in enumerate(answer.get("options") or (), 1)
+        f"  {number}. {escape(printable(str(option['text'])))}"
+        for number, option in enumerate(answer.get("options") or (), 1)
     )
-    parts.extend(f"[dim]· {escape(str(note))}[/dim]" for note in answer.get("notes") or ())
+    parts.extend(f"[dim]· {escape(printable(str(note)))}[/dim]" for note in answer.get("notes") or ())
     if answer.get("explanation"):
-        parts.append(f"[dim]{escape(str(answer['explanation']))}[/dim]")
+        parts.append(f"[dim]{escape(printable(str(answer['explanation'])))}[/dim]")
     if answer.get("detail"):
-        parts.append(f"[dim]{escape(str(answer['detail']))}[/dim]")
+        parts.append(f"[dim]{escape(printable(str(answer['detail'])))}[/dim]")
     if with_path:
         parts.append(f"[dim]{path_line(answer)}[/dim]")
     good = exit_code(answer) in (0, 3)
@@ -102,7 +123,7 @@ def result_table(answer: Answer) -> Table:
     table = Table()
     for column in answer["columns"]:
         right = column.get("kind") in ("integer", "number")
-        table.add_column(escape(str(column["label"])), justify="right" if right else "left")
+        table.add_column(escape(printable(str(column["label"]))), justify="right" if right else "left")
     rows = list(answer["rows"])
     for row in rows[:ROWS_SHOWN_MAX]:
         table.add_row(*(escape(cell_text(cell)) for cell in row))
@@ -112,13 +133,22 @@ def result_table(answer: Answer) -> Table:
     return table
 
 
+def printable(text: str) -> str:
+    """Return a text without what a terminal would obey: a value may hold escape sequences.
+
+    >>> printable("red\\x1b[31m")
+    'red\ufffd[31m'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
 def cell_text(cell: object) -> str:
     """Return a cell as text, cut to what a terminal can show."""
     if cell is None:
         return "-"
     if isinstance(cell, float):
         return f"{cell:,.2f}".rstrip("0").rstrip(".") if abs(cell) < 1e15 else f"{cell:g}"
-    text = str(cell)
+    text = printable(str(cell))
     return text if len(text) <= CELL_LENGTH_MAX else text[: CELL_LENGTH_MAX - 1] + "…"
 
 

@@ -12,20 +12,21 @@ import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import typer
 from rich.console import Console
 from rich.status import Status
 
 from querybus.bus.client import BusClient, NotAccepted
+from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
 from querybus_cli import demo_database
 from querybus_cli.app import UsageError
 from querybus_cli.ask import ask
 from querybus_cli.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.house import House, HousePlan
-from querybus_cli.outcome import Answer, as_json, exit_code, show
+from querybus_cli.outcome import Answer, as_json, exit_code, show, write_rows
 
 DEMO_QUESTIONS: Final = (
     ("Which 5 products have the highest price?", "in English"),
@@ -33,6 +34,7 @@ DEMO_QUESTIONS: Final = (
     ("delete all orders", "which must be refused"),
 )
 DATABASE: Final = "database"
+AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")
 DEMO: Final = "shop"
 
 
@@ -46,6 +48,7 @@ class Quick:
     connection: str | None
     audience: str
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    csv_to: TextIO | None = None
 
 
 def demo_file() -> Path:
@@ -60,35 +63,58 @@ def demo_file() -> Path:
 
 async def ask_once(quick: Quick, err: Console) -> Answer:
     """Ask one question; raises UsageError for what cannot be asked at all."""
-    if quick.audience not in ("business", "analyst"):
-        raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
-    model = quick.options.get("model")
-    if model not in (None, "builtin") and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
-        raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")
-    with _status(err) as status, _connections(quick) as (file, connection, today):
-        _tell(status, "starting")
+    audience = check(quick)
+    with status_of(err) as status, connections_of(quick) as (file, connection, today):
+        tell(status, "starting")
         options = {key: value for key, value in quick.options.items() if value is not None}
         if today and "today" not in options:
             options["today"] = today
-        # A name on the command line is the name of the model at the configured address.
-        extra = {} if model in (None, "builtin") else {StageName.GENERATOR: {"llm_model": model}}
-        async with House(HousePlan(connections_file=file, extra=extra)) as house:
+        async with House(HousePlan(connections_file=file, extra=generator_settings(quick))) as house:
             request = {"question": quick.question, "connection": connection, "options": options}
-            async with house.client(quick.audience) as client:
-                return await _ask(client, request, status)
+            async with house.client(audience) as client:
+                answer = await _ask(client, request, status)
+                if quick.csv_to is not None and answer.get("columns"):
+                    write_rows(answer, await _all_rows(client, answer), quick.csv_to)
+                return answer
+
+
+def check(quick: Quick) -> Audience:
+    """Return the audience; UsageError for what cannot be asked at all."""
+    audience: Audience | None = next((each for each in AUDIENCES if each == quick.audience), None)
+    if audience is None:
+        raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
+    if quick.options.get("model") not in (None, "builtin") and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
+        raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")
+    return audience
+
+
+def generator_settings(quick: Quick) -> dict[StageName, dict[str, Any]]:
+    """Return what the generator is told beyond the plan: a name on the command line is that of the configured model."""
+    model = quick.options.get("model")
+    return {} if model in (None, "builtin") else {StageName.GENERATOR: {"llm_model": model}}
+
+
+async def _all_rows(client: BusClient, answer: Answer) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for number in range(1, int((answer.get("pages") or {}).get("count", 1)) + 1):
+        page = await client.call("page", {"query_id": answer["query_id"], "page": number})
+        if "rows" not in page:
+            raise UsageError(str(page.get("detail") or page))
+        rows += page["rows"]
+    return rows
 
 
 async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
     """Ask the demo's questions; return 0 if each ended as it should."""
     begun = time.monotonic()
     file = demo_file()
-    with _status(err) as status, tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+    with status_of(err) as status, tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         if not file.exists():
-            _tell(status, f"making the demo shop in {file}")
+            tell(status, f"making the demo shop in {file}")
             file.parent.mkdir(parents=True, exist_ok=True)
             await asyncio.to_thread(write_demo, file)
         connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
-        _tell(status, "starting the bus and six services")
+        tell(status, "starting the bus and six services")
         good = True
         async with House(HousePlan(connections_file=connections)) as house, house.client("analyst") as client:
             for number, (question, remark) in enumerate(DEMO_QUESTIONS, 1):
@@ -111,7 +137,7 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
 
 async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | None) -> Answer:
     try:
-        answer = await ask(client, request, lambda stage: _tell(status, stage))
+        answer = await ask(client, request, lambda stage: tell(status, stage))
     except NotAccepted as error:
         raise UsageError(f"the house does not answer: {error}") from error
     if "outcome" not in answer:
@@ -120,7 +146,7 @@ async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | N
 
 
 @contextlib.contextmanager
-def _connections(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
+def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
     """Give the connections file, the connection's name and the day that counts as today, if it is fixed."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         if quick.connections is not None:
@@ -151,7 +177,8 @@ def _write_connections(directory: Path, entry: Mapping[str, Any]) -> Path:
 
 
 @contextlib.contextmanager
-def _status(err: Console) -> Generator[Status | None]:
+def status_of(err: Console) -> Generator[Status | None]:
+    """Show that something is going on while the block runs, where somebody looks."""
     if err.quiet:
         yield None
         return
@@ -159,6 +186,7 @@ def _status(err: Console) -> Generator[Status | None]:
         yield status
 
 
-def _tell(status: Status | None, text: str) -> None:
+def tell(status: Status | None, text: str) -> None:
+    """Say what is going on."""
     if status is not None:
         status.update(f"{text} ...")

@@ -9,7 +9,7 @@ import secrets
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -33,9 +33,9 @@ READY_SECONDS_MAX: Final = 3.0
 
 
 async def run_up(
-    counts: Mapping[StageName, int], connections: Path | None, store: Path, port: int, out: Console
+    counts: Mapping[StageName, int], connections: Path | None, store: Path, port: int, grpc_port: int, out: Console
 ) -> int:
-    """Run until SIGINT or SIGTERM; return the exit code."""
+    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
         door = port or _free_ports(1)[0]
@@ -46,11 +46,17 @@ async def run_up(
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, _free_ports(len(names)), strict=True))
+            grpc_doors = (
+                [grpc_port + number for number in range(counts[StageName.GATEWAY])]
+                if grpc_port
+                else _free_ports(counts[StageName.GATEWAY])
+            )
             replicas = tuple(
                 Replica(
                     service,
                     number,
-                    environment_of(service, bus, plan) | _ports(service, number, door, probes[service, number]),
+                    environment_of(service, bus, plan)
+                    | _ports(service, number, door, grpc_doors, probes[service, number]),
                     (store / "logs" / f"{service}-{number}.log").resolve(),
                 )
                 for service, number in names
@@ -58,7 +64,7 @@ async def run_up(
             addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
-            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, out))
+            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, grpc_doors[0], out))
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -75,10 +81,12 @@ def _plan(file: Path, store: Path) -> HousePlan:
     return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
 
-def _ports(service: StageName, number: int, door: int, probe: int) -> dict[str, str]:
-    # Each gateway has a door of its own: the first the port that was asked for, the others those after it.
-    doors = {"QUERYBUS_API_PORT": str(door + number - 1)} if service is StageName.GATEWAY else {}
-    return {"QUERYBUS_HTTP_PORT": str(probe), **doors}
+def _ports(service: StageName, number: int, door: int, grpc_doors: Sequence[int], probe: int) -> dict[str, str]:
+    ports = {"QUERYBUS_HTTP_PORT": str(probe)}
+    if service is StageName.GATEWAY:
+        # Each gateway has doors of its own: the first the port that was asked for, the others those after it.
+        ports |= {"QUERYBUS_API_PORT": str(door + number - 1), "QUERYBUS_GRPC_PORT": str(grpc_doors[number - 1])}
+    return ports
 
 
 def _free_ports(count: int) -> list[int]:
@@ -87,12 +95,15 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-async def _tell_when_ready(addresses: Iterable[str], keys: Mapping[str, str], door: int, out: Console) -> None:
+async def _tell_when_ready(
+    addresses: Iterable[str], keys: Mapping[str, str], door: int, grpc_door: int, out: Console
+) -> None:
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event tells of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
-    out.print("ready; ask, for instance:\n")
+    out.print(f"ready: HTTP at 127.0.0.1:{door}, gRPC at 127.0.0.1:{grpc_door}; ask, for instance:\n", highlight=False)
     for line in (
+        f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{door}',
         f"  curl -s http://127.0.0.1:{door}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
         f"    -H 'Authorization: Bearer {keys['analyst']}' \\",
         '    -d \'{"question": "How many customers are there?"}\'\n',

@@ -1,0 +1,210 @@
+"""The command line against a running gateway, and a conversation at a terminal: a pseudo one, typed at by this test."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from querybus_cli.house import HousePlan
+from querybus_cli.own_house import own_house
+
+BIN = Path(sys.executable).parent / "querybus"
+
+pytestmark = pytest.mark.connected
+
+
+@dataclass
+class Running:
+    """A gateway with a shop behind it."""
+
+    url: str
+    keys: dict[str, str]
+    file: Path
+
+    def environment(self, audience: str = "analyst") -> dict[str, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
+        return {**clean, "QUERYBUS_URL": self.url, "QUERYBUS_KEY": self.keys[audience]}
+
+    def querybus(self, *arguments: str, audience: str = "analyst") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(BIN), *arguments],
+            env=self.environment(audience),
+            cwd=self.file.parent,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    folder = tmp_path_factory.mktemp("gateway")
+    file = folder / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);"
+            "INSERT INTO customers VALUES (1,'Ann','Lyon'),(2,'Bob','Paris'),(3,'Cid, \"C\"','Lyon');"
+        )
+    connections = folder / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
+    with own_house(HousePlan(connections_file=connections, sync="2m")) as (url, keys):
+        yield Running(url, keys, file)
+
+
+def test_a_running_gateway_is_asked_through_its_door(running: Running) -> None:
+    done = running.querybus("ask", "How many customers are there?", "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["outcome"], answer["rows"]) == (0, "answered", [[3]])
+    assert "SELECT" in answer["sql"]
+    shown = running.querybus("ask", "How many customers are there in each city?")
+    assert "Lyon" in shown.stdout
+    assert "█" in shown.stdout
+    assert "\x1b" not in shown.stdout + shown.stderr, "no colour and no progress where nobody looks"
+
+
+@pytest.mark.slow
+def test_a_business_key_sees_no_statement(running: Running) -> None:
+    done = running.querybus("ask", "How many customers are there?", "--json", audience="business")
+    assert json.loads(done.stdout)["sql"] is None
+    assert "SELECT" not in done.stdout
+
+
+def test_rows_alone_go_to_standard_output_as_csv(running: Running) -> None:
+    done = running.querybus("ask", "Show the name of all customers", "--csv")
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    assert sorted(row[0] for row in rows[1:]) == ["Ann", "Bob", 'Cid, "C"']
+    refused = running.querybus("ask", "delete all customers", "--csv")
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"QUERYBUS_KEY": "qb.local.analyst.wrong"}, "unauthenticated"),
+        ({"QUERYBUS_KEY": ""}, "QUERYBUS_KEY"),
+        ({"QUERYBUS_URL": "http://127.0.0.1:9"}, "Connect"),
+        ({"QUERYBUS_URL": "127.0.0.1:9"}, "http://"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_and_exit_code_2(running: Running, change: dict[str, str], words: str) -> None:
+    done = subprocess.run(
+        [str(BIN), "ask", "q"],
+        env=running.environment() | change,
+        cwd=running.file.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+class Terminal:
+    """A command at a pseudo terminal."""
+
+    def __init__(self, running: Running, *arguments: str) -> None:
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:  # pragma: no cover - the child becomes the command
+            os.chdir(running.file.parent)
+            os.execve(str(BIN), [str(BIN), *arguments], running.environment() | {"TERM": "dumb", "COLUMNS": "100"})
+        self.seen = ""
+
+    def until(self, pattern: str, seconds: float = 30) -> str:
+        """Return what was shown up to the pattern since the last call."""
+        ends = time.monotonic() + seconds
+        while (found := re.search(pattern, self.seen)) is None:
+            assert time.monotonic() < ends, f"no {pattern!r} in {self.seen!r}"
+            if select.select([self._fd], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self._fd, 4_096).decode(errors="replace")
+                except OSError as error:
+                    raise AssertionError(f"ended before {pattern!r}: {self.seen!r}") from error
+        shown, self.seen = self.seen[: found.end()], self.seen[found.end() :]
+        return shown
+
+    def type(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def end(self) -> int:
+        """Return the exit code; reads what is still shown, so that the command can end."""
+        ends = time.monotonic() + 20
+        while time.monotonic() < ends:
+            if select.select([self._fd], [], [], 0.1)[0]:
+                try:
+                    self.seen += os.read(self._fd, 4_096).decode(errors="replace")
+                except OSError:
+                    break
+        os.close(self._fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_a_conversation_at_a_terminal(running: Running) -> None:
+    chat = Terminal(running, "chat")
+    chat.until(r"\? ")
+    chat.type("How many customers are there?\n")
+    assert "3" in chat.until(r"answered[\s\S]*\? ")
+    chat.type("/sql\n")
+    assert "SELECT" in chat.until(r"COUNT[\s\S]*\? ")
+    chat.type("/quit\n")
+    assert chat.end() == 0
+
+
+@pytest.mark.slow
+def test_an_interrupt_at_the_prompt_ends_the_conversation(running: Running) -> None:
+    chat = Terminal(running, "chat")
+    chat.until(r"\? ")
+    os.kill(chat.pid, signal.SIGINT)
+    assert chat.end() in (0, 130)
+
+
+@pytest.mark.slow
+def test_what_is_piped_into_a_conversation_is_answered_without_colour(running: Running) -> None:
+    done = subprocess.run(
+        [str(BIN), "chat"],
+        input="How many customers are there?\n/thread\n",
+        env=running.environment(),
+        cwd=running.file.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "answered" in done.stdout
+    assert "How many customers are there?  (answered)" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.slow
+def test_the_shell_completes_commands_and_values(running: Running) -> None:
+    def completed(words: str, number: int) -> list[str]:
+        environment = running.environment() | {
+            "_QUERYBUS_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        }
+        done = subprocess.run([str(BIN)], env=environment, capture_output=True, text=True, timeout=30, check=False)
+        return done.stdout.split()
+
+    assert completed("querybus as", 1) == ["ask"]
+    assert completed("querybus ask --audience b", 3) == ["business"]
