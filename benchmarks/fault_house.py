@@ -13,12 +13,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from typing_extensions import override
 
@@ -52,6 +52,8 @@ class Plan:
     model_delay_seconds: float = 0.15
     is_cluster: bool = False
     """Three servers, and three copies of each stream."""
+    connection: Callable[[Path], dict[str, Any]] | None = None
+    """Makes a database of the row's own in the house's directory and returns its entry of the connections file."""
     modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
     """What runs in place of a service; for the tests that show what the harness would report."""
 
@@ -172,7 +174,10 @@ class FaultHouse:
         if not shop.exists():
             shop.parent.mkdir(parents=True, exist_ok=True)
             await asyncio.to_thread(write_demo, shop)
-        connections.write_text(json.dumps({"connections": [demo_connection(shop) | {"name": DEMO}]}))
+        entries: list[dict[str, Any]] = [demo_connection(shop) | {"name": DEMO}]
+        if self.plan.connection is not None:
+            entries.append(self.plan.connection(self.directory))
+        connections.write_text(json.dumps({"connections": entries}))
         await self.bus.start()
         await self.bus.migrate()
         await admit_locals(self.bus)

@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.fault_house import FaultHouse
 from benchmarks.fault_model import question
+from benchmarks.fault_writes import Written
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
 from querybus.bus.journal import Entry, Journal
@@ -64,6 +65,13 @@ class Figures:
     """Steps of any stage that were begun more than once, executions among them."""
     worst_delay_seconds: float
     refused: int
+    written: int = 0
+    """Confirmed changes that the database holds; of rows that make any."""
+    written_twice: int = 0
+    untrue: int = 0
+    """Changes that were said to have been made and were not, or the other way round."""
+    unknown: int = 0
+    """Changes of which was said that their outcome is not known."""
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
 
     def as_json(self) -> dict[str, Any]:
@@ -89,6 +97,7 @@ class Load:
         self._cancel_share = cancel_share
         self._deadline_seconds = deadline_seconds
         self.asked = [Asked(number) for number in range(queries)]
+        self.written: Written | None = None
         self._begun_steps: Counter[tuple[str, str, int]] = Counter()
         self._begun = 0.0
 
@@ -185,6 +194,7 @@ class Load:
             ),
             refused=sum(each.refusals for each in self.asked),
             outcomes=dict(outcomes),
+            **({} if self.written is None else asdict(self.written)),
         )
 
 

@@ -27,6 +27,7 @@ from typing import Any
 
 from benchmarks.fault_house import ROOT, FaultHouse, Plan
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
+from benchmarks.fault_writes import ledger_connection, write_under_faults
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.embedded_cluster import EmbeddedCluster
 from querybus.core.subjects import StageName
@@ -40,7 +41,16 @@ PAUSED_SECONDS = 8.0
 AWAY_SECONDS = 4.0
 """How long a killed server of a cluster is away."""
 SLOW_STOPPED_SECONDS, SLOW_RUNNING_SECONDS = 0.3, 0.05
-REQUIRED: Mapping[str, int] = {"lost": 0, "finished_twice": 0, "forked": 0, "unheard": 0, "expired": 0, "late": 0}
+REQUIRED: Mapping[str, int] = {
+    "lost": 0,
+    "finished_twice": 0,
+    "forked": 0,
+    "unheard": 0,
+    "expired": 0,
+    "late": 0,
+    "written_twice": 0,
+    "untrue": 0,
+}
 
 Inflict = Callable[[FaultHouse, Load, random.Random], Coroutine[Any, Any, None]]
 
@@ -132,6 +142,12 @@ async def stop_generator(house: FaultHouse, load: Load, _: random.Random) -> Non
     house.signal("generator-1", signal.SIGSTOP)
 
 
+async def write_changes(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    """Confirm changes while both executors are killed and paused in turn."""
+    await load.at(0.05)
+    load.written = await write_under_faults(house, dice)
+
+
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
 TWO = Plan(replicas={StageName.GENERATOR: 2, StageName.PRESENTER: 2})
 ROWS: Mapping[str, Row] = {
@@ -150,6 +166,12 @@ ROWS: Mapping[str, Row] = {
         must_see=("expired",),
         allowed=("expired",),
         deadline_seconds=5,
+    ),
+    "write": Row(
+        "executors killed and paused at changes",
+        write_changes,
+        Plan(replicas={StageName.EXECUTOR: 2}, connection=ledger_connection),
+        must_see=("written", "begun_twice"),
     ),
     "production": Row("kill -9 of each, production ack_wait", kill_each, Plan(ack_wait_seconds=None)),
 }
@@ -202,6 +224,7 @@ COLUMNS = (
     ("refused", "refused"),
     ("begun_twice", "begun twice"),
     ("executed_twice", "executed twice"),
+    ("written_twice", "written twice"),
     ("worst_delay_seconds", "worst delay s"),
 )
 

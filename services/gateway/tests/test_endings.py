@@ -11,7 +11,7 @@ import pytest
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, concluded, decode, drafted, encode
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Asked, Concluded, Draft, Drafted, Origin, Outcome
+from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, Origin, Outcome
 from querybus.core.plain import plain_finished
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.endings import (
@@ -140,3 +140,28 @@ def test_whose_it_was_is_taken_from_an_unreadable_event_that_says_it() -> None:
     envelope = ending_of(expired(log_of((EventName.ASKED, data)), 5)).envelope
     assert (envelope.user, envelope.question) == ("ann", "How many?")
     assert envelope.audience == "business", "rights are not taken from what cannot be read"
+
+
+APPROVED = Envelope[Approved](
+    **{name: getattr(DRAFTED, name) for name in type(DRAFTED).model_fields if name not in ("event", "body")},
+    event=EventName.APPROVED,
+    body=Approved(
+        sql="DELETE FROM t",
+        dialect=Dialect.SQLITE,
+        origin=Origin.USER,
+        tables=("t",),
+        row_limit=1,
+        checked=("static",),
+        rows_affected_max=3,
+    ),
+)
+
+
+@pytest.mark.parametrize("end", [expired, cancelled, lambda log, now: buried(log, 11, "dead", now)])
+def test_of_an_approved_change_nobody_says_that_it_was_not_made(end: Any) -> None:
+    ending = ending_of(end(log_of(ASKED, APPROVED), 9))
+    assert isinstance(ending.envelope.body, Concluded)
+    assert (ending.envelope.body.outcome, ending.envelope.body.code) == (
+        Outcome.FAILED,
+        FailureCode.WRITE_OUTCOME_UNKNOWN,
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from querybus.bus.publish import DEADLINE_HEADER
-from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep, Undecodable, concluded, stamped
+from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep, Undecodable, concluded, out_of_time, stamped
 from querybus.core.failure import DETAIL_LENGTH_MAX, FailureCode
 from querybus.core.messages import Asked, Concluded, Finished, Outcome
 from querybus.core.plain import plain_finished
@@ -67,13 +67,18 @@ def outcome_of(log: Sequence[Entry]) -> Outcome | None:
 
 def cancelled(log: Sequence[Entry], now_ms: int) -> Ending | None:
     """Return the conclusion that cancels the query, or None if it is concluded already."""
-    body = Concluded(outcome=Outcome.CANCELLED, code=FailureCode.CANCELLED, stage=StageName.GATEWAY)
+    outcome, code = Outcome.CANCELLED, FailureCode.CANCELLED
+    if log and out_of_time(_last_envelope(log))[0] is not Outcome.EXPIRED:
+        # A change that was approved may be under way: cancelling it cannot say that it was not made.
+        outcome, code = out_of_time(_last_envelope(log))
+    body = Concluded(outcome=outcome, code=code, stage=StageName.GATEWAY)
     return _conclusion(log, body, StageName.GATEWAY, now_ms)
 
 
 def expired(log: Sequence[Entry], now_ms: int) -> Ending | None:
     """Return the conclusion of a query past its deadline, or None if it is concluded already."""
-    body = Concluded(outcome=Outcome.EXPIRED, code=FailureCode.EXPIRED, stage="sweeper")
+    outcome, code = out_of_time(_last_envelope(log)) if log else (Outcome.EXPIRED, FailureCode.EXPIRED)
+    body = Concluded(outcome=outcome, code=code, stage="sweeper")
     return _conclusion(log, body, "sweeper", now_ms)
 
 
@@ -107,9 +112,10 @@ def buried(log: Sequence[Entry], dead_sequence: int, reason: str, now_ms: int) -
         case EventName.CONCLUDED:
             return unworded(log, now_ms)
         case _:
+            _, code = out_of_time(_last_envelope(log))
             body = Concluded(
                 outcome=Outcome.FAILED,
-                code=FailureCode.INTERNAL,
+                code=FailureCode.INTERNAL if code is FailureCode.EXPIRED else code,
                 stage="sweeper",
                 detail=reason[:DETAIL_LENGTH_MAX],
             )

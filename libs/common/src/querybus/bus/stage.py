@@ -40,9 +40,9 @@ from querybus.bus.publish import (
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, PullLoop, retry_delay_seconds
 from querybus.bus.sign import Signer, Verifier
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, PathStep, Undecodable, concluded, decode, draft_of, failed
+from querybus.core.envelope import Envelope, PathStep, Undecodable, concluded, decode, draft_of, failed, out_of_time
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Analysis, Concluded, Outcome
+from querybus.core.messages import Analysis, Concluded
 from querybus.core.subjects import (
     READS,
     WRITES,
@@ -340,9 +340,10 @@ class Settlement:
 
     def _expired(self, envelope: Envelope[Any]) -> Envelope[Concluded]:
         draft = draft_of(envelope)
+        outcome, code = out_of_time(envelope)
         body = Concluded(
-            outcome=Outcome.EXPIRED,
-            code=FailureCode.EXPIRED,
+            outcome=outcome,
+            code=code,
             stage=self._name,
             sql=draft.sql if draft else None,
             dialect=draft.dialect if draft else None,

@@ -250,6 +250,14 @@ def concluded(envelope: Envelope[Any], body: Concluded, *, duration_ms: float | 
     return envelope.with_body(body, attempts=attempts)
 
 
+def out_of_time(envelope: Envelope[Any]) -> tuple[Outcome, FailureCode]:
+    """Return how a query ends whose time ran out in this event: of an approved change nobody says that it was not made."""
+    body = envelope.body
+    if isinstance(body, Approved) and body.rows_affected_max is not None:
+        return Outcome.FAILED, FailureCode.WRITE_OUTCOME_UNKNOWN
+    return Outcome.EXPIRED, FailureCode.EXPIRED
+
+
 def stamped(envelope: Envelope[BodyT], step: PathStep) -> Envelope[BodyT]:
     """Return the envelope with one more step on its path."""
     return envelope.with_body(envelope.body, path=(*envelope.path, step))
