@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask test test-all check fix bench faults doctor docs proto lock clean
+.PHONY: help setup demo up ask snowflake test test-all check fix bench faults doctor docs proto lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -40,6 +40,20 @@ up: $(STAMP) ## run the bus and every service, each in its own process, until Ct
 ask: $(STAMP) ## ask the demo shop: make ask Q="How many orders are there?"
 	@$(BIN)/querybus ask "$(Q)"
 
+# Snowflake's connector and its stand-in each need other versions than the house, so each has a lock and a place of its own.
+build/environments/%/.set-up: requirements-%.lock
+	@echo "Setting up build/environments/$*, once ..."
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" build/environments/$* && \
+	  uv pip install --quiet --python build/environments/$*/bin/python --require-hashes --no-deps -r $<; \
+	else \
+	  $(PYTHON) -m venv --clear build/environments/$* && \
+	  build/environments/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<; \
+	fi
+	@touch $@
+
+snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
+
 test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
 	@$(BIN)/python -m pytest -q -m "not slow and not servers"
 
@@ -73,6 +87,9 @@ docs: $(STAMP) ## write the tables of docs/ that follow from code
 
 proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
 	@$(BIN)/python proto/contract.py
+
+lock-snowflake: ## renew the locks of Snowflake's environments (needs uv)
+	@for each in snowflake fakesnow; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock

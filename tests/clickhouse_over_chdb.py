@@ -52,7 +52,7 @@ class Interface(BaseHTTPRequestHandler):
     running: Final[dict[str, threading.Event]] = {}
     opening: Final = threading.Lock()
 
-    def log_message(self, *_: Any) -> None: ...
+    def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002 - the base class's name
 
     def do_GET(self) -> None:
         path = urlsplit(self.path)

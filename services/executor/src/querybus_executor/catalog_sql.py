@@ -331,7 +331,7 @@ CLICKHOUSE: Final = CatalogQueries(
     keys="""SELECT database, table, 'primary', 'p', name FROM system.columns WHERE 0""",
     foreign="""SELECT database, table, name, name, database, table, name FROM system.columns WHERE 0""",
     quote="`",
-    text="String",
+    text="Nullable(String)",
 )
 """A ClickHouse key orders rows and does not make them unique, so no column is called a key."""
 

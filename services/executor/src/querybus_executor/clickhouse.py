@@ -8,15 +8,13 @@ of its connection's own. Executed against chdb, which has no users, no grants an
 
 from __future__ import annotations
 
+import logging
 import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
-
-import sqlglot
-from sqlglot.errors import SqlglotError
 
 from querybus.bus.pages import batch_of_cells
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
@@ -29,9 +27,13 @@ from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.driver import driver_module
 from querybus_executor.kinds import kind_of_type
 from querybus_executor.native import native_failure
+from querybus_executor.one_query import not_one_query
 from querybus_executor.pool import SessionPool, Threads
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+
+# It would log statements and what a server says of them.
+logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
 
 BLOCK_ROWS: Final = 8_192
 MEMORY_BYTES_MAX: Final = 2 << 30
@@ -238,13 +240,9 @@ class Clickhouse:
         return None
 
     async def _refused(self, session: Channel, sql: str) -> Failure | None:
-        try:
-            tokens = sqlglot.tokenize(sql, dialect="clickhouse")
-        except SqlglotError:
-            return Failure.of(FailureCode.SYNTAX_ERROR, "the statement cannot be read")
-        ends = [index for index, each in enumerate(tokens) if each.token_type is sqlglot.TokenType.SEMICOLON]
-        if ends and ends[0] < len(tokens) - 1:
-            return Failure.of(FailureCode.MULTI_STATEMENT, "one statement at a time")
+        refused = not_one_query(sql, "clickhouse")
+        if refused is not None:
+            return refused
         tree = await self._lines(session, f"EXPLAIN AST {sql}")
         trouble = admitted(tree, self._tables, self._schema)
         if trouble is None:
@@ -325,7 +323,7 @@ def _client(module: Any, config: ConnectionConfig) -> Any:
 
 def _opened(session: Channel, sql: str) -> Any:
     settings = {**session.settings, "query_id": session.query_id}
-    return session.client.query_column_block_stream(sql, settings=settings)
+    return session.client.query_column_block_stream(sql, settings=settings, tz_mode="schema")
 
 
 def _columns(source: Any) -> tuple[ResultColumn, ...]:

@@ -1,13 +1,16 @@
-"""Loads the driver of an engine when a connection needs it, and says which extra brings it where it is not there."""
+"""Loads the driver of an engine when a connection needs it, and says what brings it where it is not there."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 
 class DriverMissing(ImportError):
-    """The driver is not installed; the message says which extra brings it."""
+    """The driver is not installed; the message says what brings it."""
+
+
+_BY_ENVIRONMENT: Final = {"snowflake": "an environment of requirements-snowflake.lock (make snowflake)"}
 
 
 def driver_module(module: str, extra: str) -> Any:
@@ -15,6 +18,5 @@ def driver_module(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise DriverMissing(
-            f"the driver {module} is not installed: pip install 'querybus-executor[{extra}]' brings it"
-        ) from error
+        source = _BY_ENVIRONMENT.get(extra, f"pip install 'querybus-executor[{extra}]'")
+        raise DriverMissing(f"the driver {module} is not installed: {source} brings it") from error

@@ -1,14 +1,14 @@
 """Makes the edge of each connection by its dialect; what an engine needs is loaded only where a connection has it.
 
-The pools of child processes belong to the engine, not to the connection. A part of the service: it starts what its
-connections need and ends it last.
+Each connection has its own sessions or child processes, so that a slow database does not keep another one waiting.
+A part of the service: it starts what its connections need and ends it last.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
@@ -37,7 +37,8 @@ class Engines:
         self._size = children
         self._reserved = reserved
         self._bytes_max = bytes_max
-        self._pools: dict[Dialect, Children] = {}
+        self._pools: list[tuple[Dialect, Children]] = []
+        self._ready: dict[Dialect, Children] = {}
         self._edges: list[Edge] = []
 
     def connected(self, configs: Sequence[ConnectionConfig], *, metrics: Metrics) -> list[ConnectedDatabase]:
@@ -49,36 +50,45 @@ class Engines:
             databases.append(ConnectedDatabase(config, edge, read, metrics=metrics))
         return databases
 
-    def without_duckdb_readers(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def without_duckdb_readers(self) -> AsyncGenerator[None]:
         """Let no process have a DuckDB file open while the block runs: one may write or many may read."""
-        pool = self._pools.get(Dialect.DUCKDB)
-        return nullcontext() if pool is None else pool.alone()
+        async with AsyncExitStack() as stack:
+            for dialect, pool in self._pools:
+                if dialect is Dialect.DUCKDB:
+                    await stack.enter_async_context(pool.alone())
+            yield
 
     async def start(self) -> None:
-        """Start one child process of each sort that is needed."""
-        for pool in self._pools.values():
+        """Start one child process of each sort for the first database of each engine; others start when asked."""
+        for pool in self._ready.values():
             await pool.start()
 
     async def drain(self) -> None:
         """Close all connections and end all child processes."""
         for edge in self._edges:
             await edge.close()
-        for pool in self._pools.values():
+        for _, pool in self._pools:
             await pool.drain()
 
     async def ping(self) -> str | None:
         """Return None: a database that is away is no fault of this process."""
         return None
 
+    def _pooled(self, dialect: Dialect, pool: Children) -> Children:
+        self._pools.append((dialect, pool))
+        self._ready.setdefault(dialect, pool)
+        return pool
+
     def _sqlite(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
-        pool = self._pools.setdefault(Dialect.SQLITE, sqlite_children(size=self._size, reserved=self._reserved))
+        pool = self._pooled(Dialect.SQLITE, sqlite_children(size=self._size, reserved=self._reserved))
         edge = sqlite_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         return edge, lambda: asyncio.to_thread(read_sqlite_catalog, config)
 
     def _duckdb(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
         from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
 
-        pool = self._pools.setdefault(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
+        pool = self._pooled(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
         edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         return edge, partial(_read_duckdb, config, edge)
 
@@ -100,12 +110,33 @@ class Engines:
         server = clickhouse_server(config, bytes_max=self._bytes_max, metrics=metrics)
         return server, partial(read_clickhouse, config, server)
 
+    def _oracle(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.oracle import oracle_server, read_oracle
+
+        server = oracle_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_oracle, config, server)
+
+    def _snowflake(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.snowflake import read_snowflake, snowflake_server
+
+        server = snowflake_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_snowflake, config, server)
+
+    def _bigquery(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        from querybus_executor.bigquery import bigquery_server, read_bigquery
+
+        server = bigquery_server(config, bytes_max=self._bytes_max, metrics=metrics)
+        return server, partial(read_bigquery, config, server)
+
     _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
         Dialect.SQLITE: _sqlite,
         Dialect.DUCKDB: _duckdb,
         Dialect.POSTGRESQL: _postgres,
         Dialect.MYSQL: _mysql,
         Dialect.CLICKHOUSE: _clickhouse,
+        Dialect.ORACLE: _oracle,
+        Dialect.SNOWFLAKE: _snowflake,
+        Dialect.BIGQUERY: _bigquery,
     }
 
 

@@ -91,7 +91,7 @@ class Server:
     ) -> None:
         self._name = name
         self._closing = closing
-        self._driver = driver
+        self.driver = driver
         self._pools = {False: pool, True: reserved}
         self._bytes_max = bytes_max
         self._metrics = metrics
@@ -117,7 +117,7 @@ class Server:
         """Return what the engine expects of the statement, or has against it; it is not run."""
 
         async def ask(session: Any, _seconds: float) -> Estimate | Failure:
-            return await self._driver.explain(session, sql)
+            return await self.driver.explain(session, sql)
 
         return await self._tried(ask, sql, seconds_max, reserved=True)
 
@@ -138,7 +138,7 @@ class Server:
         self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool, own: bool = False
     ) -> Rows | Failure:
         async def ask(session: Any, seconds: float) -> Rows | Failure:
-            return await self._driver.run(session, Asked(sql, into, seconds, own))
+            return await self.driver.run(session, Asked(sql, into, seconds, own))
 
         return await self._tried(ask, sql, seconds_max, reserved=reserved, into=into)
 
@@ -191,7 +191,7 @@ class Server:
                     self._waiting -= not reserved
                 session = lent.session
                 left = max(0.001, until - self._timer())
-                await self._driver.begin(session, left)
+                await self.driver.begin(session, left)
                 found = await ask(session, left)
                 finished = True
                 return found
@@ -201,7 +201,7 @@ class Server:
             return Failure.of(FailureCode.TIMEOUT, "the statement was ended at its time limit")
         except Exception as error:
             finished = session is not None
-            failure = self._driver.failure(_cause(error), sql)
+            failure = self.driver.failure(_cause(error), sql)
             if failure is None:
                 raise
             if session is None:
@@ -219,8 +219,8 @@ class Server:
         try:
             async with asyncio.timeout(RESET_SECONDS_MAX):
                 if not finished:
-                    await self._driver.stop(session)
-                await self._driver.reset(session)
+                    await self.driver.stop(session)
+                await self.driver.reset(session)
         except Exception:  # noqa: BLE001 - whatever is wrong with a session, it is not lent again
             await lent.drop()
         else:
