@@ -10,6 +10,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,8 +19,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc
 import pytest
 
+from querybus.core.subjects import StageName
 from querybus_cli.house import HousePlan
 from querybus_cli.own_house import own_house
 
@@ -35,10 +38,17 @@ class Running:
     url: str
     keys: dict[str, str]
     file: Path
+    grpc_address: str
 
     def environment(self, audience: str = "analyst") -> dict[str, str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
-        return {**clean, "QUERYBUS_URL": self.url, "QUERYBUS_KEY": self.keys[audience]}
+        return {
+            **clean,
+            "QUERYBUS_URL": self.url,
+            "QUERYBUS_KEY": self.keys[audience],
+            "GRPC_ADDRESS": self.grpc_address,
+            "PATH": f"{BIN.parent}{os.pathsep}{os.environ['PATH']}",
+        }
 
     def querybus(self, *arguments: str, audience: str = "analyst") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -63,8 +73,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         )
     connections = folder / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
-    with own_house(HousePlan(connections_file=connections, sync="2m")) as (url, keys):
-        yield Running(url, keys, file)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    plan = HousePlan(connections_file=connections, sync="2m", extra={StageName.GATEWAY: {"grpc_port": port}})
+    with own_house(plan) as (url, keys):
+        yield Running(url, keys, file, f"127.0.0.1:{port}")
 
 
 def test_a_running_gateway_is_asked_through_its_door(running: Running) -> None:
@@ -208,3 +221,68 @@ def test_the_shell_completes_commands_and_values(running: Running) -> None:
 
     assert completed("querybus as", 1) == ["ask"]
     assert completed("querybus ask --audience b", 3) == ["business"]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(section: str, kind: str) -> list[str]:
+    """Return the code of one section of docs/api.md."""
+    text = (ROOT / "docs/api.md").read_text()
+    part = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(rf"^```{kind}\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+
+
+def test_the_python_of_the_docs_runs_as_it_stands(running: Running) -> None:
+    (program,) = blocks("Python", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=running.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "answered ((3,),)" in done.stdout
+    assert "finished" in done.stdout
+    assert "422 question_empty" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_docs_run_as_they_stand(running: Running) -> None:
+    (commands,) = blocks("Command line", "sh")
+    for command in commands.splitlines():
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env=running.environment(),
+            cwd=running.file.parent,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        assert "3" in done.stdout or "Lyon" in done.stdout
+
+
+@pytest.mark.slow
+def test_stubs_are_made_and_the_grpc_program_of_the_docs_runs(running: Running, tmp_path: Path) -> None:
+    (commands,), (program,) = blocks("gRPC", "sh"), blocks("gRPC", "python")
+    (tmp_path / "proto").symlink_to(ROOT / "proto")
+    made = subprocess.run(
+        ["bash", "-ec", commands], env=running.environment(), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    # As a caller has it: the libraries, the stubs, and no package of this repository.
+    libraries = str(Path(grpc.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        env=running.environment() | {"PYTHONPATH": f"{tmp_path / 'stubs'}{os.pathsep}{libraries}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3" in done.stdout
