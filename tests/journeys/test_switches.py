@@ -19,10 +19,11 @@ from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, O
 from querybus.core.options import ExecutionMode, Mode, Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus.core.subjects import EventName, StageName
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
-from querybus_validator.validate import NOT_ASKED_NOTE, validate
+from querybus_validator.validate import validate
 
 NOW = 1_000_000
 DELIVERY = Delivery(1, 1, NOW)

@@ -10,6 +10,7 @@ from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
 from querybus.core.envelope import Audience, Envelope, concluded
 from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Outcome, Result, ResultColumn
 from querybus.core.policy import StatementKind
+from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.present import worded
 from querybus_presenter.texts import load_texts
@@ -87,3 +88,12 @@ def test_a_change_of_the_structure_is_done_without_a_count(language: Language) -
     body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="DROP TABLE zq_orders")
     message = said(body, language, "business").body.answer.message
     assert not any(character.isdigit() for character in message)
+
+
+@pytest.mark.parametrize(("language", "audience"), list(itertools.product(("en", "zh"), ("business", "analyst"))))
+def test_an_answer_that_no_engine_checked_says_so_to_every_reader(language: Language, audience: Audience) -> None:
+    result = Result(columns=(ResultColumn(name="n"),), rows=((7,),), row_count=1)
+    body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 7 AS n", result=result)
+    plain = said(body, language, audience).body.answer.notes
+    unchecked = said(body.model_copy(update={"notes": (NOT_ASKED_NOTE,)}), language, audience).body.answer.notes
+    assert len(unchecked) == len(plain) + 1

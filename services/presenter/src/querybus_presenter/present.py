@@ -31,6 +31,7 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.plain import plain_finished
+from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.chart import Drawn, chart
 from querybus_presenter.confirmation import asking, done
 from querybus_presenter.explain import assurance, counted, explanation
@@ -247,8 +248,10 @@ class _Desk:
             return ()
         is_mended = any(each.origin is Origin.RULE for each in self.envelope.attempts)
         notes: list[str] = []
-        if is_mended or body.notes:
+        if is_mended or any(each != NOT_ASKED_NOTE for each in body.notes):
             notes.append(texts.notes["mended" if is_mended else "assumed"])
+        if NOT_ASKED_NOTE in body.notes:
+            notes.append(texts.notes["unchecked"])
         if result.warnings:
             notes.append(texts.notes["warned"])
         return tuple(notes)

@@ -29,7 +29,7 @@ from querybus.core.messages import (
 from querybus.core.options import ExecutionMode, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeRequest
-from querybus.core.sql.check import Checked, check_in_doubt
+from querybus.core.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
 from querybus.core.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
 from querybus.core.subjects import EventName, StageName
 from querybus_validator.ports import Catalogs, Connections, Database, Log
@@ -38,7 +38,6 @@ PLAN_RULE: Final = "plan"
 """The rule of a refusal for what the engine, or else the catalog, expects of a statement."""
 
 OVERRULED_NOTE: Final = "The engine knows a column that the catalog does not."
-NOT_ASKED_NOTE: Final = "Not checked by the engine."
 
 _PREPARED: Final = frozenset({Operation.GENERATE, Operation.VALIDATE, Operation.EXPLAIN})
 _Check = Literal["static", "explain", "probe"]

@@ -23,6 +23,8 @@ from querybus.core.sql.rules import Rule, refuse, unsafe
 __all__ = ["QUOTED_TEXT_WARNING", "Checked", "check", "check_in_doubt", "guard"]
 
 QUOTED_TEXT_WARNING = "a double-quoted word that is no column was read as a text"
+NOT_ASKED_NOTE = "Not checked by the engine."
+"""The note of a statement that was approved without an EXPLAIN; an answer says so to every reader."""
 
 
 @dataclass(frozen=True, slots=True)
