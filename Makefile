@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test test-all check fix bench faults doctor docs proto lock clean
+.PHONY: help setup demo up ask snowflake test test-all check fix bench faults pictures doctor docs proto lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -78,6 +78,9 @@ faults: $(STAMP) ## kill, stop, restart and fill a running house and show that n
 
 bench-%: $(STAMP) ## one of them: bench-executor, -guard, -house, -linking, -presenter, -recovery, -translator
 	@$(BIN)/python benchmarks/bench_$*.py
+
+pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures
+	@$(BIN)/python benchmarks/draw_pictures.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/querybus doctor

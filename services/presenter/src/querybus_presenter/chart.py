@@ -35,6 +35,18 @@ LABEL_LENGTH_MAX: Final = 14
 ALIKE_MAX: Final = 20
 """Amounts are drawn on one axis if the largest of one is at most so many times that of the other."""
 
+CHINESE_TIME: Final[Mapping[str, object]] = {
+    "dateTime": "%Y年%-m月%-d日 %H:%M:%S",
+    "date": "%Y年%-m月%-d日",
+    "time": "%H:%M:%S",
+    "periods": ["上午", "下午"],
+    "days": ["星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"],
+    "shortDays": ["周日", "周一", "周二", "周三", "周四", "周五", "周六"],
+    "months": [f"{month}月" for month in range(1, 13)],
+    "shortMonths": [f"{month}月" for month in range(1, 13)],
+}
+"""What a renderer calls months and days on a Chinese axis; without it they are English."""
+
 
 class Kind(StrEnum):
     """The kinds of pictures."""
@@ -483,6 +495,10 @@ def _spec(plot: _Plot, texts: Texts, notes: tuple[str, ...]) -> Mapping[str, obj
     if plot.kind is Kind.HISTOGRAM:
         encoding: Any = plot.encoding
         spec["encoding"] = {**encoding, "y": {**encoding["y"], "title": texts.labels["count"]}}
+    if texts.language == "zh" and any(
+        isinstance(each, Mapping) and each.get("type") == "temporal" for each in plot.encoding.values()
+    ):
+        spec["config"] = {"locale": {"time": CHINESE_TIME}}
     if notes:
         spec["title"] = {"text": list(notes), "fontSize": 11, "fontWeight": "normal", "anchor": "start"}
     return spec

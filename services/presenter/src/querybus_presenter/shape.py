@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Result, Scalar
-from querybus_presenter.values import NUMERIC, TEMPORAL, is_year
+from querybus_presenter.values import NUMERIC, TEMPORAL, is_money, is_year
 
 Number = int | float | Decimal
 Key = tuple[float, ...] | str
@@ -110,6 +110,13 @@ class Facet:
     def has_gaps(self) -> bool:
         """Whether a cell holds no value."""
         return None in self.cells
+
+    @property
+    def with_cents(self) -> bool:
+        """Whether the amounts are money, and not all of them whole."""
+        return (is_money(self.name) or is_money(self.label)) and any(
+            each is not None and each % 1 for each in self.numbers
+        )
 
     @property
     def adds_up(self) -> bool:

@@ -55,7 +55,7 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
     cells = [
         (label, value)
         for each, label in zip(shape.facets, labels, strict=True)
-        if (value := in_words(each.cells[0], each.kind, texts, as_year=each.as_year))
+        if (value := in_words(each.cells[0], each.kind, texts, as_year=each.as_year, with_cents=each.with_cents))
     ]
     if not cells:
         return texts.summary["no_value"]
@@ -99,6 +99,7 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
     def named(place: object) -> str:
         return in_words(place, x.kind, texts, as_year=x.as_year)  # type: ignore[arg-type]
 
+    cents = amounts[0].with_cents
     ranked = sorted(known, key=lambda each: each[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high:
@@ -107,13 +108,13 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else labels[y]
     if ranked[-2][0] != high and (name := named(high_name)):
-        told = texts.summary["highest"].format(label=label, name=name, value=_words(high))
+        told = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
         said.append(re.sub(r"\s+:", ":", told))
     if ranked[1][0] != low and (name := named(low_name)):
-        said.append(texts.summary["lowest"].format(name=name, value=_words(low)))
+        said.append(texts.summary["lowest"].format(name=name, value=_words(low, cents)))
     if amounts[0].adds_up and len(known) == shape.row_count:
         whole = total([number for number, _ in known])
-        said.append(texts.summary["total"].format(value=number_in_words(whole)))
+        said.append(texts.summary["total"].format(value=number_in_words(whole, with_cents=cents)))
         if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
             share = decimal(high) * 100 / whole
             said.append(texts.summary["top_share"].format(name=name, share=number_in_words(round(share, 1))))
@@ -141,10 +142,11 @@ def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
     (_, start, before), (_, end, after) = points[0], points[-1]
     first, last = (in_words(each, x.kind, texts, as_year=x.as_year) for each in (start, end))
     if before == after:
-        return [texts.summary["level"].format(first=first, last=last, value=_words(before))]
+        return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
     low, high = sorted((before, after))
     key = "rise" if after > before else "fall"
-    return [texts.summary[key].format(first=first, last=last, low=_words(low), high=_words(high))]
+    between = {"low": _words(low, y.with_cents), "high": _words(high, y.with_cents)}
+    return [texts.summary[key].format(first=first, last=last, **between)]
 
 
 def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
@@ -167,10 +169,12 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
         if low == high:
             return []
         # Quantiles are cells, not averages of two: nothing is said that is not in the result.
-        median = _words(known[last // 2])
-        told = [texts.summary["range"].format(label=label, low=_words(low), high=_words(high), median=median)]
+        cents = column.with_cents
+        median = _words(known[last // 2], cents)
+        ends = {"low": _words(low, cents), "high": _words(high, cents)}
+        told = [texts.summary["range"].format(label=label, **ends, median=median)]
         if len(known) >= QUARTILE_ROWS_MIN:
-            between = {"low": _words(known[last // 4]), "high": _words(known[3 * last // 4])}
+            between = {"low": _words(known[last // 4], cents), "high": _words(known[3 * last // 4], cents)}
             told.append(texts.summary["quartiles"].format(**between))
         return told
     if column.role is Role.TIME:
@@ -198,5 +202,5 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
     ]
 
 
-def _words(number: Number) -> str:
-    return number_in_words(decimal(number))
+def _words(number: Number, with_cents: bool) -> str:
+    return number_in_words(decimal(number), with_cents=with_cents)

@@ -37,6 +37,12 @@ _MONTHS: Final = [
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr)(?:$|[\W_])|年份?$", re.IGNORECASE)
 
+_MONEY_LIKE = re.compile(
+    r"(?:^|[\W_])(?:price|revenue|amount|cost|salary|wage|budget|turnover|income|profit|fee|payment|balance)s?(?:$|_)"
+    r"|(?:金额|销售额|营业额|价格|单价|总价|收入|成本|费用|工资|薪资|利润|预算|余额)$",
+    re.IGNORECASE,
+)
+
 
 def number(value: Scalar) -> Decimal | None:
     """Return a cell as a finite number, also from a decimal's text; None for anything else.
@@ -62,7 +68,7 @@ def is_year(name: str) -> bool:
     return _YEAR_LIKE.search(name) is not None
 
 
-def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = False) -> str:
+def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = False, with_cents: bool = False) -> str:
     """Return a cell as a sentence may hold it; the empty text for no value."""
     if value is None:
         return ""
@@ -70,19 +76,32 @@ def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = F
         return texts.summary["yes" if value in (True, 1, "1", "true", "t") else "no"]
     found = number(value) if kind in NUMERIC or not isinstance(value, str) else None
     if found is not None:
-        return str(value) if as_year else number_in_words(found)
+        return str(value) if as_year else number_in_words(found, with_cents=with_cents)
     text = str(value)
     if kind in TEMPORAL and (day := date_in_words(text, texts.language)):
         return day
     return text if len(text) <= TEXT_LENGTH_MAX else text[: TEXT_LENGTH_MAX - 1] + "…"
 
 
-def number_in_words(value: Decimal) -> str:
-    """Return a number with thousands apart; both languages write them alike.
+def is_money(name: str) -> bool:
+    """Return whether a column's name or label says that its numbers are sums of money.
+
+    >>> is_money("unit_price"), is_money("销售额"), is_money("amount of rain"), is_money("priced items")
+    (True, True, False, False)
+    """
+    return _MONEY_LIKE.search(name) is not None
+
+
+def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
+    """Return a number with thousands apart; both languages write them alike. Money is told with its cents.
 
     >>> [number_in_words(Decimal(each)) for each in ("1234567", "1234.5", "3.14159", "0.000123456", "-0.00")]
     ['1,234,567', '1,234.5', '3.14', '0.000123', '0']
+    >>> number_in_words(Decimal("1234.5"), with_cents=True)
+    '1,234.50'
     """
+    if with_cents and abs(value) >= Decimal("0.01"):
+        return f"{value:,.2f}"
     if not value:
         return "0"
     decimals = DECIMALS_MAX if abs(value) >= Decimal("0.01") else max(DECIMALS_MAX, 2 - value.adjusted())

@@ -1,0 +1,236 @@
+"""Draws what people see, to be looked at: ten charts and the cards of answers in both languages, as PNG.
+
+`make pictures` writes build/pictures/*.png and prints where. The figures are made up from a seed; the words and the
+specifications are the presenter's own, and the renderer is the one behind the doors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.core.catalog import ColumnKind, Dialect, Language
+from querybus.core.envelope import Attempt, Audience, Envelope
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import (
+    Clarification,
+    Concluded,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+    Scalar,
+    Trigger,
+)
+from querybus.core.subjects import EventName, StageName
+from querybus.picture import PictureForm, Pictures
+from querybus_presenter.chart import chart
+from querybus_presenter.present import worded
+from querybus_presenter.shape import shape_of
+from querybus_presenter.texts import load_texts
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+WORDS: Final = load_texts()
+SEED: Final = 7
+CARD_WIDTH: Final = 76
+"""In columns of a Latin letter; a Chinese sign takes two."""
+
+Row = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and the result that it got."""
+
+    name: str
+    language: Language
+    question: str
+    columns: Mapping[str, ColumnKind]
+    rows: Sequence[Row]
+
+    @property
+    def result(self) -> Result:
+        columns = tuple(ResultColumn(name=name, kind=kind) for name, kind in self.columns.items())
+        return Result(columns=columns, rows=tuple(self.rows), row_count=len(self.rows))
+
+
+def asked() -> Iterator[Asked]:
+    """Yield ten results whose shapes ask for ten different pictures."""
+    chance = random.Random(SEED)
+    text, number, whole, day = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.DATE
+    months = [f"2024-{month:02d}-01" for month in range(1, 13)]
+    cities = ["上海", "北京", "广州", "深圳", "成都"]
+    yield Asked("bar", "en", "revenue by city", {"city": text, "revenue": number}, [
+        (name, round(chance.uniform(20_000, 90_000), 2)) for name in ("Lyon", "Bern", "Oslo", "Porto", "Graz")
+    ])  # fmt: skip
+    yield Asked("bar-zh", "zh", "每个城市的订单数", {"城市": text, "订单数": whole}, [
+        (name, chance.randint(80, 400)) for name in cities
+    ])  # fmt: skip
+    yield Asked("line", "en", "revenue by month", {"month": day, "revenue": number}, [
+        (month, 40_000 + 3_000 * step + chance.randint(-4_000, 4_000)) for step, month in enumerate(months)
+    ])  # fmt: skip
+    yield Asked("line-series-zh", "zh", "每个城市每月的销售额", {"月份": day, "城市": text, "销售额": number}, [
+        (month, name, chance.randint(10_000, 60_000)) for month in months for name in cities[:3]
+    ])  # fmt: skip
+    yield Asked("area", "en", "cumulative orders as an area chart", {"month": day, "cumulative_orders": whole}, [
+        (month, 120 * (step + 1) + chance.randint(0, 60)) for step, month in enumerate(months)
+    ])  # fmt: skip
+    yield Asked("pie-zh", "zh", "各支付方式的订单占比，画成饼图", {"支付方式": text, "订单数": whole}, [
+        ("微信支付", 420), ("支付宝", 380), ("银行卡", 150), ("现金", 40)
+    ])  # fmt: skip
+    yield Asked("scatter", "en", "price against weight", {"weight": number, "price": number}, [
+        (each / 10, round(each * 1.7 + chance.uniform(-9, 9), 2)) for each in range(10, 90, 2)
+    ])  # fmt: skip
+    yield Asked("histogram", "en", "histogram of the order value", {"order_value": number}, [
+        (round(chance.gauss(80, 22), 2),) for _ in range(200)
+    ])  # fmt: skip
+    days = ["Mon", "Tue", "Wed", "Thu", "Fri"]
+    yield Asked("heatmap", "en", "orders by day and hour as a heatmap", {"day": text, "hour": whole, "orders": whole}, [
+        (name, hour, chance.randint(0, 60)) for name in days for hour in range(8, 18)
+    ])  # fmt: skip
+    yield Asked("number-zh", "zh", "一共有多少客户？", {"客户数": whole}, [(12_345,)])
+
+
+def conclusions(language: Language) -> Iterator[tuple[str, str, Concluded]]:
+    """Yield a name, a question and how it ended, for the cards."""
+    question = {"en": "revenue by city", "zh": "每个城市的销售额"}[language]
+    result = Asked(
+        "", language, question, {"city": ColumnKind.TEXT, "revenue": ColumnKind.NUMBER},
+        [("Lyon", 52_400.5), ("Bern", 31_200.0), ("Oslo", 48_900.25)],
+    ).result  # fmt: skip
+    answered = Concluded(
+        outcome=Outcome.ANSWERED,
+        stage=StageName.EXECUTOR,
+        result=result,
+        sql="SELECT city, revenue FROM t",
+        dialect=Dialect.SQLITE,
+    )
+    yield "answer", question, answered
+    nothing = result.model_copy(update={"rows": (), "row_count": 0})
+    yield "empty", question, answered.model_copy(update={"result": nothing})
+    yield (
+        "refusal",
+        question,
+        Concluded(outcome=Outcome.REFUSED, code=FailureCode.SAFETY, refused_kind="DROP", stage=StageName.VALIDATOR),
+    )
+    yield (
+        "failure",
+        question,
+        Concluded(
+            outcome=Outcome.FAILED, code=FailureCode.CONNECTION, detail="could not connect", stage=StageName.EXECUTOR
+        ),
+    )
+    yield (
+        "clarification",
+        question,
+        Concluded(
+            outcome=Outcome.CLARIFICATION,
+            code=FailureCode.AMBIGUOUS_QUESTION,
+            clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about=question),
+            stage=StageName.GENERATOR,
+        ),
+    )
+
+
+def card(language: Language, audience: Audience, question: str, body: Concluded) -> list[str]:
+    """Return the lines that a reader gets for a conclusion."""
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="01900000-0000-7000-8000-000000000001",
+        thread_id="01900000-0000-7000-8000-000000000001",
+        tenant="acme",
+        user="ana",
+        audience=audience,
+        connection="shop",
+        question=question,
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        attempts=(Attempt(origin=Origin.MODEL, sql=body.sql, stage=StageName.VALIDATOR),) if body.sql else (),
+        body=body,
+    )
+    answer = worded(envelope, None, WORDS[language, audience]).body.answer
+    said = [answer.message, answer.next_step, answer.explanation, *answer.notes]
+    lines = [f"» {question}", "", *(line for text in said if text for line in wrapped(text))]
+    return [*lines, *(line for each in answer.options for line in wrapped(f"[{each.id}] {each.text}"))]
+
+
+def wrapped(text: str) -> list[str]:
+    """Return the text in lines of CARD_WIDTH."""
+    lines, line, width = list[str](), "", 0
+    for sign in text:
+        wide = 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if width + wide > CARD_WIDTH and (sign == " " or wide == 2):
+            lines.append(line)
+            line, width = "", 0
+        line, width = line + sign, width + wide
+    return [each.strip() for each in (*lines, line)]
+
+
+def as_picture(lines: Sequence[str], title: str) -> dict[str, Any]:
+    """Return a specification that shows lines of text."""
+    values = [{"line": line, "y": number} for number, line in enumerate(lines)]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {"text": title, "anchor": "start"},
+        "width": 640,
+        "height": 20 * len(lines),
+        "data": {"values": values},
+        "mark": {"type": "text", "align": "left", "baseline": "top", "fontSize": 13},
+        "encoding": {
+            "x": {"value": 8},
+            "y": {"field": "y", "type": "ordinal", "axis": None},
+            "text": {"field": "line", "type": "nominal"},
+        },
+        "config": {"view": {"stroke": "#ccc"}},
+    }
+
+
+def specifications() -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield every picture's name and specification."""
+    for each in asked():
+        shape = shape_of(each.result, tuple(each.columns))
+        drawn = chart(shape, WORDS[each.language, "analyst"], each.question)
+        if drawn.spec is None:
+            raise ValueError(f"{each.name}: a table, no picture")
+        yield f"chart-{each.name}-is-{drawn.kind}", drawn.spec
+    for language in ("en", "zh"):
+        for audience in ("business", "analyst"):
+            for name, question, body in conclusions(language):
+                lines = card(language, audience, question, body)
+                yield f"card-{language}-{audience}-{name}", as_picture(lines, f"{audience}, {name}")
+
+
+async def draw(folder: Path) -> int:
+    """Draw everything into a folder; return how many could not be drawn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures, failed = Pictures(seconds_max=60), 0
+    try:
+        for name, spec in specifications():
+            picture = await pictures.draw(spec, PictureForm.PNG)
+            if isinstance(picture, Failure):
+                failed += 1
+                print(f"{name}: {picture.detail}", file=sys.stderr)
+                continue
+            (folder / f"{name}.png").write_bytes(picture)
+            print(f"{len(picture):9,} bytes  {folder / name}.png")
+    finally:
+        await pictures.drain()
+    return failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pictures")
+    return min(1, asyncio.run(draw(parser.parse_args().folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
