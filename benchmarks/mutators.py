@@ -268,13 +268,69 @@ def unqualified_key(tree: exp.Expr, sql: str, chance: random.Random, names: Name
     return tree.sql(dialect="sqlite")
 
 
+def dropped_bridge(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """Three tables, of which the one between is left out: the others are joined as if one had the other's key."""
+    del sql, chance
+    joins = tree.args.get("joins") or []
+    if not isinstance(tree, exp.Select) or tree.find(exp.Subquery) or len(joins) != 2:
+        return None
+    tables = [each for each in tree.find_all(exp.Table) if each.find_ancestor(exp.Select) is tree]
+    spoken = {
+        each.table.lower()
+        for each in tree.find_all(exp.Column)
+        if each.table and each.find_ancestor(exp.Join, exp.Select) is tree
+    }
+    between = [each for each in tables if each.alias_or_name.lower() not in spoken]
+    if len(tables) != 3 or len(between) != 1:
+        return None
+    bridge = between[0].alias_or_name.lower()
+    one, other = (each for each in tables if each is not between[0])
+    keys: dict[str, tuple[str, str]] = {}
+    for each in (equal for join in joins for equal in join.find_all(exp.EQ)):
+        for left, right in ((each.left, each.right), (each.right, each.left)):
+            if isinstance(left, exp.Column) and isinstance(right, exp.Column) and right.table.lower() == bridge:
+                keys[left.table.lower()] = (left.name, right.name)
+    found = keys.get(one.alias_or_name.lower())
+    if len(keys) != 2 or found is None or found[1].lower() in names.columns.get(other.name.lower(), {found[1].lower()}):
+        return None
+    on = exp.EQ(this=exp.column(found[0], one.alias_or_name), expression=exp.column(found[1], other.alias_or_name))
+    tree.set("from_", exp.From(this=one.copy()))
+    tree.set("joins", [exp.Join(this=other.copy(), on=on)])
+    return tree.sql(dialect="sqlite")
+
+
+def unjoined(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """All from one of the joined tables, nothing qualified: which of two tables a shared name was of is then lost."""
+    del sql, names
+    if not isinstance(tree, exp.Select) or len(list(tree.find_all(exp.Select))) > 1 or not tree.args.get("joins"):
+        return None
+    tables = [each for each in tree.find_all(exp.Table) if each.find_ancestor(exp.Select) is tree]
+    spoken = {
+        each.table.lower()
+        for each in tree.find_all(exp.Column)
+        if each.table and each.find_ancestor(exp.Join, exp.Select) is tree
+    }
+    kept = [each for each in tables if each.alias_or_name.lower() in spoken]
+    if len(kept) < 2 or len({each.name.lower() for each in tables}) < len(tables):
+        return None
+    tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(chance.choice(kept).name))))
+    tree.set("joins", None)
+    for each in tree.find_all(exp.Column):
+        each.set("table", None)
+    return tree.sql(dialect="sqlite")
+
+
 CLASSES: dict[str, Mutate] = {
     each.__name__: each
     for each in (
         typo_in_column, typo_in_table, spelling_variant, wrong_owner, dropped_join, wrong_condition, wrong_function,
-        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key,
+        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key, dropped_bridge, unjoined,
     )
 }  # fmt: skip
+
+
+LOSSY: tuple[str, ...] = ("unjoined",)
+"""Classes whose mutants no longer say all that the reference said: reported, with no share required of them."""
 
 
 def mutants(questions: list[dict[str, Any]], folder: Path, *, per_class: int, seed: int) -> Iterator[dict[str, Any]]:

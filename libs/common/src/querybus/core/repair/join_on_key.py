@@ -1,9 +1,13 @@
 """A join on columns that do not exist becomes a join on the foreign key that connects its two tables.
 
-An assumption. Where no key connects them directly, the tables of the one shortest way are joined between.
+An assumption. Where no key connects them directly, the tables of the shortest way are joined between; of several as
+short the question must tell which.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -12,9 +16,10 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
-from querybus.core.repair.links import Link, between, route
+from querybus.core.repair.links import Link, between, routes, telling
 from querybus.core.repair.tree import Source, equal, free_alias, glance, identifier, own_sources, read, scopes, write
 
+RIVALS_MAX: Final = 4
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.JOIN_ERROR)
 
 
@@ -27,34 +32,62 @@ def join_on_key(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candi
         and failure.code is not FailureCode.JOIN_ERROR
     ):
         return ()
+    candidates: list[Candidate] = []
+    for place in range(RIVALS_MAX):
+        candidate = _joined(draft, catalog, place)
+        if candidate is None:
+            break
+        candidates.append(candidate)
+        if not candidate.is_rival:
+            break
+    return tuple(candidates)
+
+
+@dataclass(slots=True)
+class _Ways:
+    """Which of several ways as short is taken, and what tells it from the others."""
+
+    place: int
+    count: int = 1
+    brings: tuple[str, ...] = ()
+
+
+def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
     tree = read(draft.sql, draft.dialect)
     if tree is None:
-        return ()
+        return None
     changed: list[tuple[str, str]] = []
     doubt = 0.0
+    ways = _Ways(place)
     for scope in scopes(tree):
         sources = {each.alias.lower(): each for each in own_sources(scope, catalog)}
         for join in list(scope.expression.args.get("joins") or []):
-            found = _mend(tree, scope, join, sources, catalog, draft)
+            found = _mend(tree, scope, join, sources, catalog, draft, ways)
             if found is not None:
                 changed.append(found[:2])
                 doubt = max(doubt, found[2])
-    if not changed:
-        return ()
-    return (
-        Candidate(
-            RuleName.JOIN_ON_KEY,
-            write(tree, draft.dialect),
-            keeps_meaning=False,
-            before=", ".join(each[0] for each in changed),
-            after=", ".join(each[1] for each in changed),
-            doubt=doubt,
-        ),
+    if not changed or place >= ways.count:
+        return None
+    return Candidate(
+        RuleName.JOIN_ON_KEY,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=", ".join(each[0] for each in changed),
+        after=", ".join(each[1] for each in changed),
+        doubt=doubt,
+        brings=ways.brings,
+        is_rival=ways.count > 1,
     )
 
 
 def _mend(
-    tree: exp.Expr, scope: Scope, join: exp.Join, sources: dict[str, Source], catalog: Catalog, draft: Draft
+    tree: exp.Expr,
+    scope: Scope,
+    join: exp.Join,
+    sources: dict[str, Source],
+    catalog: Catalog,
+    draft: Draft,
+    ways: _Ways,
 ) -> tuple[str, str, float] | None:
     joined = sources.get(join.this.alias_or_name.lower())
     condition = join.args.get("on")
@@ -80,9 +113,18 @@ def _mend(
                 part.replace(after)
                 return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
         for partner in partners or earlier:
-            way = route(catalog, partner.table or "", joined.table)
-            if way is None or len(way) < 2 or any(each.other.lower() in _tables(sources) for each in way[:-1]):
+            known = routes(catalog, partner.table or "", joined.table)
+            if not 0 < len(known) <= RIVALS_MAX or len(known[0]) < 2 or (len(known) > 1 and ways.count > 1):
                 continue
+            way = known[min(ways.place, len(known) - 1)]
+            if any(each.other.lower() in _tables(sources) for each in way[:-1]):
+                continue
+            if len(known) > 1:
+                ways.count = len(known)
+                ways.brings = (
+                    *(each.other for each in way[:-1]),
+                    *(name for each in way for name in telling(catalog, each)),
+                )
             joins: list[exp.Expr] = scope.expression.args["joins"]
             here = partner.alias
             for link in way[:-1]:

@@ -17,7 +17,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft
 from querybus.core.repair.candidate import Candidate, RuleName
 from querybus.core.repair.closeness import words
-from querybus.core.repair.links import Link, between, paths
+from querybus.core.repair.links import Link, paths, telling
 from querybus.core.repair.rename_column import near
 from querybus.core.repair.tree import (
     Site,
@@ -180,13 +180,6 @@ def _is_count_in_own_groups(aggregate: exp.AggFunc, select: exp.Select, site: Si
     return False
 
 
-def _telling(link: Link, catalog: Catalog) -> tuple[str, ...]:
-    """Return the referring columns of a key where there are several keys between its tables."""
-    if len(between(catalog, link.table, link.other)) < 2:
-        return ()
-    return link.other_columns if link.multiplies else link.columns
-
-
 def _is_unique(column: Column, table: Table) -> bool:
     return bool(table.row_estimate) and column.distinct_count == table.row_estimate and (table.row_estimate or 0) > 1
 
@@ -274,5 +267,5 @@ def _joined(
         before=before,
         after=f"{path[-1].other}.{column}",
         doubt=doubt,
-        brings=(*(each.other for each in path), *(name for each in path for name in _telling(each, catalog))),
+        brings=(*(each.other for each in path), *(name for each in path for name in telling(catalog, each))),
     )

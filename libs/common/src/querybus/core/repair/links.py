@@ -80,8 +80,8 @@ def paths(catalog: Catalog, start: str, *, multiplying: bool = False) -> Iterato
                 yield (link, further)
 
 
-def route(catalog: Catalog, start: str, end: str) -> tuple[Link, ...] | None:
-    """Return the one shortest way of joins from a table to another over declared keys, at most ROUTE_MAX of them."""
+def routes(catalog: Catalog, start: str, end: str) -> list[tuple[Link, ...]]:
+    """Return the shortest ways of joins from a table to another over declared keys, of at most ROUTE_MAX joins."""
     ways: list[tuple[Link, ...]] = [()]
     visited = {start.lower()}
     for _ in range(ROUTE_MAX):
@@ -93,9 +93,16 @@ def route(catalog: Catalog, start: str, end: str) -> tuple[Link, ...] | None:
         ]
         arrived = [each for each in ways if each[-1].other.lower() == end.lower()]
         if arrived:
-            return arrived[0] if len(arrived) == 1 else None
+            return arrived
         visited |= {each[-1].other.lower() for each in ways}
-    return None
+    return []
+
+
+def telling(catalog: Catalog, link: Link) -> tuple[str, ...]:
+    """Return the referring columns of a key where there are several keys between its tables."""
+    if len(between(catalog, link.table, link.other)) < 2:
+        return ()
+    return link.other_columns if link.multiplies else link.columns
 
 
 @lru_cache(maxsize=16)
