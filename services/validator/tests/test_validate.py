@@ -33,7 +33,7 @@ from querybus.core.sql.write import sha256_of
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus.ops.metrics import Metrics
 from querybus_validator.explain_cache import KEPT_MS_MAX, ExplainCache
-from querybus_validator.validate import NOT_ASKED_NOTE, OVERRULED_NOTE, validate
+from querybus_validator.validate import OVERRULED_NOTE, validate
 
 NOW = 1_000_000
 SHOP = Catalog(
