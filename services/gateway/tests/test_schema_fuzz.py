@@ -1,0 +1,147 @@
+"""Whatever is sent to a path of the OpenAPI document, with a key, its answer is one that the document promises.
+
+No server error, no undocumented status or media type, no body that breaks its schema. Requests are generated from
+the document itself; half of those that name a query name one that there is. The bus door takes the same treatment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis.checks import CHECKS
+
+from querybus.bus.connection import Held
+from querybus.bus.kv import CatalogStore
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.messages import Result, ResultColumn
+from querybus_gateway.bus_door import VERBS
+from querybus_gateway.problems import ProblemCode
+
+from .house_of_tests import DoorHouse, door_house, key_of
+
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+
+CHECKED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
+CALL_SECONDS = 20
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def house() -> AsyncGenerator[DoorHouse]:
+    async with door_house(rate_per_second=10_000, rate_burst=10_000, in_flight_max=10_000) as made:
+        executor = await made.bus.connect("executor")
+        columns = (Column(name="city", type="text", kind=ColumnKind.TEXT, comment="City"),)
+        table = Table(name="t", comment="Shops", columns=columns)
+        await CatalogStore(Held(executor)).write(Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(table,)))
+        await executor.close()
+        yield made
+
+
+async def finished(house: DoorHouse, credential: str) -> str:
+    async with house.http("acme", credential) as http:
+        query = (await http.post("/v1/queries", json={"question": "How many?", "connection": "shop"})).json()["id"]
+    columns = (ResultColumn(name="n", kind=ColumnKind.INTEGER), ResultColumn(name="t", kind=ColumnKind.TEXT))
+    await house.answer(query, result=Result(columns=columns, rows=((1, "上海"), (None, None)), row_count=2))
+    return query
+
+
+def make_real(case: Any, query: str) -> None:
+    """Let a generated request name what there is; what it would delete is left to others."""
+    known = {"query_id": query, "thread_id": query, "name": "shop"}
+    for name in set(known) & set(case.path_parameters or ()):
+        if case.method.upper() != "DELETE":
+            case.path_parameters[name] = known[name]
+    if isinstance(case.body, dict) and "connection" in case.body:
+        case.body["connection"] = "shop"
+        case.body.pop("thread_id", None)
+
+
+def fuzz(address: str, credential: str, query: str, examples: int) -> list[str]:
+    """Send `examples` requests to each operation; return the operations."""
+    schema = schemathesis.openapi.from_url(f"{address}/v1/openapi.json")
+    checks: Any = [CHECKS.get_one(each) for each in CHECKED]
+    headers = {"Authorization": f"Bearer {key_of('acme', credential)}"}
+    dice = random.Random(7)
+    seen: list[str] = []
+    operations: Any = schema.get_all_operations()
+    for found in operations:
+        operation = found.ok()
+        seen.append(operation.label)
+
+        @seed(20_250_131)
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            phases=(Phase.generate,),
+            suppress_health_check=(HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large),
+        )
+        @given(case=operation.as_strategy())
+        def send(case: Any) -> None:
+            if dice.random() < 0.5:
+                make_real(case, query)
+            case.call_and_validate(headers=headers, checks=checks, timeout=CALL_SECONDS)
+
+        send()
+    return seen
+
+
+@pytest.mark.parametrize("examples", [1, pytest.param(12, marks=pytest.mark.slow)])
+async def test_no_answer_breaks_the_document(house: DoorHouse, examples: int) -> None:
+    for credential in ("web", "lab"):
+        query = await finished(house, credential)
+        seen = await asyncio.to_thread(fuzz, house.address, credential, query, examples)
+        assert {"POST /v1/queries", "GET /v1/queries/{query_id}/export", "GET /v1/connections"} <= set(seen)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
+async def test_whatever_is_called_over_the_bus_is_answered_with_json(house: DoorHouse, examples: int) -> None:
+    query = await finished(house, "web")
+    made: list[bytes] = []
+
+    @seed(20_250_131)
+    @settings(max_examples=examples * len(VERBS), deadline=None, database=None, phases=(Phase.generate,))
+    @given(
+        fields=st.dictionaries(
+            st.sampled_from(
+                sorted({name for verb in VERBS.values() for name in verb.takes.model_fields} - {"wait_seconds"})
+            ),
+            json_values,
+            max_size=5,
+        ),
+        noise=st.binary(max_size=60),
+        cut=st.integers(0, 3),
+    )
+    def make(fields: dict[str, Any], noise: bytes, cut: int) -> None:
+        if cut == 0:
+            made.append(noise)
+        else:
+            named = fields | ({"query_id": query, "thread_id": query} if cut == 1 else {})
+            made.append(json.dumps(named).encode())
+
+    make()
+    known = {each.value for each in ProblemCode}
+    async with house.outside() as connection:
+        for n, data in enumerate(made):
+            verb = list(VERBS)[n % len(VERBS)]
+            reply = await connection.request(f"querybus.v1.call.acme.web.{verb}", data, timeout=CALL_SECONDS)
+            answer = json.loads(reply.data)
+            assert isinstance(answer, dict)
+            assert answer.get("code") != "internal", (verb, data)
+            if "status" not in answer and "detail" in answer:
+                assert answer["code"] in known
