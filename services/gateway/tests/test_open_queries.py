@@ -143,3 +143,83 @@ async def test_a_slow_reader_loses_its_oldest_notes() -> None:
         notes = watch.notes()
     assert len(notes) == NOTES_MAX
     assert notes[0] == b"5"
+
+
+class Crowd:
+    """Tenants whose queries begin when they are given a turn and finish when a test says so."""
+
+    def __init__(self, share: int, total: int) -> None:
+        self.queries = OpenQueries()
+        self.turns = Turns(self.queries, share, total)
+        self.begun: list[str] = []
+        self._waiting: list[asyncio.Task[None]] = []
+
+    async def ask(self, tenant: str, count: int) -> None:
+        self._waiting += [asyncio.create_task(self._one(tenant)) for _ in range(count)]
+        await asyncio.sleep(0)
+
+    async def _one(self, tenant: str) -> None:
+        async with self.turns.turn(tenant, 60) as has_turn:
+            if has_turn:
+                name = f"{tenant}{len(self.begun)}"
+                self.queries.note(at(name, EventName.ASKED, tenant), len(self.begun) + 1, 10**15, 0)
+                self.begun.append(tenant)
+
+    async def finish(self, tenant: str) -> None:
+        name = next(each.query for each in self.queries.due(10**16) if each.tenant == tenant)
+        self.queries.note(at(name, EventName.FINISHED, tenant), 10**6, 0, 0)
+        self.turns.give()
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        for each in self._waiting:
+            each.cancel()
+        await asyncio.gather(*self._waiting, return_exceptions=True)
+
+
+async def test_what_nobody_uses_is_lent_and_a_newcomer_has_its_share_at_once() -> None:
+    crowd = Crowd(share=4, total=10)
+    await crowd.ask("a", 30)
+    assert crowd.queries.in_flight("a") == 10
+    await crowd.ask("b", 30)
+    assert crowd.queries.in_flight("b") == 4
+    await crowd.close()
+
+
+async def test_a_turn_goes_to_whoever_has_the_fewest_in_flight_and_round_robin_among_equals() -> None:
+    crowd = Crowd(share=1, total=6)
+    await crowd.ask("a", 30)
+    await crowd.ask("b", 30)
+    await crowd.ask("c", 30)
+    assert [crowd.queries.in_flight(each) for each in "abc"] == [6, 1, 1]
+    while crowd.queries.in_flight("a") > 2:
+        await crowd.finish("a")
+    # Two went without replacement, because all together had more than the total; two went to the others.
+    assert [crowd.queries.in_flight(each) for each in "abc"] == [2, 2, 2]
+    before = len(crowd.begun)
+    for tenant in "abc" * 5:
+        await crowd.finish(tenant)
+    assert crowd.begun[before:] == list("abc" * 5)
+    await crowd.close()
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 5), st.integers(0, 12))
+def test_turns_never_exceed_share_and_total_and_never_idle(order: list[str], share: int, more: int) -> None:
+    async def run() -> None:
+        crowd = Crowd(share, share + more)
+        for tenant in "abc":
+            await crowd.ask(tenant, 20)
+        for tenant in order:
+            if crowd.queries.in_flight(tenant):
+                await crowd.finish(tenant)
+            flying = {each: crowd.queries.in_flight(each) for each in "abc"}
+            for each, count in flying.items():
+                has_waiters = crowd.turns.waiting(each) > 0
+                assert not (has_waiters and count < share), "a share is never kept back"
+            assert sum(flying.values()) <= share + more + 2 * share
+            if any(crowd.turns.waiting(each) for each in "abc"):
+                assert sum(flying.values()) >= share + more, "what is free is lent"
+        await crowd.close()
+
+    asyncio.run(run())

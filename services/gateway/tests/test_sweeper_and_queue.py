@@ -28,7 +28,7 @@ QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "sh
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(in_flight_max=2) as made:
+    async with door_house(in_flight_max=2, in_flight_total_max=2) as made:
         yield made
 
 
@@ -82,7 +82,7 @@ async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(house: Doo
         query = (await client.call("ask", short(0.3)))["query_id"]
         await house.gateway.stop()
         await asyncio.sleep(0.3)
-        house.gateway = build(settings_of(house.bus, in_flight_max=2))
+        house.gateway = build(settings_of(house.bus, in_flight_max=2, in_flight_total_max=2))
         await house.gateway.start()
         assert (await ended(house, query))[0] is Outcome.EXPIRED
         await house.finish(query)

@@ -50,10 +50,10 @@ from querybus_gateway.jwks_http import HttpKeys
 from querybus_gateway.knowledge import Teaching
 from querybus_gateway.oidc import TokenReader
 from querybus_gateway.open_queries import OpenQueries
-from querybus_gateway.queries import Limits, Queries
+from querybus_gateway.queries import HELD_MAX, Limits, Queries
 from querybus_gateway.results import Results
 from querybus_gateway.settings import Settings
-from querybus_gateway.submissions import HELD_MAX, Submissions
+from querybus_gateway.submissions import Submissions
 from querybus_gateway.sweeper import Sweeper
 from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
@@ -81,7 +81,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     graveyard = DeadLetters(broker, clock=clock)
     open_queries = OpenQueries()
     wakes = Wakes()
-    turns = Turns(open_queries, settings.in_flight_max)
+    turns = Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max)
     eraser_password = settings.eraser_password.get_secret_value()
     threads = Threads(
         log=journal,

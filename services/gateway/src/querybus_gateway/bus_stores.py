@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+import nats.errors
+
 from querybus.bus.connection import Connected
 from querybus.bus.direct import last
 from querybus.bus.journal import Entry
 from querybus.bus.kv import ConnectionStore, SecretStore
-from querybus.bus.publish import Published, publish_event, publish_message
+from querybus.bus.publish import BusTrouble, Published, publish_event, publish_message
 from querybus.core.envelope import Envelope, encode
 from querybus.core.subjects import (
     StageName,
@@ -23,7 +25,7 @@ from querybus.core.subjects import (
     submit_subject,
     token,
 )
-from querybus.core.topology import ANSWERS, EVENTS, SUBMIT
+from querybus.core.topology import ANSWERS, EVENTS, SUBMIT, submit_durable
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.trace import Tracing
 from querybus_gateway.answers import answer_bytes
@@ -32,6 +34,7 @@ STORE_MS_MAX: Final = 5_000
 CONNECTIONS_TRUST_MS: Final = 1_000
 """How long the list of connections is used again; a new one is known a second later."""
 REASON_LENGTH_MAX: Final = 500
+WAITING_TRUST_MS: Final = 1_000
 KEY_BYTES: Final = 32
 
 
@@ -120,12 +123,14 @@ class StoredAnswers:
 class SubmitQueue:
     """Admitted questions in QUERYBUS_SUBMIT, under their query's id in the place of a credential.
 
-    Only the gateway may publish there, and no credential has such a name, so what stands under one was admitted.
+    Only the gateway and an operator may publish there, and no credential has such a name: what stands under one was
+    admitted.
     """
 
     def __init__(self, holder: Connected, *, clock: Clock) -> None:
         self._holder = holder
         self._clock = clock
+        self._waiting: dict[str, tuple[int, int]] = {}
 
     async def put(self, envelope: Envelope[Any]) -> None:
         await publish_message(
@@ -140,6 +145,17 @@ class SubmitQueue:
     async def get(self, tenant: str, query: str) -> bytes | None:
         kept = await last(self._holder.connection, SUBMIT, submit_subject(token(tenant), token(query)))
         return None if kept is None else kept.data
+
+    async def waiting(self, tenant: str) -> int:
+        known = self._waiting.get(tenant)
+        if known is None or self._clock() - known[1] > WAITING_TRUST_MS:
+            try:
+                info = await self._holder.connection.jetstream().consumer_info(SUBMIT, submit_durable(tenant))
+            except (nats.errors.Error, TimeoutError) as error:
+                raise BusTrouble(f"the queue was not read: {type(error).__name__}") from error
+            known = ((info.num_pending or 0) + (info.num_ack_pending or 0), self._clock())
+            self._waiting[tenant] = known
+        return known[0]
 
 
 class CancelHints:

@@ -108,6 +108,10 @@ class Submissions(Protocol):
 
     async def get(self, tenant: str, query: str) -> bytes | None: ...
 
+    async def waiting(self, tenant: str) -> int:
+        """Return how many questions of a tenant (its token) wait, as known a second ago."""
+        ...
+
 
 class Hints(Protocol):
     """The hint that work on a query may stop early; lossy."""

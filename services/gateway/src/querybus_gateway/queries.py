@@ -37,8 +37,10 @@ from querybus_gateway.wakes import Wakes, Watch
 PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
 BUS_RETRY_SECONDS: Final = 2
-WAITING_MAX: Final = 512
-"""Queries of a tenant that wait in this replica; beyond that many a door refuses."""
+HELD_MAX: Final = 512
+"""Queries of a tenant that a replica holds while they wait; those behind them are not looked at before."""
+WAITING_MAX: Final = 10_000
+"""Queries of a tenant that wait at all; beyond that many a door refuses."""
 STREAM_SECONDS_MAX: Final = 700.0
 """A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
 
@@ -244,11 +246,17 @@ class Queries:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
         tenant = token(envelope.tenant)
         if self._turns.is_full(tenant):
-            if not self._can_wait(tenant) or self._turns.waiting(tenant) >= WAITING_MAX:
+            if not self._can_wait(tenant) or await self._is_crowded(tenant):
                 return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
             await self._submissions.put(envelope)
             return Begun(envelope, is_queued=True)
-        return await self.mint(envelope)
+        with self._turns.taken(tenant):
+            return await self.mint(envelope)
+
+    async def _is_crowded(self, tenant: str) -> bool:
+        """Return whether as many of a tenant's queries wait as may. BusTrouble."""
+        # A replica holds only the first of those that wait; as long as it holds few, there are few.
+        return self._turns.waiting(tenant) >= HELD_MAX and await self._submissions.waiting(tenant) >= WAITING_MAX
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""

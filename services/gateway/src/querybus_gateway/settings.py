@@ -35,7 +35,12 @@ class Settings(ServiceSettings):
         default=SecretStr(""), description="of the bus user `eraser`; empty: threads cannot be deleted here"
     )
     calls_max: int = Field(default=1_024, ge=1, description="calls on the bus that one replica answers at once")
-    in_flight_max: int = Field(default=64, ge=1, description="queries of one tenant in flight; more wait their turn")
+    in_flight_max: int = Field(
+        default=64, ge=1, description="queries that one tenant may always have in flight, over all replicas"
+    )
+    in_flight_total_max: int = Field(
+        default=96, ge=1, description="queries of all tenants up to which one tenant is lent what others do not use"
+    )
     rate_per_second: float = Field(default=50.0, gt=0, description="questions of one tenant over all replicas")
     rate_burst: int = Field(default=200, ge=1, description="questions of one tenant at once")
     key_guesses_max: int = Field(

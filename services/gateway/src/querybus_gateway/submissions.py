@@ -28,7 +28,6 @@ from querybus_gateway.refusals import Refusals
 from querybus_gateway.sweeper import Sweeper
 from querybus_gateway.turns import Turns
 
-HELD_MAX: Final = 512
 KEY_HEADER: Final = "Idempotency-Key"
 
 _log = get_log(__name__)

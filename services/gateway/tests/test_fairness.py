@@ -1,0 +1,100 @@
+"""A tenant that asks a lot slows nobody down for long, and is itself slowed by nobody: measured on a real bus."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from querybus.bus.client import BusClient
+from querybus.bus.connection import Held
+from querybus.bus.publish import publish_event
+from querybus.bus.pull import Message, PullLoop
+from querybus.core.envelope import decode
+from querybus.core.plain import plain_finished
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.clock import system_clock
+
+from .house_of_tests import DoorHouse, conclusion, door_house
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(240)]
+
+MANY, FEW = 800, 20
+SLOTS = 16
+SHARE = 14
+"""A tenant's; the total is what keeps the slots busy, so the one that asks a lot is lent two more."""
+MODEL_SECONDS = 0.25
+"""So long that the time of this test's own process hardly shows: 16 slots give 64 queries a second."""
+SAMPLES = 3
+
+
+@asynccontextmanager
+async def slow_stages(house: DoorHouse) -> AsyncGenerator[None]:
+    """Answer every question after the time of a model call, SLOTS at once."""
+
+    async def think(message: Message) -> None:
+        event = EventName(message.subject.rpartition(".")[2])
+        envelope = decode(event, message.data)
+        is_first = event is EventName.ASKED
+        if is_first:
+            await asyncio.sleep(MODEL_SECONDS)
+        stage = StageName.GENERATOR if is_first else StageName.PRESENTER
+        await publish_event(
+            (await house.user(stage)).jetstream(),
+            conclusion(envelope) if is_first else plain_finished(envelope),
+            input_sequence=message.sequence,
+            expected_last_sequence=message.sequence,
+            until_ms=system_clock() + 5_000,
+        )
+        await message.ack()
+
+    loops = [
+        PullLoop(Held(await house.user(stage)), stream="QUERYBUS", durable=stage, slots=SLOTS, handle=think)
+        for stage in (StageName.GENERATOR, StageName.PRESENTER)
+    ]
+    for each in loops:
+        await each.start()
+    try:
+        yield
+    finally:
+        for each in loops:
+            await each.drain()
+
+
+async def submitted(client: BusClient, name: str, count: int) -> float:
+    """Submit questions and return the seconds until each has its answer; none may be refused."""
+    begun = time.monotonic()
+    question = {"question": f"How many, {name}?", "connection": "shop", "options": {"deadline_seconds": 120}}
+    async with client.answers() as answers:
+        await asyncio.gather(*(client.submit(question, f"{name}-{number}") for number in range(count)))
+        async with asyncio.timeout(100):
+            heard: set[str] = set()
+            async for query, answer in answers:
+                assert answer["outcome"] == "answered"
+                heard.add(query)
+                if len(heard) == count:
+                    return time.monotonic() - begun
+    raise AssertionError("the answers ended")
+
+
+async def test_eight_hundred_of_one_tenant_and_twenty_of_another() -> None:
+    async with (
+        door_house(in_flight_max=SHARE, in_flight_total_max=SLOTS) as house,
+        slow_stages(house),
+        house.client("acme", "lab") as many,
+        house.client("other") as few,
+    ):
+        idle = [await submitted(few, f"idle-{number}", FEW) for number in range(SAMPLES)]
+        alone = await submitted(many, "alone", MANY)
+        crowded = asyncio.create_task(submitted(many, "crowded", MANY))
+        await asyncio.sleep(2)
+        beside = [await submitted(few, f"beside-{number}", FEW) for number in range(SAMPLES)]
+        assert not crowded.done(), "the twenty came too late to be in anybody's way"
+        together = await crowded
+    print(f"B idle {idle} beside {beside}; A alone {alone:.2f} with B {together:.2f}")
+    assert statistics.median(beside) <= 2 * statistics.median(idle)
+    assert alone / together >= 0.8
