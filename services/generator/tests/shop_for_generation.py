@@ -111,8 +111,11 @@ class SpokenModel:
         self.prompts: list[tuple[ChatMessage, ...]] = []
         self.timeouts: list[float] = []
 
+    async def serves(self, tenant: str) -> bool:
+        return True
+
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any
     ) -> ModelReply | Failure:
         self.prompts.append(tuple(messages))
         self.timeouts.append(timeout_seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,11 @@ HISTORY = KeptHistory(attempts={"before": (TRIED,)})
 class ObedientModel:
     """Writes another statement for each advice that it was given, whatever the question says."""
 
+    async def serves(self, tenant: str) -> bool:
+        return True
+
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any
     ) -> ModelReply | Failure:
         told = messages[-1].text
         chosen = [each for each in OptionAction if TEXTS["en"].chosen(each) in told]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any, cast
 
+import pytest
 from services.generator.tests.shop_for_generation import asked
 
 from querybus.bus.journal import Entry, Journal
@@ -31,11 +32,10 @@ def test_without_a_model_its_client_is_never_imported():
     assert found.stdout.strip() == "[]"
 
 
-def test_a_model_becomes_a_part_that_is_drained():
-    without = build(Settings(llm_base_url=""))
-    with_model = build(Settings(llm_base_url="http://127.0.0.1:9/v1"))
-    assert "model" not in [part.name for part in without.parts]
-    assert "model" in [part.name for part in with_model.parts]
+@pytest.mark.parametrize("address", ["", "http://127.0.0.1:9/v1"])
+def test_models_are_a_part_that_is_drained_also_where_the_first_one_may_come_later(address: str):
+    parts = [part.name for part in build(Settings(llm_base_url=address)).parts]
+    assert parts.index("model") < parts.index("pull-generator")
 
 
 class KeptLog:

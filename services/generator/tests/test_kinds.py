@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from querybus.core.catalog import Catalog
 from querybus.core.knowledge import Knowledge
 from querybus.core.options import Mode
 from querybus.core.policy import ConnectionPolicy
@@ -29,7 +30,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory):
     return shop_catalog(tmp_path_factory.mktemp("kinds") / "shop.sqlite")
 
 
-async def prepared(catalog) -> Prepared:
+async def prepared(catalog: Catalog) -> Prepared:
     return await Linker().prepare(catalog, ConnectionPolicy(), Knowledge(connection="shop"))
 
 
@@ -42,7 +43,7 @@ def kind_of(question: str, known: Prepared) -> str:
     return found.kind if found is not None else "open"
 
 
-async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog):
+async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog: Catalog):
     known = await prepared(catalog)
     wrong = Counter[tuple[str, str]]()
     for label, question in labelled():
@@ -55,7 +56,7 @@ async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(ca
     assert wrong.total() <= len(labelled()) * 0.05
 
 
-async def test_words_that_need_a_definition_are_neither_missed_nor_needlessly_asked_about(catalog):
+async def test_words_that_need_a_definition_are_neither_missed_nor_needlessly_asked_about(catalog: Catalog):
     known = await prepared(catalog)
     missed, needless, vague, clear = 0, 0, 0, 0
     for label, question in labelled():

@@ -7,11 +7,12 @@ from functools import partial
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.models import ModelStore
 from querybus.bus.stage import stage
 from querybus.bus.taught import KnowledgeStore
 from querybus.core.subjects import StageName
-from querybus.llm import open_door
+from querybus.llm import NamedModels
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -22,6 +23,7 @@ from querybus_generator.journal_history import JournalHistory
 from querybus_generator.linker import Linker
 from querybus_generator.settings import Settings
 from querybus_generator.texts import load_texts
+from querybus_generator.token_progress import TokenProgress
 
 
 def build(settings: Settings) -> Service:
@@ -31,7 +33,8 @@ def build(settings: Settings) -> Service:
     catalogs = CatalogStore(broker, follow=True)
     connections = ConnectionStore(broker, follow=True)
     knowledge = KnowledgeStore(broker, follow=True)
-    model = open_door(settings, metrics)
+    models = ModelStore(broker, follow=True)
+    model = NamedModels(settings, metrics, known=models, counters=CounterStore(broker))
     generating = stage(
         broker,
         name=StageName.GENERATOR,
@@ -45,6 +48,7 @@ def build(settings: Settings) -> Service:
             texts=load_texts(settings.prompts_directory),
             taught=knowledge,
             definitions=settings.definitions,
+            progress=TokenProgress(broker),
         ),
         slots=settings.slots,
         metrics=metrics,
@@ -52,7 +56,7 @@ def build(settings: Settings) -> Service:
         tracing=Tracing(StageName.GENERATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (catalogs, connections, knowledge, *((model,) if model is not None else ()), generating)
+    parts: tuple[Part, ...] = (catalogs, connections, knowledge, models, model, generating)
     return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
 
 

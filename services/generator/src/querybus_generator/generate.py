@@ -50,7 +50,7 @@ from querybus_generator.classify import chat_topic, classify, said_by_model, uns
 from querybus_generator.define import Undefined, definition_of, readings, undefined_words
 from querybus_generator.intent import write_intent
 from querybus_generator.linker import Linker, Prepared
-from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Taught
+from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Progress, Taught
 from querybus_generator.texts import Texts
 from querybus_generator.tongue import is_third_language
 from querybus_generator.translator import NotRead, Translated, translate
@@ -87,6 +87,7 @@ class _Subject:
     timeout_seconds: float
     definitions: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    progress: Progress | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -121,6 +122,7 @@ async def generate(
     texts: Mapping[Language, Texts],
     taught: Taught | None = None,
     definitions: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
@@ -138,13 +140,18 @@ async def generate(
         connection=connection,
         prepared=prepared,
         texts=texts[envelope.language],
-        model=None if envelope.options.model == BUILTIN else model,
+        model=model if await _is_wanted(model, envelope) else None,
         timeout_seconds=_timeout_seconds(envelope, delivery),
         definitions={**(definitions or {}), **prepared.catalog.glossary},
+        progress=progress,
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
     return await _first(subject, envelope.body, history)
+
+
+async def _is_wanted(model: ChatModel | None, envelope: Drafting) -> bool:
+    return model is not None and envelope.options.model != BUILTIN and await model.serves(envelope.tenant)
 
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:
@@ -369,6 +376,7 @@ async def _chat_reply(subject: _Subject, subjects: tuple[str, ...]) -> ModelRepl
         [ChatMessage("system", system), ChatMessage("user", subject.envelope.question)],
         timeout_seconds=subject.timeout_seconds,
         model=subject.envelope.options.model,
+        tenant=subject.envelope.tenant,
     )
     return said if isinstance(said, ModelReply) and said.text.strip() else None
 
@@ -433,7 +441,15 @@ async def _model(
     linking, prompt = question.linking, question.messages
     if subject.timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
-    reply = await subject.model.reply(prompt, timeout_seconds=subject.timeout_seconds, model=envelope.options.model)
+    # What a model says before it is checked is for analysts only.
+    hears = subject.progress is not None and envelope.audience == "analyst"
+    reply = await subject.model.reply(
+        prompt,
+        timeout_seconds=subject.timeout_seconds,
+        model=envelope.options.model,
+        tenant=envelope.tenant,
+        on_text=subject.progress.hear(envelope) if subject.progress is not None and hears else None,
+    )
     if isinstance(reply, Failure):
         return await _builtin(subject, instead_of=reply)
     if envelope.classification is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog
@@ -41,10 +41,31 @@ class Taught(Protocol):
 class ChatModel(Protocol):
     """A chat model; its limits, retries and breaker are its own."""
 
+    async def serves(self, tenant: str) -> bool:
+        """Return whether there is a model for this tenant at all."""
+        ...
+
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        timeout_seconds: float,
+        model: str | None = None,
+        tenant: str = "",
+        on_text: Callable[[str], None] | None = None,
     ) -> ModelReply | Failure:
-        """Return what the model says within that time, or a Failure of code `model_unavailable`."""
+        """Return what the model says within that time, or a Failure of code `model_unavailable`.
+
+        `on_text` hears parts of the reply as they come, where the model streams.
+        """
+        ...
+
+
+class Progress(Protocol):
+    """Who follows a query is told what the model says while it says it."""
+
+    def hear(self, envelope: Envelope[Any]) -> Callable[[str], None]:
+        """Return what takes the parts of the reply to this query."""
         ...
 
 

@@ -48,7 +48,7 @@ class _Values(Generic[_ValueT]):
         *,
         follow: bool,
     ) -> None:
-        self.name = bucket
+        self.name = bucket.removeprefix("querybus_")
         self._holder = holder
         self._bucket = bucket
         self._model = model

@@ -37,7 +37,7 @@ Json = dict[str, Any]
 PROGRESS_BYTES_MAX: Final = 16_384
 
 _STEPS: Final = frozenset({*StageName, "sweeper"})
-_PROGRESS_STATES: Final = frozenset({"started", "stored"})
+_PROGRESS_STATES: Final = frozenset({"started", "stored", "tokens"})
 
 
 def public_event(envelope: Envelope[Any], audience: Audience) -> Json:

@@ -11,15 +11,23 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.prompts.tokens import token_estimate
 from querybus.llm.breaker import Breaker
 from querybus.llm.fault import Fault, FaultKind, retry_wait_seconds
 from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.shared import SharedLimit
 from querybus.ops.clock import Jitter, system_jitter
 from querybus.ops.metrics import Metrics
+
+TOKENS_OUT_EXPECTED: Final = 200
+"""What a reply is taken to need of a shared limit until it is there."""
+
+OnText = Callable[[str], None]
+"""Hears the parts of a reply as they come."""
 
 
 class ModelAddress(Protocol):
@@ -29,7 +37,11 @@ class ModelAddress(Protocol):
 
     async def close(self) -> None: ...
 
-    async def complete(self, messages: Sequence[ChatMessage], *, model: str) -> ModelReply | Fault: ...
+    async def complete(
+        self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
+    ) -> ModelReply | Fault:
+        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are told as they come."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +81,22 @@ class ModelDoor:
         address: ModelAddress,
         *,
         model: str,
+        named: str = "",
         models_allowed: Sequence[str] = (),
         limits: Limits | None = None,
         metrics: Metrics,
+        shared: SharedLimit | None = None,
         jitter: Jitter = system_jitter,
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._address = address
         self._model = model
+        self._named = named or model
         self._models = frozenset((model, *models_allowed))
         self._limits = limits or Limits()
         self._metrics = metrics
+        self._shared = shared
         self._jitter = jitter
         self._seconds = seconds
         self._sleep = sleep
@@ -88,7 +104,7 @@ class ModelDoor:
         self._breaker = Breaker(self._limits.breaker_failures, self._limits.breaker_open_seconds)
         # A `Retry-After` speaks to the whole replica: until then nobody else knocks either.
         self._not_before = 0.0
-        self._metrics.breaker("model", model, is_open=False)
+        self._metrics.breaker("model", self._named, is_open=False)
 
     async def start(self) -> None:
         """Load the client now, so that the first question does not wait for it."""
@@ -97,18 +113,33 @@ class ModelDoor:
     async def drain(self) -> None:
         """Close every connection."""
         await self._address.close()
+        if self._shared is not None:
+            await self._shared.drain()
 
     async def ping(self) -> str | None:
         """Return None always: a model that is down makes answers worse, it does not make the service unready."""
         return None
 
+    async def serves(self, tenant: str) -> bool:
+        """Return True: whoever has the door may use it."""
+        del tenant
+        return True
+
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        timeout_seconds: float,
+        model: str | None = None,
+        tenant: str = "",
+        on_text: OnText | None = None,
     ) -> ModelReply | Failure:
         """Return the model's reply, or a Failure; never later than `timeout_seconds` and never raises but for cancel.
 
-        `model` names another model at the same address; a name that is not configured is a Failure.
+        `model` names another model at the same address; a name that is not configured is a Failure. `on_text` hears
+        the reply's parts as they come.
         """
+        del tenant
         chosen = model or self._model
         if chosen not in self._models:
             return unavailable("not_configured", "no model of the name asked for is configured")
@@ -116,16 +147,39 @@ class ModelDoor:
         total = min(timeout_seconds, self._limits.total_timeout_seconds)
         try:
             async with asyncio.timeout(max(total, 0)), self._slots:
-                outcome = await self._call(messages, chosen, started + total)
+                outcome = await self._limited(messages, chosen, started + total, on_text)
         except TimeoutError:
             outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
         if isinstance(outcome, Failure):
-            self._metrics.model_error(chosen, outcome.code)
+            self._metrics.model_error(self._shown(chosen), outcome.code)
         else:
-            self._metrics.model_call(chosen, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
+            self._metrics.model_call(
+                self._shown(chosen), self._seconds() - started, outcome.tokens_in, outcome.tokens_out
+            )
         return outcome
 
-    async def _call(self, messages: Sequence[ChatMessage], model: str, until: float) -> ModelReply | Failure:
+    def seconds(self) -> float:
+        """Return the time by the door's own clock."""
+        return self._seconds()
+
+    def _shown(self, model: str) -> str:
+        return self._named if model == self._model else model
+
+    async def _limited(
+        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
+    ) -> ModelReply | Failure:
+        if self._shared is None:
+            return await self._call(messages, model, until, on_text)
+        tokens = TOKENS_OUT_EXPECTED + sum(token_estimate(message.text) for message in messages)
+        async with self._shared.call(tokens) as turn:
+            outcome = await self._call(messages, model, until, on_text)
+            if isinstance(outcome, ModelReply):
+                turn.took = outcome.tokens_in + outcome.tokens_out or tokens
+            return outcome
+
+    async def _call(
+        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
+    ) -> ModelReply | Failure:
         retries = 0
         while True:
             held_back = self._not_before - self._seconds()
@@ -135,7 +189,7 @@ class ModelDoor:
                 await self._sleep(held_back * (1 + self._jitter() / 10))
             if not self._breaker.admit(self._seconds()):
                 return unavailable("breaker_open", "the address failed too often just now")
-            outcome = await self._exchange(messages, model)
+            outcome = await self._exchange(messages, model, on_text)
             if isinstance(outcome, ModelReply):
                 return outcome
             if outcome.retry_after_seconds is not None:
@@ -152,10 +206,16 @@ class ModelDoor:
             retries += 1
             await self._sleep(wait)
 
-    async def _exchange(self, messages: Sequence[ChatMessage], model: str) -> ModelReply | Fault:
+    async def _exchange(
+        self, messages: Sequence[ChatMessage], model: str, on_text: OnText | None
+    ) -> ModelReply | Fault:
         sent = self._seconds()
         try:
-            outcome = await self._address.complete(messages, model=model)
+            outcome = (
+                await self._address.complete(messages, model=model)
+                if on_text is None
+                else await self._address.complete(messages, model=model, on_text=on_text)
+            )
         except asyncio.CancelledError:
             # The time limit of reply(), or the query was cancelled: either way only a long silence tells anything.
             silent = self._seconds() - sent >= self._limits.silence_seconds
@@ -165,7 +225,7 @@ class ModelDoor:
             self._note(outcome)
         else:
             self._breaker.succeeded()
-            self._metrics.breaker("model", self._model, is_open=False)
+            self._metrics.breaker("model", self._named, is_open=False)
         return outcome
 
     def _note(self, fault: Fault) -> None:
@@ -173,7 +233,7 @@ class ModelDoor:
             self._breaker.failed(self._seconds())
         else:
             self._breaker.abandoned()
-        self._metrics.breaker("model", self._model, is_open=self._breaker.is_open)
+        self._metrics.breaker("model", self._named, is_open=self._breaker.is_open)
 
 
 def unavailable(native_code: str, detail: str) -> Failure:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from querybus.core.dialogue import ChatMessage, ModelReply
@@ -18,7 +18,7 @@ from querybus.llm.fault import Fault, FaultKind
 from querybus.llm.settings import ModelServiceSettings
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage
+    from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai import ChatOpenAI
     from openai import DefaultAsyncHttpxClient
 
@@ -34,7 +34,7 @@ class OpenAIChatAddress:
     def __init__(self, settings: ModelServiceSettings) -> None:
         self._settings = settings
         self._http: DefaultAsyncHttpxClient | None = None
-        self._chats: dict[str, ChatOpenAI] = {}
+        self._chats: dict[tuple[str, bool], ChatOpenAI] = {}
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
@@ -52,14 +52,21 @@ class OpenAIChatAddress:
                 http, self._http = self._http, None
                 await http.aclose()
 
-    async def complete(self, messages: Sequence[ChatMessage], *, model: str) -> ModelReply | Fault:
-        """Return the reply to one request, or the fault; raises nothing but CancelledError."""
+    async def complete(
+        self, messages: Sequence[ChatMessage], *, model: str, on_text: Callable[[str], None] | None = None
+    ) -> ModelReply | Fault:
+        """Return the reply to one request, or the fault; raises nothing but CancelledError.
+
+        With `on_text` the reply is streamed and its parts are told as they come.
+        """
         if self._http is None:
             await self.open()
         import openai  # already imported by open()
 
         try:
-            message = await self._chat(model).ainvoke([(each.role, each.text) for each in messages])
+            said = [(each.role, each.text) for each in messages]
+            chat = self._chat(model, streams=on_text is not None)
+            message = await (chat.ainvoke(said) if on_text is None else _streamed(chat, said, on_text))
         except openai.APIStatusError as error:
             return _status_fault(error)
         except openai.APITimeoutError as error:
@@ -84,8 +91,8 @@ class OpenAIChatAddress:
         )
         return openai.DefaultAsyncHttpxClient(timeout=timeout)
 
-    def _chat(self, model: str) -> ChatOpenAI:
-        chat = self._chats.get(model)
+    def _chat(self, model: str, *, streams: bool) -> ChatOpenAI:
+        chat = self._chats.get((model, streams))
         if chat is None:
             from langchain_openai import ChatOpenAI
 
@@ -99,9 +106,10 @@ class OpenAIChatAddress:
                 "max_retries": 0,
                 "http_async_client": self._http,
                 "use_responses_api": False,
-                "streaming": False,
+                "streaming": streams,
+                "stream_usage": True,
             }
-            chat = self._chats[model] = ChatOpenAI(**options)
+            chat = self._chats[model, streams] = ChatOpenAI(**options)
         return chat
 
 
@@ -110,6 +118,17 @@ def _import_client() -> None:
     import openai
 
     _ = langchain_openai, openai
+
+
+async def _streamed(chat: ChatOpenAI, said: Sequence[tuple[str, str]], on_text: Callable[[str], None]) -> AIMessage:
+    whole: AIMessageChunk | None = None
+    async for part in chat.astream(list(said)):
+        if part.text:
+            on_text(str(part.text))
+        whole = part if whole is None else whole + part
+    if whole is None:
+        raise ValueError("a stream without a part")
+    return whole
 
 
 def _status_fault(error: Any) -> Fault:

@@ -94,6 +94,7 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
     MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
+    MetricRow("querybus_model_cost_total", "counter", ("model",), "what calls cost, in the unit of the models' prices"),
     MetricRow("querybus_model_seconds", "histogram", ("model",), "one model call"),
     MetricRow("querybus_model_errors_total", "counter", ("model", "code"), "failed model calls"),
     MetricRow("querybus_breaker_open", "gauge", ("kind", "name"), "1 while a breaker is open"),
@@ -256,6 +257,10 @@ class Metrics:
         self._metrics["querybus_model_seconds"].labels(model).observe(seconds)
         self._metrics["querybus_model_tokens_total"].labels(model, "in").inc(tokens_in)
         self._metrics["querybus_model_tokens_total"].labels(model, "out").inc(tokens_out)
+
+    def model_cost(self, model: str, cost: float) -> None:
+        """Count what one model call cost."""
+        self._metrics["querybus_model_cost_total"].labels(model).inc(cost)
 
     def model_error(self, model: str, code: FailureCode) -> None:
         """Count one model call that failed."""
