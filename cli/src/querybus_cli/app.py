@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, TypeVar
 import typer
 from rich.console import Console
 
+from querybus.core.options import RepairPolicy
 from querybus_cli import confirm_command, key_commands, operator_commands
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
@@ -355,7 +356,12 @@ def evaluate_linking(
 def evaluate_items(
     items: Annotated[Path, typer.Argument(help="JSON lines {id, db_id, question, gold[, pred][, as_of]}")],
     databases: Annotated[Path, typer.Option(help="folder of <db_id>.sqlite files")],
-    model: Annotated[str, typer.Option(help="replay (the answers in `pred`) or builtin")] = "replay",
+    model: Annotated[
+        str, typer.Option(help="replay (the answers in `pred`), builtin, or a model's name at QUERYBUS_LLM_BASE_URL")
+    ] = "replay",
+    policy: Annotated[
+        RepairPolicy | None, typer.Option(help="who mends what fails; default: a model first, then rules")
+    ] = None,
     items_out: Annotated[Path | None, typer.Option(help="write one JSON line per item to this file")] = None,
     against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -367,7 +373,7 @@ def evaluate_items(
     from querybus_cli.evaluate import compared, evaluate, read_items, totals, write_items
 
     try:
-        judged = run(evaluate(read_items(items), databases, model))
+        judged = run(evaluate(read_items(items), databases, model, policy=policy))
         figures = totals(judged)
         if against is not None:
             figures["against"] = compared(judged, against)
