@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_rows_match_as_multisets_with_permuted_columns_and_near_numbers() -> Non
 
 
 def figures_of(
-    folder: Path, items: list[dict[str, object]], *arguments: str
+    folder: Path, items: Sequence[Mapping[str, object]], *arguments: str
 ) -> tuple[dict[str, object], list[dict[str, object]]]:
     (folder / "asked.jsonl").write_text("\n".join(json.dumps(each) for each in items), "utf-8")
     out = folder / "judged.jsonl"
