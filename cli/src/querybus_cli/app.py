@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from querybus.core.options import RepairPolicy
-from querybus_cli import confirm_command, key_commands, operator_commands
+from querybus_cli import confirm_command, connection_commands, key_commands, operator_commands
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
@@ -411,6 +411,7 @@ def doctor() -> None:
 confirm_command.add_to(app)
 operator_commands.add_to(app)
 app.add_typer(key_commands.keys, name="keys")
+app.add_typer(connection_commands.connections, name="connections")
 
 
 def usage(work: Any, *arguments: Any) -> Any:

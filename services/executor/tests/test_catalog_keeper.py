@@ -45,6 +45,9 @@ class CatalogShelf:
 class ConnectionShelf:
     written: Written
 
+    async def remove(self, name: str) -> None:
+        self.written.connections = [each for each in self.written.connections if each.name != name]
+
     async def write(self, connection: Connection) -> None:
         self.written.connections.append(connection)
 

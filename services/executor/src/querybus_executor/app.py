@@ -28,6 +28,7 @@ from querybus_executor.databases import Connected
 from querybus_executor.dry_run import explain, probe
 from querybus_executor.engines import Engines
 from querybus_executor.execute import execute
+from querybus_executor.reload import ConnectionsReload
 from querybus_executor.result_pages import ResultPages
 from querybus_executor.settings import Settings
 from querybus_executor.write import write
@@ -63,6 +64,14 @@ def build(settings: Settings) -> Service:
         connections=ConnectionStore(broker),
         subscribe=subscriber(lambda: broker.connection),
     )
+    following = ConnectionsReload(
+        settings.connections_file,
+        engines=engines,
+        databases=databases,
+        keeper=keeper,
+        metrics=metrics,
+        replaced=writers.replace,
+    )
     executing = stage(
         broker,
         name=StageName.EXECUTOR,
@@ -74,7 +83,13 @@ def build(settings: Settings) -> Service:
         drain_seconds=settings.drain_seconds,
     )
     server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved)
-    return Service(StageName.EXECUTOR, broker, (engines, writers, keeper, server, executing), metrics=metrics, settings=settings)
+    return Service(
+        StageName.EXECUTOR,
+        broker,
+        (engines, writers, keeper, following, server, executing),
+        metrics=metrics,
+        settings=settings,
+    )
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from querybus_executor.driver import driver_module
 from querybus_executor.native import native_failure
 from querybus_executor.pool import SessionPool, Threads
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import RESERVED_CONNECTIONS, Asked, Server, away
 
 BYTES_BILLED_MAX: Final = 10 << 30
 PAGE_ROWS: Final = 10_000
@@ -208,7 +208,7 @@ class Bigquery:
         if isinstance(error, Waited):
             return Failure.of(FailureCode.TIMEOUT, "the statement was stopped at its time limit")
         if isinstance(error, GoogleAuthError | RequestException | OSError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
     async def _looked(self, session: Caller, sql: str) -> int | Failure:

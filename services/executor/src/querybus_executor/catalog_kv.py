@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -36,6 +36,8 @@ class Connections(Protocol):
 
     async def write(self, connection: Connection) -> None: ...
 
+    async def remove(self, name: str) -> None: ...
+
 
 Subscribe = Callable[[str, Callable[[str], Awaitable[None]]], Awaitable[Callable[[], Awaitable[None]]]]
 """Listens on a subject, calls back with each message's subject, returns how to stop."""
@@ -62,6 +64,7 @@ class CatalogKeeper:
         self._asked_at: dict[str, float] = {}
         self._stop_listening: Callable[[], Awaitable[None]] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._schedules: dict[ConnectedDatabase, asyncio.Task[None]] = {}
         self._at_once = asyncio.Semaphore(_AT_ONCE_MAX)
 
     async def start(self) -> None:
@@ -74,7 +77,21 @@ class CatalogKeeper:
         await asyncio.wait(reading, timeout=START_SECONDS_MAX)
         self._stop_listening = await self._subscribe(refresh_subject("any", "any").replace("any", "*"), self._asked)
         for each in self._databases.all:
-            self._spawn(self._on_schedule(each))
+            self._schedules[each] = self._spawn(self._on_schedule(each))
+
+    async def adopt(self, added: Sequence[ConnectedDatabase], removed: Sequence[ConnectedDatabase]) -> None:
+        """List and read what is new, forget what is gone."""
+        for each in removed:
+            schedule = self._schedules.pop(each, None)
+            if schedule is not None:
+                schedule.cancel()
+            if self._databases.get(each.config.name) is None:
+                await self._connections.remove(each.config.name)
+        for each in added:
+            each.on_catalog = self._catalogs.write
+            await self._connections.write(each.config.public())
+            self._spawn(self._refresh(each))
+            self._schedules[each] = self._spawn(self._on_schedule(each))
 
     async def drain(self) -> None:
         """Stop listening and reading."""

@@ -30,7 +30,7 @@ from querybus_executor.native import native_failure
 from querybus_executor.one_query import not_one_query
 from querybus_executor.pool import SessionPool, Threads
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 
 # It would log statements and what a server says of them.
 logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
@@ -236,7 +236,7 @@ class Clickhouse:
             said = text[code.end() :].lstrip(". ").removeprefix("DB::Exception: ")
             return native_failure(_RULES, code[1], re.split(r"\s*\(version |\n\s*\(for url", said)[0])
         if isinstance(error, OperationalError | OSError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
     async def _refused(self, session: Channel, sql: str) -> Failure | None:

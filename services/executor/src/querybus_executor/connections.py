@@ -1,7 +1,8 @@
 """Reads `connections.yaml`: which databases there are, what may be done on them, and their names for people.
 
 Unknown keys are refused, so a misspelt limit is never silently no limit. `${NAME}` in a URL stands for the
-environment's variable of that name: the file itself holds no secret.
+environment's variable of that name as it is, `${file:/path}` for a file's text, percent-encoded, without the line end:
+the file itself holds no secret.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import quote
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -21,7 +23,8 @@ from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.core.sql.filtered import BadFilter, row_filter
 
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
+SECRET_BYTES_MAX: Final = 64 << 10
 _DIALECTS: Final[dict[str, Dialect]] = {
     "mysql": Dialect.MYSQL,
     "mariadb": Dialect.MYSQL,
@@ -191,11 +194,34 @@ def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -
         for key in ("url", "write_url"):
             url = values.get(key)
             if isinstance(url, str):
-                missing = [name for name in _VARIABLE.findall(url) if name not in environment]
-                problems += [f"connections[{number}].{key}: the environment has no variable {name}" for name in missing]
-                values[key] = _VARIABLE.sub(lambda match: environment.get(match[1], ""), url)
+                found: list[str] = []
+                values[key] = _VARIABLE.sub(lambda match, found=found: _secret(match, environment, found), url)
+                problems += [f"connections[{number}].{key}: {each}" for each in found]
         entries.append(values)
     return {**file, "connections": entries}
+
+
+def _secret(match: re.Match[str], environment: Mapping[str, str], problems: list[str]) -> str:
+    name, path = match["name"], match["file"]
+    if name is not None:
+        if name not in environment:
+            problems.append(f"the environment has no variable {name}")
+        return environment.get(name, "")
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            return quote(file.read(SECRET_BYTES_MAX).rstrip("\r\n"), safe="")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"the secret's file {path} cannot be read: {type(error).__name__}")
+        return ""
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the connections file and the files of secrets that it names; what changes in one of them counts."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return (path,)
+    return (path, *(Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"]))
 
 
 def _worded(error: Any) -> str:

@@ -60,6 +60,11 @@ class ConnectedDatabase:
         self.on_catalog: OnCatalog | None = None
 
     @property
+    def edge(self) -> Edge:
+        """Its door."""
+        return self._edge
+
+    @property
     def dialect(self) -> Dialect:
         return self.config.dialect
 
@@ -134,9 +139,13 @@ class ConnectedDatabase:
 
 
 class Connected:
-    """The databases by name and by subject token."""
+    """The databases by name and by subject token; the set may be replaced while it is used."""
 
     def __init__(self, databases: Sequence[ConnectedDatabase]) -> None:
+        self.replace(databases)
+
+    def replace(self, databases: Sequence[ConnectedDatabase]) -> None:
+        """Know these and no others from now on."""
         self.all = tuple(databases)
         self._by_name = {each.config.name: each for each in databases}
         self._by_token = {token(each.config.name): each for each in databases}

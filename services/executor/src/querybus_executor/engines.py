@@ -25,6 +25,8 @@ from querybus_executor.sqlite import sqlite_children, sqlite_edge
 from querybus_executor.sqlite_catalog import file_trouble, read_sqlite_catalog
 
 _DUCKDB_SCHEMA: Final = "main"
+RELEASE_LOOKS_MAX: Final = 300
+RELEASE_LOOK_SECONDS: Final = 0.2
 
 Opened = tuple[Edge, Callable[[], Awaitable[Catalog | Failure]]]
 
@@ -40,6 +42,7 @@ class Engines:
         self._pools: list[tuple[Dialect, Children]] = []
         self._ready: dict[Dialect, Children] = {}
         self._edges: list[Edge] = []
+        self._of_edge: dict[Edge, Children] = {}
 
     def connected(self, configs: Sequence[ConnectionConfig], *, metrics: Metrics) -> list[ConnectedDatabase]:
         """Return the databases of the connections; nothing is opened yet."""
@@ -49,6 +52,21 @@ class Engines:
             self._edges.append(edge)
             databases.append(ConnectedDatabase(config, edge, read, metrics=metrics))
         return databases
+
+    async def release(self, database: ConnectedDatabase) -> None:
+        """Let go of a database that is no longer configured, once what runs there has ended."""
+        edge = database.edge
+        for _ in range(RELEASE_LOOKS_MAX):
+            load = edge.load()
+            if load.open == load.idle and not load.waiting:
+                break
+            await asyncio.sleep(RELEASE_LOOK_SECONDS)
+        self._edges.remove(edge)
+        await edge.close()
+        pool = self._of_edge.pop(edge, None)
+        if pool is not None:
+            self._pools = [each for each in self._pools if each[1] is not pool]
+            await pool.drain()
 
     @asynccontextmanager
     async def without_duckdb_readers(self) -> AsyncGenerator[None]:
@@ -83,6 +101,7 @@ class Engines:
     def _sqlite(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
         pool = self._pooled(Dialect.SQLITE, sqlite_children(size=self._size, reserved=self._reserved))
         edge = sqlite_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
+        self._of_edge[edge] = pool
         return edge, lambda: asyncio.to_thread(read_sqlite_catalog, config)
 
     def _duckdb(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
@@ -90,6 +109,7 @@ class Engines:
 
         pool = self._pooled(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
         edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
+        self._of_edge[edge] = pool
         return edge, partial(_read_duckdb, config, edge)
 
     def _postgres(self, config: ConnectionConfig, metrics: Metrics) -> Opened:

@@ -32,7 +32,7 @@ from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.mysql_errors import mysql_failure
 from querybus_executor.pool import SqlalchemyPool
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 
 # It would log the warnings of statements, which hold values of the database.
 logging.getLogger("asyncmy").setLevel(logging.ERROR)
@@ -190,7 +190,7 @@ class Mysql:
                 return Failure.of(found.code, "the database does not answer or refuses the user", found.facts)
             return found
         if isinstance(error, MySQLError | OSError | asyncio.IncompleteReadError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
     async def _prepare(self, session: Any, sql: str) -> None:

@@ -22,7 +22,7 @@ from querybus_executor.native import native_failure
 from querybus_executor.one_query import not_one_query
 from querybus_executor.pool import SessionPool
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 
 ARRAY_ROWS: Final = 1_000
 CALL_SLACK_SECONDS: Final = 0.2
@@ -195,7 +195,7 @@ class Oracle:
             text = str(getattr(said, "message", said) or "").partition("\nHelp:")[0]
             return native_failure(_RULES, code, text)
         if isinstance(error, OSError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Protocol, TypeVar
 
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import QueuePool
 
@@ -44,7 +45,7 @@ class Pool(Protocol):
     def idle(self) -> int: ...
 
     async def lend(self) -> Lent:
-        """Return a session, opened or waited for; TimeoutError or the driver's own error if there is none."""
+        """Return a session, opened or waited for; PoolTimeout or the driver's own error if there is none."""
         ...
 
     async def close(self) -> None: ...
@@ -115,8 +116,11 @@ class SessionPool:
         return len(self._idle)
 
     async def lend(self) -> Lent:
-        async with asyncio.timeout(self._limits.wait_seconds):
-            await self._free.acquire()
+        try:
+            async with asyncio.timeout(self._limits.wait_seconds):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise PoolTimeout("no session became free") from error
         try:
             while self._idle:
                 lent = self._idle.pop()

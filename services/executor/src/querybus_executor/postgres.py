@@ -29,7 +29,7 @@ from querybus_executor.kinds import kind_of_type
 from querybus_executor.pool import SqlalchemyPool
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.postgres_errors import postgres_failure
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 
 LOCK_SECONDS_MAX: Final = 2.0
 IDLE_SECONDS: Final = 30.0
@@ -147,7 +147,7 @@ class Postgres:
         if isinstance(error, PostgresError):
             return _worded(error, sql)
         if isinstance(error, OSError | InterfaceError | InternalClientError | asyncpg.ConnectionDoesNotExistError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
 

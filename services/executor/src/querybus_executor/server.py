@@ -9,6 +9,8 @@ small pool, so they never wait behind the statements that fill the other.
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from querybus.core.failure import Failure, FailureCode
+from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.ops.metrics import Metrics
 from querybus_executor.pool import Lent, Pool
 from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
@@ -155,6 +157,9 @@ class Server:
             return Failure.of(
                 FailureCode.CONNECTION, "the database did not answer a moment ago; it is tried again soon"
             )
+        if self._failures >= BREAKER_FAILURES:
+            # One asks whether it is back; until then the others are told at once.
+            self._closed_until = self._timer() + min(seconds_max, CONNECT_SECONDS_MAX)
         until = self._timer() + seconds_max
         found = await self._once(ask, sql, until, reserved=reserved)
         for pause in RETRY_PAUSES_SECONDS:
@@ -171,8 +176,7 @@ class Server:
         was_open = self._failures >= BREAKER_FAILURES
         self._failures = self._failures + 1 if is_away else 0
         is_open = self._failures >= BREAKER_FAILURES
-        if is_open:
-            self._closed_until = self._timer() + BREAKER_SECONDS
+        self._closed_until = self._timer() + BREAKER_SECONDS if is_open else 0.0
         if is_open != was_open:
             self._metrics.breaker("database", self._name, is_open=is_open)
 
@@ -195,7 +199,11 @@ class Server:
                 found = await ask(session, left)
                 finished = True
                 return found
-        except (TimeoutError, PoolTimeout):
+        except (TimeoutError, PoolTimeout) as error:
+            if session is None and self._timer() < until and not isinstance(error, PoolTimeout):
+                return Failure.of(
+                    FailureCode.CONNECTION, "no connection: the database does not answer", Facts(native_code="timeout")
+                )
             if session is None:
                 return Failure.of(FailureCode.TIMEOUT, "no connection to the database became free in time")
             return Failure.of(FailureCode.TIMEOUT, "the statement was ended at its time limit")
@@ -225,6 +233,27 @@ class Server:
             await lent.drop()
         else:
             await lent.give_back()
+
+
+def away(error: BaseException) -> Failure:
+    """Return the failure of an error of the network, with what went wrong as its native code.
+
+    >>> away(ConnectionRefusedError()).facts.native_code, away(OSError("x")).facts.native_code
+    ('refused', 'OSError')
+    """
+    inner = error if error.__cause__ is None else error.__cause__
+    causes = (error, inner)
+    if any(isinstance(each, ssl.SSLError) or "SSL" in str(each) for each in causes):
+        code = "tls"
+    elif any(isinstance(each, socket.gaierror) for each in causes):
+        code = "host"
+    elif any(isinstance(each, ConnectionRefusedError) or "refused" in str(each).lower() for each in causes):
+        code = "refused"
+    else:
+        code = type(error).__name__
+    return Failure.of(
+        FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})", Facts(native_code=code)
+    )
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -24,7 +24,7 @@ from querybus_executor.native import native_failure
 from querybus_executor.one_query import not_one_query
 from querybus_executor.pool import SessionPool, Threads
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server
+from querybus_executor.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 
 LOGIN_SECONDS_MAX: Final = 15
 _SESSION: Final[dict[str, Any]] = {
@@ -180,7 +180,7 @@ class Snowflake:
                 code = "250001"
             return native_failure(_RULES, code, text)
         if isinstance(error, OSError):
-            return Failure.of(FailureCode.CONNECTION, f"the database does not answer ({type(error).__name__})")
+            return away(error)
         return None
 
 

@@ -26,12 +26,22 @@ class WriterDoors:
     def __init__(self, configs: Sequence[ConnectionConfig], *, alone: Alone) -> None:
         self.name = "writers"
         self._by_name: dict[str, Writer] = {}
+        self._configs: dict[str, ConnectionConfig] = {}
         self._closing: list[_Closing] = []
+        self._alone = alone
+        self.replace(configs)
+
+    def replace(self, configs: Sequence[ConnectionConfig]) -> None:
+        """Have the doors of these connections and no others; a change that runs keeps the door it has."""
+        kept, known = self._by_name, self._configs
+        self._by_name, self._configs = {}, {}
         for config in configs:
-            if config.access is not Access.READ_ONLY:
-                writer = self._writer(config, alone)
-                if writer is not None:
-                    self._by_name[config.name] = writer
+            if config.access is Access.READ_ONLY:
+                continue
+            is_known = known.get(config.name) == config and config.name in kept
+            writer = kept[config.name] if is_known else self._writer(config, self._alone)
+            if writer is not None:
+                self._by_name[config.name], self._configs[config.name] = writer, config
 
     def get(self, connection: str) -> Writer | None:
         """Return the door of that connection, or None: it takes no changes."""

@@ -281,6 +281,10 @@ class ConnectionStore:
         """Store the connection under its name; raises BusTrouble."""
         await _put_value(self._holder, CONNECTIONS, token(connection.name), connection)
 
+    async def remove(self, name: str) -> None:
+        """Forget the connection of that name; raises BusTrouble."""
+        await store(self._holder.connection, _subject(CONNECTIONS, token(name)), b"", {_OPERATION: "DEL"})
+
 
 class CredentialStore:
     """The gateway's registry of hashed keys; no other service may read it."""

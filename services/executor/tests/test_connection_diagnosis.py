@@ -1,0 +1,100 @@
+"""`querybus connections test` names the one thing that is wrong."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from querybus_cli.app import app
+from querybus_executor.diagnose import Trouble, diagnose
+from tests.database_servers import MariadbServer, PostgresServer
+
+
+def listed(folder: Path, url: str, **more: str) -> Path:
+    file = folder / "connections.yaml"
+    extra = "".join(f"\n    {key}: {value}" for key, value in more.items())
+    file.write_text(f"connections:\n  - name: it\n    url: {url}{extra}\n")
+    return file
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    file = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(file)) as made:
+        made.execute("CREATE TABLE t (a)")
+    return file
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+async def test_a_connection_that_works_is_said_to(shop: Path, tmp_path: Path) -> None:
+    found = await diagnose(listed(tmp_path, f"sqlite:///{shop}"), "it")
+    assert (found.trouble, found.tables) == (None, 1)
+
+
+async def test_what_is_wrong_before_anything_is_opened_is_named(shop: Path, tmp_path: Path) -> None:
+    assert (await diagnose(tmp_path / "no.yaml", "it")).trouble is Trouble.FILE
+    unset = await diagnose(listed(tmp_path, "postgresql://a:${NO_SUCH_VARIABLE}@h/d"), "it", {})
+    assert (unset.trouble, "NO_SUCH_VARIABLE" in unset.detail) == (Trouble.FILE, True)
+    other = await diagnose(listed(tmp_path, f"sqlite:///{shop}"), "other")
+    assert (other.trouble, "it has it" in other.detail) == (Trouble.UNKNOWN, True)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}/none.sqlite", "duckdb:///{}/none.duckdb", "sqlite:///{}/text"])
+async def test_a_file_that_is_missing_or_no_database_is_named_with_its_path(tmp_path: Path, url: str) -> None:
+    (tmp_path / "text").write_text("no database " * 100)
+    found = await diagnose(listed(tmp_path, url.format(tmp_path)), "it")
+    assert (found.trouble, str(tmp_path) in found.detail) == (Trouble.DATABASE_FILE, True)
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "mariadb"])
+async def test_nobody_at_the_port_and_a_name_of_no_host_are_told_apart(tmp_path: Path, engine: str) -> None:
+    refused = await diagnose(listed(tmp_path, f"{engine}://u:p@127.0.0.1:{free_port()}/d"), "it")
+    assert refused.trouble is Trouble.UNREACHABLE, refused
+    unknown = await diagnose(listed(tmp_path, f"{engine}://u:p@no-such-host.invalid/d"), "it")
+    assert unknown.trouble in (Trouble.HOST, Trouble.UNREACHABLE), unknown
+
+
+def test_the_command_lists_and_tests_without_showing_a_secret(shop: Path, tmp_path: Path) -> None:
+    file = listed(tmp_path, f"sqlite:///{shop}")
+    runner = CliRunner()
+    shown = runner.invoke(app, ["connections", "list", "--file", str(file)])
+    assert (shown.exit_code, shown.output.split()) == (0, ["it", "sqlite", "read_only"])
+    works = runner.invoke(app, ["connections", "test", "it", "--file", str(file)])
+    assert (works.exit_code, works.output.strip()) == (0, "it: works, sqlite, 1 tables")
+    broken = runner.invoke(app, ["connections", "test", "it", "--file", str(listed(tmp_path, "sqlite:////none/x"))])
+    assert (broken.exit_code, "database_file" in broken.output) == (1, True)
+
+
+@pytest.mark.servers
+async def test_on_postgresql_login_database_and_rights_are_told_apart(postgres: PostgresServer, tmp_path: Path) -> None:
+    async def trouble(url: str, **more: str) -> Trouble | None:
+        return (await diagnose(listed(tmp_path, url, **more), "it")).trouble
+
+    assert await trouble(postgres.url("nobody")) is Trouble.CREDENTIALS
+    assert await trouble(postgres.url("postgres", "no_such_database")) is Trouble.DATABASE
+    assert await trouble(postgres.url()) is Trouble.ROLE_MAY_WRITE
+    assert await trouble(postgres.url(), role_may_write="true") is None
+
+
+@pytest.mark.servers
+async def test_on_mariadb_login_database_and_rights_are_told_apart(mariadb: MariadbServer, tmp_path: Path) -> None:
+    mariadb.execute("CREATE DATABASE IF NOT EXISTS told;")
+
+    async def trouble(url: str, **more: str) -> Trouble | None:
+        return (await diagnose(listed(tmp_path, url, **more), "it")).trouble
+
+    assert await trouble(mariadb.url("nobody", "told")) is Trouble.CREDENTIALS
+    assert await trouble(mariadb.url("root", "no_such_database")) is Trouble.DATABASE
+    assert await trouble(mariadb.url("root", "told")) is Trouble.ROLE_MAY_WRITE
+    tls = f"{mariadb.url('root', 'told')}"
+    assert await trouble(tls, role_may_write="true") is None
