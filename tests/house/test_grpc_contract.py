@@ -11,6 +11,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from querybus.core.catalog import ColumnKind
+from querybus.core.knowledge import EntryKind
 from querybus.core.messages import Operation, Outcome
 from querybus.core.options import ExecutionMode, Mode, OnExecutionFailure, RepairPolicy
 from querybus_gateway.admit import RequestOptions
@@ -18,7 +19,7 @@ from querybus_gateway.grpc_door import SERVICES
 from querybus_gateway.grpc_errors import code_of
 from querybus_gateway.grpc_messages import word
 from querybus_gateway.problems import STATUS
-from querybus_gateway.v1 import query_pb2, query_service_pb2
+from querybus_gateway.v1 import connection_service_pb2, query_pb2, query_service_pb2
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,6 +148,7 @@ def test_every_option_of_a_request_can_be_said_over_grpc() -> None:
         (RepairPolicy, query_service_pb2.RepairPolicy),
         (Outcome, query_pb2.Outcome),
         (ColumnKind, query_pb2.ColumnKind),
+        (EntryKind, connection_service_pb2.KnowledgeKind),
     ],
 )
 def test_every_word_of_a_closed_set_has_its_number(known: Any, said: Any) -> None:

@@ -18,6 +18,7 @@ import httpx
 from querybus.bus.client import BusClient
 from querybus_gateway.grpc_messages import word
 from querybus_gateway.v1 import batch_service_pb2, query_pb2, query_service_pb2, thread_service_pb2
+from querybus_gateway.v1 import connection_service_pb2 as connections_pb2
 
 from .grpc_caller import GrpcCaller, Refusal, grpc_caller
 from .house_of_tests import DoorHouse, frames_of
@@ -56,6 +57,13 @@ class Door(Protocol):
     async def batch(self, batch: str, offset: int = 0) -> Json | Told: ...
     async def batch_cancel(self, batch: str) -> Json | Told: ...
     async def batch_retry(self, batch: str) -> Json | Told: ...
+    async def feedback(self, query: str, verdict: str) -> Json | Told: ...
+    async def teach(self, connection: str, body: Json) -> Json | Told: ...
+    async def known(self, connection: str, kind: str) -> Json | Told: ...
+    async def search(self, connection: str, words: str) -> Json | Told: ...
+    async def forget(self, connection: str, entry: str) -> Json | Told: ...
+    async def preferences(self) -> Json | Told: ...
+    async def prefer(self, body: Json) -> Json | Told: ...
 
 
 def bare(value: Any) -> Any:
@@ -154,11 +162,50 @@ class HttpFace:
     async def batch_retry(self, batch: str) -> Json | Told:
         return await self._plain("POST", f"/v1/batches/{batch}/retry")
 
+    async def feedback(self, query: str, verdict: str) -> Json | Told:
+        return await self._plain("POST", f"/v1/queries/{query}/feedback", {"verdict": verdict})
+
+    async def teach(self, connection: str, body: Json) -> Json | Told:
+        return await self._plain("POST", f"/v1/connections/{connection}/knowledge", body)
+
+    async def known(self, connection: str, kind: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/connections/{connection}/knowledge", kind=kind)
+
+    async def search(self, connection: str, words: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/connections/{connection}/knowledge/search", q=words, k=2)
+
+    async def forget(self, connection: str, entry: str) -> Json | Told:
+        return await self._plain("DELETE", f"/v1/connections/{connection}/knowledge/{entry}")
+
+    async def preferences(self) -> Json | Told:
+        return await self._plain("GET", "/v1/preferences")
+
+    async def prefer(self, body: Json) -> Json | Told:
+        return await self._plain("PUT", "/v1/preferences", body)
+
+    async def connections(self) -> Json | Told:
+        return await self._plain("GET", "/v1/connections")
+
+    async def catalog(self, connection: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/connections/{connection}/catalog", language="zh")
+
+    async def suggestions(self, connection: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/connections/{connection}/suggestions")
+
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""
         answer = await self._http.get(f"/v1/queries/{query}/events")
         frames = [each for each in frames_of(answer.text) if "id" in each]
         return [bare(json.loads(each["data"]) | {"sequence": int(each["id"])}) for each in frames]
+
+
+def _unnested(member: str, found: Json | Told) -> Json | Told:
+    """Return a problem without the member of a call's body that holds, over the bus, what is a whole body elsewhere."""
+    if not isinstance(found, Told):
+        return found
+    pointers = tuple(each.removeprefix(member) for each in found.pointers)
+    detail = found.detail.replace(f"{member}:", "/:", 1).replace(f"{member}/", "/", 1)
+    return Told(found.code, detail, pointers, found.more)
 
 
 class BusFace:
@@ -222,13 +269,7 @@ class BusFace:
         return found if isinstance(found, Told) else {}
 
     async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
-        found = await self._plain("batch", {"batch": body}, idempotency_key=key)
-        if not isinstance(found, Told):
-            return found
-        # Here the batch is a member of the call's body.
-        pointers = tuple(each.removeprefix("/batch") for each in found.pointers)
-        detail = found.detail.replace("/batch:", "/:", 1).replace("/batch/", "/", 1)
-        return Told(found.code, detail, pointers, found.more)
+        return _unnested("/batch", await self._plain("batch", {"batch": body}, idempotency_key=key))
 
     async def batch(self, batch: str, offset: int = 0) -> Json | Told:
         return await self._plain("batch", {"action": "read", "batch_id": batch}, offset=offset)
@@ -238,6 +279,30 @@ class BusFace:
 
     async def batch_retry(self, batch: str) -> Json | Told:
         return await self._plain("batch", {"action": "retry", "batch_id": batch})
+
+    async def feedback(self, query: str, verdict: str) -> Json | Told:
+        return await self._plain("feedback", {"query_id": query, "verdict": verdict})
+
+    async def _knowledge(self, action: str, connection: str, **more: Any) -> Json | Told:
+        return await self._plain("knowledge", {"action": action, "connection": connection, **more})
+
+    async def teach(self, connection: str, body: Json) -> Json | Told:
+        return _unnested("/entries", await self._knowledge("teach", connection, entries=body))
+
+    async def known(self, connection: str, kind: str) -> Json | Told:
+        return await self._knowledge("list", connection, kind=kind)
+
+    async def search(self, connection: str, words: str) -> Json | Told:
+        return await self._knowledge("search", connection, query=words, k=2)
+
+    async def forget(self, connection: str, entry: str) -> Json | Told:
+        return await self._knowledge("forget", connection, entry_id=entry)
+
+    async def preferences(self) -> Json | Told:
+        return await self._plain("preferences", {})
+
+    async def prefer(self, body: Json) -> Json | Told:
+        return _unnested("/preferences", await self._plain("preferences", {"preferences": body}))
 
 
 def json_of(message: Any) -> Any:
@@ -292,6 +357,8 @@ ENUMS: Mapping[str, Any] = {
     "Outcome": query_pb2.Outcome,
     "ColumnKind": query_pb2.ColumnKind,
     "BatchItemStatus": batch_service_pb2.BatchItemStatus,
+    "KnowledgeKind": connections_pb2.KnowledgeKind,
+    "Verdict": query_service_pb2.Verdict,
 }
 
 
@@ -405,6 +472,58 @@ class GrpcFace:
 
     async def batch_retry(self, batch: str) -> Json | Told:
         return await self._batch("RetryBatch", batch_service_pb2.RetryBatchRequest(batch_id=batch))
+
+    async def feedback(self, query: str, verdict: str) -> Json | Told:
+        request = query_service_pb2.FeedbackRequest(query_id=query, verdict=f"VERDICT_{verdict.upper()}")
+        return await self._plain("Feedback", request)
+
+    async def _about(self, connection: str, name: str, request: Any) -> Json | Told:
+        # The response does not repeat what was asked for.
+        found = await self._plain(name, request)
+        return found if isinstance(found, Told) else {"connection": connection, **found}
+
+    async def teach(self, connection: str, body: Json) -> Json | Told:
+        synonyms = {name: connections_pb2.Synonyms(words=words) for name, words in body.get("synonyms", {}).items()}
+        request = connections_pb2.TeachKnowledgeRequest(
+            connection=connection,
+            pairs=[connections_pb2.TaughtPair(**each) for each in body.get("pairs", ())],
+            instructions=body.get("instructions", ()),
+            terms=body.get("terms", {}),
+            synonyms=synonyms,
+        )
+        return await self._about(connection, "TeachKnowledge", request)
+
+    async def known(self, connection: str, kind: str) -> Json | Told:
+        request = connections_pb2.ListKnowledgeRequest(connection=connection, kind=f"KNOWLEDGE_KIND_{kind.upper()}")
+        return await self._about(connection, "ListKnowledge", request)
+
+    async def search(self, connection: str, words: str) -> Json | Told:
+        request = connections_pb2.SearchKnowledgeRequest(connection=connection, query=words, page_size=2)
+        return await self._about(connection, "SearchKnowledge", request)
+
+    async def forget(self, connection: str, entry: str) -> Json | Told:
+        request = connections_pb2.ForgetKnowledgeRequest(connection=connection, entry_id=entry)
+        return await self._about(connection, "ForgetKnowledge", request)
+
+    async def preferences(self) -> Json | Told:
+        found = await self._plain("GetPreferences", connections_pb2.GetPreferencesRequest())
+        return found if isinstance(found, Told) else found["preferences"]
+
+    async def prefer(self, body: Json) -> Json | Told:
+        request = connections_pb2.SetPreferencesRequest(preferences=connections_pb2.Preferences(**body))
+        found = await self._plain("SetPreferences", request)
+        return found if isinstance(found, Told) else found["preferences"]
+
+    async def connections(self) -> Json | Told:
+        return await self._plain("ListConnections", connections_pb2.ListConnectionsRequest())
+
+    async def catalog(self, connection: str) -> Json | Told:
+        found = await self._plain("GetCatalog", connections_pb2.GetCatalogRequest(connection=connection, language="zh"))
+        return found if isinstance(found, Told) else found["catalog"]
+
+    async def suggestions(self, connection: str) -> Json | Told:
+        request = connections_pb2.SuggestQuestionsRequest(connection=connection)
+        return await self._about(connection, "SuggestQuestions", request)
 
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""

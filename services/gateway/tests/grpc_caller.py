@@ -13,12 +13,24 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from querybus_gateway.grpc_door import SERVICES, GrpcDoor
-from querybus_gateway.v1 import batch_service_pb2, query_pb2, query_service_pb2, thread_service_pb2
+from querybus_gateway.v1 import (
+    batch_service_pb2,
+    connection_service_pb2,
+    query_pb2,
+    query_service_pb2,
+    thread_service_pb2,
+)
 
 from .house_of_tests import DoorHouse, key_of
 
 CALL_SECONDS = 20.0
-MODULES: tuple[Any, ...] = (query_pb2, query_service_pb2, thread_service_pb2, batch_service_pb2)
+MODULES: tuple[Any, ...] = (
+    query_pb2,
+    query_service_pb2,
+    thread_service_pb2,
+    batch_service_pb2,
+    connection_service_pb2,
+)
 
 
 def method_of(name: str) -> tuple[str, Any]:

@@ -11,8 +11,9 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.client import BusClient
-from querybus.bus.connection import BusRefused
-from querybus.core.catalog import ColumnKind, Dialect
+from querybus.bus.connection import BusRefused, Held
+from querybus.bus.kv import CatalogStore
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
@@ -38,6 +39,22 @@ pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION: Json = {"question": "How many customers?", "connection": "shop"}
 HASH = "ab" * 32
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="cust_master",
+            display_names={"en": "customers", "zh": "客户"},
+            primary_key=("cust_id",),
+            row_estimate=12,
+            columns=(
+                Column(name="cust_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="city_nm", type="TEXT", kind=ColumnKind.TEXT, display_names={"en": "city", "zh": "城市"}),
+            ),
+        ),
+    ),
+)
 MIXED = Result(
     columns=(
         ResultColumn(name="city", kind=ColumnKind.TEXT),
@@ -458,6 +475,102 @@ async def test_each_bad_batch(house: DoorHouse, body: Json) -> None:
 
     (problem,) = await same(house, scenario)
     assert isinstance(problem, Told)
+
+
+TAUGHT: Json = {
+    "pairs": [{"question": "How many orders?", "sql": "SELECT COUNT(*) FROM orders"}],
+    "instructions": ["Leave test accounts out."],
+    "terms": {"vip": "level gold"},
+    "synonyms": {"orders": ["sales", "deals"]},
+}
+
+
+async def test_what_is_taught_found_and_forgotten(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        taught = await door.teach("shop", TAUGHT)
+        known = await door.known("shop", "synonym")
+        hits = await door.search("shop", "number of orders")
+        assert isinstance(hits, dict)
+        refused = [
+            await door.teach("nowhere", TAUGHT),
+            await door.teach("shop", {"pairs": [{"question": "", "sql": "SELECT 1"}]}),
+            await door.forget("shop", "nothing"),
+        ]
+        entries = [each["id"] for kind in ("pair", "instruction", "term", "synonym") for each in await ids(door, kind)]
+        gone = [await door.forget("shop", each) for each in entries]
+        return [taught, known, hits, *refused, gone]
+
+    async def ids(door: Door, kind: str) -> list[Json]:
+        found = await door.known("shop", kind)
+        assert isinstance(found, dict)
+        return found["entries"]
+
+    taught, known, hits, nowhere, empty, nothing, gone = await same(house, scenario, credential="lab")
+    assert taught["taught"] == 5
+    assert {each["text"] for each in known["entries"]} == {"sales", "deals"}
+    assert hits["hits"][0]["text"] == "SELECT COUNT(*) FROM orders"
+    assert (nowhere.code, empty.code, nothing.code) == ("not_found", "invalid", "not_found")
+    assert gone[-1]["entries"] == 0
+
+
+async def test_business_readers_teach_nothing_but_judge_answers(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        query = id_of(await door.ask(QUESTION))
+        early = await door.feedback(query, "right")
+        await house.draft(query)
+        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        right, known = await door.feedback(query, "right"), await door.known("shop", "pair")
+        wrong = await door.feedback(query, "wrong")
+        return [early, right, known, wrong, await door.teach("shop", TAUGHT)]
+
+    early, right, known, wrong, refused = await same(house, scenario)
+    assert early.code == "not_finished"
+    assert (right["verdict"], right["entries"], wrong["entries"]) == ("right", 1, 0)
+    assert "text" not in known["entries"][0]
+    assert refused.code == "scope"
+
+
+async def test_preferences(house: DoorHouse) -> None:
+    async def scenario(door: Door, _: str) -> list[Any]:
+        kept = await door.prefer({"language": "zh", "connection": "shop", "summary": False, "page_size": 7})
+        read = await door.preferences()
+        asked = id_of(await door.ask({"question": "How many?"}))
+        options = (await house.log(asked))[0].envelope().options
+        refused = [await door.prefer({"connection": "nowhere"}), await door.prefer({"page_size": 0})]
+        return [kept, read, options.page_size, *refused, await door.prefer({}), await door.preferences()]
+
+    kept, read, size, nowhere, invalid, cleared, empty = await same(house, scenario, credential="desk")
+    assert kept == read == {"language": "zh", "connection": "shop", "summary": False, "page_size": 7}
+    assert size == 7
+    assert (nowhere.code, invalid.code) == ("unknown_connection", "invalid")
+    assert cleared == empty == {}
+
+
+@pytest.mark.parametrize("credential", ["web", "lab"])
+async def test_connections_and_catalogs_over_http_and_grpc(house: DoorHouse, credential: str) -> None:
+    executor = await house.user(StageName.EXECUTOR)
+    await CatalogStore(Held(executor)).write(CATALOG)
+    async with faces(house, "acme", credential) as doors:
+        met: list[list[Any]] = []
+        for face in (doors["http"], doors["grpc"]):
+            assert isinstance(face, HttpFace | GrpcFace)
+            async with asyncio.timeout(10):
+                while isinstance(await face.catalog("shop"), Told):
+                    await asyncio.sleep(0.05)
+            met.append(
+                [
+                    await face.connections(),
+                    await face.catalog("shop"),
+                    await face.suggestions("shop"),
+                    await face.catalog("nowhere"),
+                ]
+            )
+    assert compared(met[1]) == compared(met[0])
+    listed, catalog, suggested, nowhere = met[0]
+    assert [each["name"] for each in listed["connections"]] == ["crm", "shop"]
+    assert ("cust_master" in str(catalog)) == (credential == "lab")
+    assert suggested["questions"]
+    assert nowhere.code == "not_found"
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])

@@ -20,6 +20,7 @@ from querybus.ops.trace import Tracing
 from querybus_gateway.admit import BODY_BYTES_MAX
 from querybus_gateway.grpc_batches import BATCH_METHODS
 from querybus_gateway.grpc_call import CallDesk, Method
+from querybus_gateway.grpc_connections import CONNECTION_METHODS
 from querybus_gateway.grpc_queries import QUERY_METHODS
 from querybus_gateway.grpc_threads import THREAD_METHODS
 from querybus_gateway.use_cases import UseCases
@@ -35,6 +36,7 @@ SERVICES: Final[Mapping[str, Mapping[str, Method]]] = {
     "querybus.v1.QueryService": QUERY_METHODS,
     "querybus.v1.ThreadService": THREAD_METHODS,
     "querybus.v1.BatchService": BATCH_METHODS,
+    "querybus.v1.ConnectionService": CONNECTION_METHODS,
 }
 """The methods of every service of the contract; a test holds them against the descriptors."""
 

@@ -1,4 +1,4 @@
-"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, page; it only translates.
+"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, judge, page; it only translates.
 
 The call's deadline is the query's: it lowers `deadline_seconds` as a cap of the server would, so that the request, and
 with it its idempotency key's meaning, stays what it was. A call that is not to wait lends its deadline to nobody.
@@ -28,7 +28,9 @@ from querybus_gateway.grpc_messages import (
     page_message,
     query_message,
     question_json,
+    word,
 )
+from querybus_gateway.knowledge import FeedbackRequest
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import STREAM_SECONDS_MAX, Reply
 from querybus_gateway.v1 import query_service_pb2 as v1
@@ -141,6 +143,17 @@ async def clarify(request: v1.ClarifyRequest, call: GrpcCall) -> Message | Probl
     return v1.ClarifyResponse(query=query_message(reply.resource), idempotency_replayed=_is_replayed(begun))
 
 
+async def feedback(request: v1.FeedbackRequest, call: GrpcCall) -> Message | Problem:
+    """Say whether an answer was right."""
+    wanted = read(json.dumps({"verdict": word(v1.Verdict, request.verdict)}).encode(), FeedbackRequest)
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.teaching.feedback(request.query_id, call.credential, wanted)
+    if isinstance(found, Problem):
+        return found
+    return v1.FeedbackResponse(query_id=found["query_id"], verdict=request.verdict, entries=found["entries"])
+
+
 async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> Message | Problem:
     """Read one page of a result."""
     results = call.rooms.results
@@ -164,6 +177,7 @@ QUERY_METHODS: Final[dict[str, Method]] = {
     "Cancel": Method(v1.CancelRequest, cancel),
     "Confirm": Method(v1.ConfirmRequest, confirm),
     "Clarify": Method(v1.ClarifyRequest, clarify),
+    "Feedback": Method(v1.FeedbackRequest, feedback),
     "GetResultPage": Method(v1.GetResultPageRequest, get_result_page),
 }
 

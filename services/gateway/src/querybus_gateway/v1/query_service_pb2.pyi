@@ -43,6 +43,12 @@ class RepairPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REPAIR_POLICY_MODEL_FIRST: _ClassVar[RepairPolicy]
     REPAIR_POLICY_RULES_ONLY: _ClassVar[RepairPolicy]
     REPAIR_POLICY_OFF: _ClassVar[RepairPolicy]
+
+class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VERDICT_UNSPECIFIED: _ClassVar[Verdict]
+    VERDICT_RIGHT: _ClassVar[Verdict]
+    VERDICT_WRONG: _ClassVar[Verdict]
 OPERATION_UNSPECIFIED: Operation
 OPERATION_ASK: Operation
 OPERATION_GENERATE: Operation
@@ -64,6 +70,9 @@ REPAIR_POLICY_RULES_FIRST: RepairPolicy
 REPAIR_POLICY_MODEL_FIRST: RepairPolicy
 REPAIR_POLICY_RULES_ONLY: RepairPolicy
 REPAIR_POLICY_OFF: RepairPolicy
+VERDICT_UNSPECIFIED: Verdict
+VERDICT_RIGHT: Verdict
+VERDICT_WRONG: Verdict
 
 class Options(_message.Message):
     __slots__ = ("mode", "execution_mode", "enable_syntax_validation", "enable_forbidden_check", "enable_auto_repair", "on_execution_failure", "allow_llm_to_see_data", "retries_max", "rows_max", "page_size", "summary", "chart", "dry_run", "deadline_seconds", "model", "language", "today", "repair_policy")
@@ -242,6 +251,24 @@ class ClarifyResponse(_message.Message):
     query: _query_pb2.Query
     idempotency_replayed: bool
     def __init__(self, query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., idempotency_replayed: _Optional[bool] = ...) -> None: ...
+
+class FeedbackRequest(_message.Message):
+    __slots__ = ("query_id", "verdict")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    verdict: Verdict
+    def __init__(self, query_id: _Optional[str] = ..., verdict: _Optional[_Union[Verdict, str]] = ...) -> None: ...
+
+class FeedbackResponse(_message.Message):
+    __slots__ = ("query_id", "verdict", "entries")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    verdict: Verdict
+    entries: int
+    def __init__(self, query_id: _Optional[str] = ..., verdict: _Optional[_Union[Verdict, str]] = ..., entries: _Optional[int] = ...) -> None: ...
 
 class GetResultPageRequest(_message.Message):
     __slots__ = ("query_id", "page", "page_size", "page_token")
