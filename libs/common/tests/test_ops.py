@@ -64,6 +64,39 @@ def test_a_finished_query_is_counted_by_outcome_pass_tenant_and_attempt() -> Non
     assert metrics.value("querybus_query_seconds_sum", outcome="answered") == 2.5
 
 
+def test_a_repair_is_counted_by_origin_and_rule_and_again_when_its_answer_is_called_wrong() -> None:
+    metrics = Metrics("presenter")
+    by_model = finished(Outcome.ANSWERED, 2)
+    by_rule = by_model.model_copy(
+        update={
+            "attempts": (
+                by_model.attempts[0],
+                Attempt(
+                    origin=Origin.RULE,
+                    sql="SELECT 2",
+                    executed=True,
+                    rules=("join_owner", "rename_column", "from_afar"),
+                ),
+            )
+        }
+    )
+    for each in (by_model, by_rule):
+        metrics.query_finished(each, now_ms=3_500)
+
+    def counted(origin: str, rule: str, outcome: str) -> float | None:
+        return metrics.value("querybus_repairs_total", origin=origin, rule=rule, outcome=outcome)
+
+    assert counted("model", "none", "success") == 1
+    assert counted("rule", "join_owner", "success") == 1
+    assert counted("rule", "rename_column", "success") == 1
+    assert counted("rule", "join_owner", "contradicted") == 0
+    assert "from_afar" not in metrics.exposition().decode()
+    metrics.contradicted(by_rule)
+    metrics.contradicted(finished(Outcome.ANSWERED, 1))
+    assert counted("rule", "join_owner", "contradicted") == 1
+    assert counted("model", "none", "contradicted") == 0
+
+
 def test_every_combination_of_closed_enums_exists_before_anything_happened() -> None:
     text = Metrics("executor").exposition().decode()
     assert 'querybus_queries_total{outcome="answered",pass="first"} 0.0' in text

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from querybus.bus.publish import BusTrouble, TooLarge
 from querybus.core.catalog import Catalog
 from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope
 from querybus.core.knowledge import (
     ENTRIES_MAX,
     KEY_LENGTH_MAX,
@@ -24,7 +25,7 @@ from querybus.core.knowledge import (
     Knowledge,
     KnowledgeIndex,
 )
-from querybus.core.messages import Outcome
+from querybus.core.messages import Finished, Outcome
 from querybus.core.policy import Connection
 from querybus.core.preferences import Preferences
 from querybus.core.redact import Json
@@ -121,8 +122,11 @@ class Teaching:
         catalogs: KnownCatalogs,
         *,
         clock: Clock,
+        on_wrong: Callable[[Envelope[Finished]], None] | None = None,
     ) -> None:
+        """`on_wrong` hears of each answer that its reader called wrong."""
         self._queries = queries
+        self._on_wrong = on_wrong or (lambda _: None)
         self._knowledge = knowledge
         self._preferences = preferences
         self._connections = connections
@@ -212,6 +216,7 @@ class Teaching:
         if request.verdict == "right":
             grown = await self._grown(finished.connection, credential, (pair,))
             return grown if isinstance(grown, Problem) else _said(query, request, grown["entries"])
+        self._on_wrong(finished)
         try:
             # A wrong answer takes back what feedback taught; what an analyst taught, an analyst forgets.
             left = await self._knowledge.change(

@@ -297,6 +297,7 @@ def _mended(envelope: Envelope[Failed], draft: Draft, mend: Mend, texts: Guidanc
             operation=body.operation,
             analysis=analysis,
             probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
+            rules=tuple(each.rule.value for each in mend.steps),
             notes=(*body.notes, *(texts.note(each) for each in mend.steps)),
         ),
     )

@@ -196,6 +196,7 @@ class Drafted(Value):
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
     probe: bool = Field(default=False, description="a probe is wanted before approval")
+    rules: tuple[str, ...] = Field(default=(), description="the rules that mended the draft, in order")
     notes: tuple[str, ...] = Field(default=(), description="what was assumed or mended, for analysts")
 
 

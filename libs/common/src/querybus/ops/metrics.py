@@ -12,16 +12,22 @@ from typing import Any, Final, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from querybus.core.catalog import Dialect
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Finished, Origin, Outcome
+from querybus.core.repair.candidate import RuleName
 from querybus.core.subjects import StageName
 
 PASSES: Final = ("first", "retry", "none")
+REPAIR_OUTCOMES: Final = ("success", "failure", "contradicted")
+NO_RULE: Final = "none"
+"""The rule of a second draft that no rule made."""
 PURPOSES: Final = ("explain", "probe", "introspect", "execute")
 STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak")
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+_RULES: Final = frozenset(each.value for each in RuleName)
 
 Pass = Literal["first", "retry", "none"]
 
@@ -53,7 +59,10 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     ),
     MetricRow("querybus_failures_total", "counter", ("stage", "code"), "failures by stage and code"),
     MetricRow(
-        "querybus_repairs_total", "counter", ("origin", "outcome"), "second drafts of finished queries by rule or model"
+        "querybus_repairs_total",
+        "counter",
+        ("origin", "rule", "outcome"),
+        "second drafts of finished queries, by each rule that mended them; contradicted: an answer was called wrong",
     ),
     MetricRow(
         "querybus_stage_seconds", "histogram", ("stage",), "one message in one stage, from receipt to settlement"
@@ -152,8 +161,9 @@ class Metrics:
         for dialect in Dialect:
             self._metrics["querybus_execution_seconds"].labels(dialect)
         for origin in Origin:
-            for result in ("success", "failure"):
-                self._metrics["querybus_repairs_total"].labels(origin, result)
+            for rule in RuleName if origin is Origin.RULE else (NO_RULE,):
+                for result in REPAIR_OUTCOMES:
+                    self._metrics["querybus_repairs_total"].labels(origin, rule, result)
         self._metrics["querybus_build_info"].labels(service, version).set(1)
 
     def query_finished(self, envelope: Envelope[Finished], now_ms: int) -> None:
@@ -168,7 +178,19 @@ class Metrics:
             result = "success" if attempt.executed else "failure"
             self._metrics["querybus_sql_attempts_total"].labels("retry" if number else "first", result).inc()
             if number:
-                self._metrics["querybus_repairs_total"].labels(attempt.origin, result).inc()
+                self._repair(attempt, result)
+
+    def contradicted(self, envelope: Envelope[Finished]) -> None:
+        """Count that an answer which came of a second draft was called wrong by its reader."""
+        if len(envelope.attempts) > 1 and envelope.attempts[-1].executed:
+            self._repair(envelope.attempts[-1], "contradicted")
+
+    def _repair(self, attempt: Attempt, outcome: str) -> None:
+        known = (
+            [each for each in dict.fromkeys(attempt.rules) if each in _RULES] if attempt.origin is Origin.RULE else []
+        )
+        for rule in known or [NO_RULE]:
+            self._metrics["querybus_repairs_total"].labels(attempt.origin, rule, outcome).inc()
 
     def failure(self, stage: StageName, code: FailureCode) -> None:
         """Count one failure."""
