@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from querybus.bus.connection import Held
+from querybus.bus.connection import Held, reach
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.rpc import DatabaseClient, serve_database
 from querybus.core.catalog import Dialect
@@ -67,6 +67,7 @@ async def serving(bus: EmbeddedNats, database: Database, slots: int = 4):
     part = serve_database(broker, explain=database.explain, probe=database.probe, slots=slots)
     await broker.start()
     await part.start()
+    await reach(broker.connection)
     try:
         yield part
     finally:
@@ -184,6 +185,16 @@ async def test_no_more_statements_run_than_there_are_slots(bus, client):
         replies = await asyncio.gather(*(client.explain("acme", "shop", request()) for _ in range(30)))
     assert all(reply.failure is None for reply in replies)
     assert database.most_running == 3
+
+
+async def test_a_connection_whose_database_hangs_fills_its_own_places_only(bus, client):
+    database = Database(seconds=5)
+    async with serving(bus, database, slots=1):
+        hanging = [asyncio.create_task(client.explain("acme", "away", request(seconds=2))) for _ in range(10)]
+        await until(lambda: database.running == 1)
+        database.seconds = 0.0
+        assert (await asyncio.wait_for(client.explain("acme", "shop", request()), 1)).failure is None
+        assert {(await each).failure.code for each in hanging} <= {FailureCode.TIMEOUT, FailureCode.CONNECTION}
 
 
 async def test_rubbish_is_answered_and_not_asked(bus):

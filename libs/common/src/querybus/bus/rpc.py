@@ -134,7 +134,10 @@ class DatabaseClient:
 def serve_database(
     broker: NatsBroker, *, explain: Explain, probe: Probe, slots: int, clock: Clock = system_clock
 ) -> DatabaseServer:
-    """Return the part that answers `explain` and `probe`, each with `slots` places; more requests wait."""
+    """Return the part that answers `explain` and `probe`, with `slots` places for each and each connection.
+
+    More requests wait. The validator asks for connections that exist only, so their number bounds the places.
+    """
     return DatabaseServer(broker, explain, probe, slots=slots, clock=clock)
 
 
@@ -148,7 +151,9 @@ class DatabaseServer:
         self._probe = probe
         self._clock = clock
         self._is_open = False
-        self._places = {each: asyncio.Semaphore(slots) for each in ("explain", "probe")}
+        self._slots = slots
+        # A connection whose database is away fills its own places only.
+        self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._taken: set[str] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -156,7 +161,7 @@ class DatabaseServer:
         # Registered now, so that they stand in the AsyncAPI document; FastStream starts them with the broker.
         self._subscribers = [
             broker.subscriber(rpc_filter(operation), queue=_QUEUE, max_workers=REQUESTS_MAX, title=operation)
-            for operation in self._places
+            for operation in ("explain", "probe")
         ]
         self._subscribers[0](self._answer_explain)
         self._subscribers[1](self._answer_probe)
@@ -217,7 +222,8 @@ class DatabaseServer:
         self._taken.add(inbox)
         self._idle.clear()
         try:
-            async with asyncio.timeout(remaining), self._places[operation]:
+            places = self._places.setdefault((operation, connection), asyncio.Semaphore(self._slots))
+            async with asyncio.timeout(remaining), places:
                 reply = await serve(tenant, connection, request)
         except TimeoutError:
             return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
