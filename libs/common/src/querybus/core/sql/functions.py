@@ -204,7 +204,9 @@ _BY_DIALECT: Final[dict[Dialect, frozenset[str]]] = {
         groupbitxor groupbitmap groupconcat groupuniqarray halfmd5 hasany hasall has hassubstr hassubsequence hastoken hex
         histogram if ifnotfinite indexof initcap intdiv intdivorzero interval isfinite isinfinite isnan isnotnull isnull
         isvalidjson isvalidutf8 javahash jsonextract jsonextractarrayraw jsonextractbool jsonextractfloat jsonextractint
-        jsonextractkeys jsonextractkeysandvalues jsonextractraw jsonextractstring jsonextractuint jsonhas jsonlength jsontype
+        jsonextractkeys jsonextractkeysandvalues jsonextractraw jsonextractstring jsonextractuint jsonhas jsonlength jsontype visitparamextractstring visitparamextractint visitparamextractuint visitparamextractfloat
+        visitparamextractbool visitparamextractraw visitparamhas simplejsonextractstring simplejsonextractint
+        simplejsonextractuint simplejsonextractfloat simplejsonextractbool simplejsonextractraw simplejsonhas
         json_exists json_query json_value kurtpop kurtsamp lag laginframe lead leadinframe lcm least leftpad leftpadutf8
         lengthutf8 levenshteindistance like lowerutf8 map mapadd mapcontains mapfilter mapfromarrays mapkeys mapsubtract
         mapvalues mapapply match max max2 md5 min min2 minus mode modulo monthname multifuzzymatchany multiif multimatchany

@@ -197,6 +197,8 @@ def decide(
         if found is not None:
             known[id(use.node)] = found
     refusal = _columns(facts, known, dialect, index) or (over_size(facts, dialect) if checks_size else None)
+    if refusal is None and dialect is Dialect.POSTGRESQL:
+        refusal = _attribute_call(facts, known)
     return refusal if refusal is not None else Guarded(statement, facts, known, index)
 
 
@@ -325,6 +327,22 @@ def _dot(node: exp.Expr) -> Failure | None:
             return unsafe(Rule.FUNCTION_QUALIFIED, "a name with a qualifier of no table", node.sql()[:80])
         return None
     return unsafe(Rule.FUNCTION_QUALIFIED, "a qualified call", node.sql()[:80])
+
+
+def _attribute_call(facts: StatementFacts, known: dict[int, KnownTable]) -> Failure | None:
+    """Refuse PostgreSQL's calls by attribute: `(row).name` calls the function `name` where the row has no such column."""
+    names: set[str] | None = None
+    for node in facts.nodes:
+        if not isinstance(node, exp.Dot) or not isinstance(node.args.get("expression"), exp.Identifier):
+            continue
+        if names is None:
+            names = facts.aliases.union(*(each.columns for each in known.values()))
+            for alias in facts.nodes:
+                if isinstance(alias, exp.TableAlias):
+                    names.update(fold_of(each, Dialect.POSTGRESQL) for each in alias.args.get("columns") or ())
+        if fold_of(node.expression, Dialect.POSTGRESQL) not in names:
+            return unsafe(Rule.FUNCTION_QUALIFIED, "an attribute that is no column", node.expression.name)
+    return None
 
 
 def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:

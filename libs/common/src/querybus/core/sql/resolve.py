@@ -21,7 +21,7 @@ from sqlglot.optimizer.qualify import qualify
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.sql.facts import SELF_VISIBLE, StatementFacts, fold_of, source_names, sources_of
-from querybus.core.sql.functions import TABLE_FUNCTION_COLUMNS, is_dangerous
+from querybus.core.sql.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.core.sql.guard import Guarded
 from querybus.core.sql.naming import QUALIFYING, KnownTable
 from querybus.core.sql.parse import Form
@@ -220,10 +220,26 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     failure = _unknown_column(column, name, guarded, dialect)
-    if dialect is Dialect.ORACLE or not failure.facts.tables or is_dangerous(name):
+    if dialect is Dialect.POSTGRESQL and name in _function_aliases(guarded):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    # PostgreSQL reads `t.f` as f(t) where t has no column f.
+    is_call = dialect is Dialect.POSTGRESQL and failure.facts.qualifier is not None and name in LISTED[dialect]
+    if dialect is Dialect.ORACLE or not failure.facts.tables or is_dangerous(name) or is_call:
         # Without a table of the catalog in scope, and on Oracle always, the engine may read the name as a call.
         return failure
     return Resolved(doubt=failure)
+
+
+def _function_aliases(guarded: Guarded) -> set[str]:
+    """Return the names of functions in FROM: on PostgreSQL such a name is a column as well."""
+    return {
+        fold_of(alias.this, Dialect.POSTGRESQL)
+        for node in guarded.facts.nodes
+        if isinstance(node, exp.Lateral | exp.Table)
+        and isinstance(node.this, exp.Func)
+        and isinstance(alias := node.args.get("alias"), exp.TableAlias)
+        and not alias.args.get("columns")
+    }
 
 
 def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column | None:

@@ -111,6 +111,7 @@ def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
 
 _LOOKED_AT: Final[frozenset[type[exp.Expr]]] = frozenset(
     {
+        exp.DataType,
         exp.Anonymous,
         exp.AnonymousAggFunc,
         exp.Repeat,
@@ -154,7 +155,31 @@ def _name(node: exp.Expr) -> str:
     return node.sql_names()[0].lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
 
 
+_PADDED: Final = frozenset(
+    {
+        exp.DataType.Type.CHAR,
+        exp.DataType.Type.NCHAR,
+        exp.DataType.Type.BPCHAR,
+        exp.DataType.Type.BINARY,
+        exp.DataType.Type.FIXEDSTRING,
+    }
+)
+"""Types whose values are filled up to their length."""
+
+
+def _padded_type(node: exp.DataType) -> Failure | None:
+    if node.this not in _PADDED:
+        return None
+    for each in node.expressions:
+        width = each.this if isinstance(each, exp.DataTypeParam) else each
+        if isinstance(width, exp.Expr) and not extent(width) <= TIMES_MAX:
+            return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
+    return None
+
+
 def _node(node: exp.Expr) -> Failure | None:
+    if isinstance(node, exp.DataType):
+        return _padded_type(node)
     size = _size_argument(node)
     if size is not None and not extent(size) <= TIMES_MAX:
         return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", _name(node))
