@@ -33,11 +33,7 @@ from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus_executor.introspect import open_sqlite_catalog
-from querybus_generator import translator
 from querybus_generator.translator import Translated, translate
-from querybus_generator.translator.index import index_of
-from querybus_generator.translator.nodes import read_nodes
-from querybus_generator.translator.translation import read
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -48,7 +44,6 @@ TODAY = date(2026, 1, 1)
 OWN_TODAY = date(2026, 6, 30)
 STEPS_PER_STATEMENT_MAX = 40_000_000
 PERMUTED_COLUMNS_MAX = 6
-PENALTY = 3.0
 REQUIRED = {
     "right_share_of_answered": 0.75,
     "right_share_of_all": 0.35,
@@ -406,76 +401,6 @@ def measure_own() -> tuple[dict[str, Any], list[Failure]]:
     return figures, failures
 
 
-def facts_of(data: Path, questions: Iterable[dict[str, str]]) -> list[tuple[dict[str, float], bool]]:
-    """Return for every question the facts of its best reading, and whether that reading is right."""
-    catalogs: dict[str, Catalog] = {}
-    found: list[tuple[dict[str, float], bool]] = []
-    for row in questions:
-        path = data / "train_databases" / f"{row['db_id']}.sqlite"
-        catalog = catalogs.setdefault(row["db_id"], catalogs.get(row["db_id"]) or open_sqlite_catalog(path))
-        readings = read(read_nodes(row["question"], index_of(catalog), TODAY), index_of(catalog), TODAY)
-        if not readings:
-            continue
-        expected, got = run(path, row["gold"]), run(path, readings[0].written.sql)
-        found.append((dict(readings[0].facts), compared(expected, got, ordered=is_ordered(row["gold"]))[1]))
-    return found
-
-
-def fit(found: Sequence[tuple[dict[str, float], bool]], *, rounds: int = 20) -> dict[str, float]:
-    """Return the weights of a logistic model by Newton's method, kept small by PENALTY."""
-    names = ["constant", *sorted({name for facts, _ in found for name in facts})]
-    rows = [([1.0, *(facts.get(name, 0.0) for name in names[1:])], float(right)) for facts, right in found]
-    size = len(names)
-    weights = [0.0] * size
-    for _ in range(rounds):
-        slope = [0.0 if place == 0 else -PENALTY * weight for place, weight in enumerate(weights)]
-        bend = [
-            [(PENALTY if place else 1e-6) if place == other else 0.0 for other in range(size)] for place in range(size)
-        ]
-        for values, right in rows:
-            total = sum(weight * value for weight, value in zip(weights, values, strict=True))
-            chance = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
-            for place, value in enumerate(values):
-                if value == 0:
-                    continue
-                slope[place] += (right - chance) * value
-                share = chance * (1 - chance) * value
-                for other, factor in enumerate(values):
-                    bend[place][other] += share * factor
-        step = solve(bend, slope)
-        weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-        if max(map(abs, step)) < 1e-6:
-            break
-    return {name: round(weight, 3) for name, weight in zip(names, weights, strict=True)}
-
-
-def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """Return the solution of a system of linear equations, by elimination with pivots."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    size = len(rows)
-    for place in range(size):
-        pivot = max(range(place, size), key=lambda each: abs(rows[each][place]))
-        rows[place], rows[pivot] = rows[pivot], rows[place]
-        for other in range(size):
-            if other != place and rows[other][place]:
-                factor = rows[other][place] / rows[place][place]
-                rows[other] = [one - factor * two for one, two in zip(rows[other], rows[place], strict=True)]
-    return [rows[place][size] / rows[place][place] for place in range(size)]
-
-
-def write_weights(weights: dict[str, float]) -> Path:
-    target = Path(translator.__file__).parent / "words" / "confidence.toml"
-    lines = [
-        "# Weights of the facts about a reading, fitted on the developed part of the training questions by",
-        "# `benchmarks/bench_translator.py --fit`. No fact names a table, a column or a word.",
-        "",
-        "[weights]",
-        *(f"{name} = {weight}" for name, weight in weights.items()),
-    ]
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return target
-
-
 def show(name: str, figures: dict[str, Any]) -> None:
     print(
         f"{name:10} {figures['questions']:5} questions  {figures['answered']:5} answered  {figures['right']:5} right"
@@ -513,18 +438,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--own", action="store_true", help="only the project's own questions")
     parser.add_argument("--part", choices=("developed", "held"), help="only this part of the training questions")
     parser.add_argument("--failures", type=Path, help="write what was not right to this file, one JSON object a line")
-    parser.add_argument(
-        "--fit", action="store_true", help="fit the confidence on the developed part and write its weights"
-    )
     given = parser.parse_args(arguments)
     has_data = given.data.is_dir()
-    if given.fit:
-        if not has_data:
-            parser.error(f"no data at {given.data}")
-        rows = json.loads((given.data / "questions_train.json").read_text(encoding="utf-8"))
-        found = facts_of(given.data, [row for row in rows if not is_held_out(row["db_id"])])
-        print(f"{len(found)} readings, {sum(right for _, right in found)} right; {write_weights(fit(found))}")
-        return 0
     parts: dict[str, Part] = defaultdict(Part)
     failures: list[Failure] = []
     everything = not (given.own or given.train or given.dev or given.part)

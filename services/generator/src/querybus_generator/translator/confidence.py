@@ -1,7 +1,7 @@
 """How sure a reading is: every content word must be accounted for, and every assumption costs.
 
 Two steps: facts about the reading are counted, and a rule multiplies one penalty for each; then a small weighing, fitted
-on questions with known answers (`benchmarks/bench_translator.py --fit`), sets the rule's figure and the facts against
+on questions with known answers (`benchmarks/fit_translator.py`), sets the rule's figure and the facts against
 each other. No fact names a table or a word. Without the fitted weights the rule's figure stands.
 """
 
@@ -106,10 +106,59 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_ranked": float(form.limit is not None),
         "is_ordered": float(bool(form.order) and form.limit is None),
         "is_combined": float(form.combined is not None),
+        **_where_unread(sketch),
         "is_absent": float(any(isinstance(each, Membership) for _, each in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
     return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)
+
+
+def _where_unread(sketch: Sketch) -> dict[str, float]:
+    """Return where the words stand that nobody took: a word in the place of a condition is worse than a stray verb."""
+    nodes = sketch.nodes
+    content = [place for place, node in enumerate(nodes) if node.kind in _CONTENT]
+    unread = [
+        place
+        for place in content
+        if not sketch.taken[place]
+        and (
+            nodes[place].kind is NodeKind.WORD or (nodes[place].kind is NodeKind.LINK and sketch.column(place) is None)
+        )
+    ]
+    linked = [place for place in content if nodes[place].kind is NodeKind.LINK and sketch.taken[place]]
+    found = dict.fromkeys(_PLACES_UNREAD, 0.0)
+    for place in unread:
+        before = nodes[place - 1] if place else None
+        lead = before.text.lower() if before is not None else ""
+        if lead in _COPULAS:
+            found["unread_predicate"] += 1
+        elif lead in _ARTICLES or lead in _OWNING or (before is not None and before.op is Op.RELATIVE):
+            found["unread_owned"] += 1
+        elif before is not None and before.kind is NodeKind.STOP and nodes[place].capital:
+            found["unread_place"] += 1
+        if nodes[place].text.lower().endswith(_VERB_ENDINGS):
+            related = any(other < place for other in linked) and any(other > place for other in linked)
+            found["unread_relation" if related else "unread_verb"] += 1
+        if place == content[-1]:
+            found["unread_last"] += 1
+        if place + 1 < len(nodes) and nodes[place + 1].kind is NodeKind.LINK:
+            found["unread_attribute"] += 1
+    found["unread_share"] = len(unread) / max(1, len(content))
+    found["unread_both"] = float(bool(sketch.free_places(Op.BOTH)))
+    named = any(sketch.table(place) is not None or pick.with_table for place, pick in sketch.assignment.picks.items())
+    found["no_table_named"] = float(not named)
+    return found
+
+
+_CONTENT = frozenset({NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD})
+_VERB_ENDINGS = ("ed", "ing")
+_COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being", "not"})
+_ARTICLES = frozenset({"a", "an", "any", "some", "no"})
+_OWNING = frozenset({"have", "has", "had", "with", "without", "having"})
+_PLACES_UNREAD = (
+    "unread_predicate", "unread_owned", "unread_place", "unread_last", "unread_attribute", "unread_relation",
+    "unread_verb",
+)  # fmt: skip
 
 
 def rivalry(score: float, rival: float | None) -> dict[str, float]:
@@ -151,7 +200,7 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             if sketch.column(place) in used:
                 continue
             pick = sketch.pick(place)
-            faint = pick is not None and pick.score < _FAINT_LINK_MAX
+            faint = pick is None or pick.score < _FAINT_LINK_MAX
             found.words += faint
             found.links += not faint
         elif node.kind is NodeKind.WORD:

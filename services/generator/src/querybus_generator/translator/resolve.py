@@ -27,6 +27,7 @@ _KIND_BONUS: Final = 0.12
 _TABLE_BONUS: Final = 0.05
 _SIBLING_BONUS: Final = 0.1
 _MENTION_MIN: Final = 0.8
+_UNLINKED_SCORE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
                         (*state.picks, (place, candidate)),
                     )
                 )
+        # A link that only drags in another table is better left unread.
+        grown += [_State(state.score + _UNLINKED_SCORE, state.tables, state.picks) for state in beam]
         grown.sort(key=lambda each: -each.score)
         beam = grown[:BEAM_WIDTH]
     return tuple(Assignment(_in_roles(nodes, dict(each.picks), index), each.score) for each in beam[:ASSIGNMENTS_MAX])

@@ -1,0 +1,232 @@
+"""Fits the weights by which the translator judges its own readings, from a folder of questions with reference SQL.
+
+Each question gives the facts of its best reading and whether that reading is right. Because such questions can all be
+answered, each right one is asked again with a word that means nothing in the place of one that counts, or with a condition
+that nothing is known of: a reading that passes over it is wrong. No fact names a table or a word; the weights are a
+few hundred bytes. Databases are left out in turn to say how well the weights do on databases they were not fitted on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.bench_translator import TODAY, compared, is_held_out, is_ordered, run  # noqa: E402 - run as a script
+from querybus.core.catalog import Catalog  # noqa: E402
+from querybus_executor.introspect import open_sqlite_catalog  # noqa: E402
+from querybus_generator import translator  # noqa: E402
+from querybus_generator.translator.confidence import NOTHING_OPEN_MIN  # noqa: E402
+from querybus_generator.translator.index import index_of  # noqa: E402
+from querybus_generator.translator.nodes import NodeKind, read_nodes  # noqa: E402
+from querybus_generator.translator.translation import CONFIDENCE_MIN, Reading, read  # noqa: E402
+
+PENALTY = 3.0
+FOLDS = 5
+SPOILT_WEIGHT = 0.1
+_TAILS = (
+    " that are {}",
+    " who have a {}",
+    " with {}",
+    " in {}",
+    " that were {} in 2001",
+    " of the {}",
+    " from {}",
+    " {}ed by a {}",
+    " {}ed in 2001",
+    " that were {}ed",
+    " that have been {}ed last year",
+    " for {}ing",
+)
+_WORDS = ("blorf", "quandle", "vimtry", "zorple", "frunk", "glimter")
+
+
+@dataclass(frozen=True)
+class Example:
+    """The facts of one reading, whether it is right, how much it counts, and the database that it is from."""
+
+    facts: dict[str, float]
+    right: bool
+    weight: float
+    database: str
+    undefined: int
+    is_spoilt: bool
+
+
+def examples(data: Path, rows: Sequence[dict[str, str]]) -> list[Example]:
+    """Return the examples of all questions, spoilt ones behind the question that they were made of."""
+    catalogs: dict[str, Catalog] = {}
+    found: list[Example] = []
+    for row in rows:
+        database = row["db_id"]
+        path = data / "train_databases" / f"{database}.sqlite"
+        if database not in catalogs:
+            catalogs[database] = open_sqlite_catalog(path)
+        catalog = catalogs[database]
+        best = _best(row["question"], catalog)
+        if best is None:
+            continue
+        expected = run(path, row["gold"])
+        right = compared(expected, run(path, best.written.sql), ordered=is_ordered(row["gold"]))[1]
+        found.append(_example(best, database, right=right))
+        if not right:
+            continue
+        for spoilt in _spoilt(row["question"], catalog):
+            other = _best(spoilt, catalog)
+            if other is not None:
+                found.append(_example(other, database, right=False, is_spoilt=True))
+    return found
+
+
+def _best(question: str, catalog: Catalog) -> Reading | None:
+    index = index_of(catalog)
+    return next(iter(read(read_nodes(question, index, TODAY), index, TODAY)), None)
+
+
+def _example(best: Reading, database: str, *, right: bool, is_spoilt: bool = False) -> Example:
+    weight = SPOILT_WEIGHT if is_spoilt else 1.0
+    return Example(dict(best.facts), right, weight, database, best.judgement.undefined, is_spoilt)
+
+
+def _spoilt(question: str, catalog: Catalog) -> Iterator[str]:
+    """Give two spoilt questions: a link replaced, and a condition that nothing is known of put behind."""
+    chance = int(hashlib.sha256(question.encode()).hexdigest(), 16)
+    word = _WORDS[chance % len(_WORDS)]
+    index = index_of(catalog)
+    links = [node.text for node in read_nodes(question, index, TODAY) if node.kind is NodeKind.LINK]
+    if len(links) > 1:
+        link = links[chance // 7 % len(links)]
+        yield question.replace(link, word.capitalize() if link[:1].isupper() else word, 1)
+    tail = _TAILS[chance // 77 % len(_TAILS)].format(word, word[::-1])
+    yield question.rstrip(" ?.") + tail + "?"
+
+
+def fit(found: Sequence[Example], *, rounds: int = 15) -> dict[str, float]:
+    """Return the weights of a logistic model by Newton's method, kept small by PENALTY."""
+    names = ["constant", *sorted({name for each in found for name in each.facts})]
+    places = {name: place for place, name in enumerate(names)}
+    rows = [
+        ([(0, 1.0), *((places[name], value) for name, value in each.facts.items() if value)], each.right, each.weight)
+        for each in found
+    ]
+    size = len(names)
+    weights = [0.0] * size
+    for _ in range(rounds):
+        slope = [0.0 if place == 0 else -PENALTY * weight for place, weight in enumerate(weights)]
+        bend = [[0.0] * size for _ in range(size)]
+        for place in range(size):
+            bend[place][place] = PENALTY if place else 1e-6
+        for values, right, heft in rows:
+            chance = _chance(sum(weights[place] * value for place, value in values))
+            for place, value in values:
+                slope[place] += heft * (right - chance) * value
+                share = heft * chance * (1 - chance) * value
+                row = bend[place]
+                for other, factor in values:
+                    row[other] += share * factor
+        step = solve(bend, slope)
+        weights = [weight + change for weight, change in zip(weights, step, strict=True)]
+        if max(map(abs, step)) < 1e-5:
+            break
+    return {name: round(weight, 3) for name, weight in zip(names, weights, strict=True)}
+
+
+def _chance(total: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """Return the solution of a system of linear equations, by elimination with pivots."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    size = len(rows)
+    for place in range(size):
+        pivot = max(range(place, size), key=lambda each: abs(rows[each][place]))
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        for other in range(size):
+            if other != place and rows[other][place]:
+                factor = rows[other][place] / rows[place][place]
+                rows[other] = [one - factor * two for one, two in zip(rows[other], rows[place], strict=True)]
+    return [rows[place][size] / rows[place][place] for place in range(size)]
+
+
+def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
+    """Return each example with the confidence by weights that were fitted without its database."""
+    databases = sorted({each.database for each in found})
+    judged: list[tuple[float, Example]] = []
+    for fold in range(FOLDS):
+        left_out = set(databases[fold::FOLDS])
+        weights = fit([each for each in found if each.database not in left_out])
+        judged += [
+            (_chance(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in each.facts.items())), each)
+            for each in found
+            if each.database in left_out
+        ]
+    return judged
+
+
+def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
+    """Print for several thresholds what would be answered, and how much of it right."""
+    for least in (0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.78, 0.8, 0.85, 0.9):
+        kept = [each for chance, each in judged if chance * 0.4**each.undefined >= least]
+        real = [each for each in kept if not each.is_spoilt]
+        spoilt = [each for each in kept if each.is_spoilt]
+        all_spoilt = sum(each.is_spoilt for _, each in judged)
+        right = sum(each.right for each in real)
+        print(
+            f"from {least:.2f}: right of answered {right / max(1, len(real)):.1%}, right of all {right / questions:.1%};"
+            f" spoilt questions answered {len(spoilt) / max(1, all_spoilt):.1%}"
+        )
+
+
+def write_weights(weights: dict[str, float]) -> Path:
+    """Write the weights into the translator's package."""
+    target = Path(translator.__file__).parent / "words" / "confidence.toml"
+    lines = [
+        "# Weights of the facts about a reading, fitted on the developed part of the training questions by",
+        "# `benchmarks/fit_translator.py`. No fact names a table, a column or a word.",
+        "",
+        "[weights]",
+        *(f"{name} = {weight}" for name, weight in weights.items()),
+    ]
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return target
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data")) / "spider"
+    parser.add_argument("--data", type=Path, default=default, help="folder laid out as Spider's")
+    parser.add_argument("--write", action="store_true", help="write the weights into the translator's package")
+    given = parser.parse_args(arguments)
+    if not given.data.is_dir():
+        parser.error(f"no data at {given.data}")
+    rows = json.loads((given.data / "questions_train.json").read_text(encoding="utf-8"))
+    rows = [row for row in rows if not is_held_out(row["db_id"])]
+    found = examples(given.data, rows)
+    counts: defaultdict[bool, int] = defaultdict(int)
+    for each in found:
+        counts[each.is_spoilt] += 1
+    print(
+        f"{counts[False]} readings and {counts[True]} of spoilt questions; threshold {CONFIDENCE_MIN}, floor {NOTHING_OPEN_MIN}"
+    )
+    report(judged_apart(found), len(rows))
+    weights = fit(found)
+    for name, weight in weights.items():
+        print(f"  {name:18} {weight:7.3f}")
+    if given.write:
+        print(write_weights(weights).name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
