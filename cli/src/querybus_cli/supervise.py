@@ -67,14 +67,23 @@ class Supervisor:
     """Runs replicas until it is told to stop."""
 
     def __init__(self, replicas: tuple[Replica, ...], say: Say) -> None:
-        self._replicas = replicas
+        self.replicas = replicas
         self._say = say
         self._stopping = asyncio.Event()
+        self._retired: set[str] = set()
         self._processes: dict[str, asyncio.subprocess.Process] = {}
 
     def stop(self) -> None:
         """Ask every process to finish its work and end."""
         self._stopping.set()
+
+    def retire(self, name: str) -> None:
+        """End one replica in order and do not start it again."""
+        self._retired.add(name)
+        process = self._processes.get(name)
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the replicas that run, by name."""
@@ -87,7 +96,7 @@ class Supervisor:
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(each, self.stop)
         async with asyncio.TaskGroup() as group:
-            for replica in self._replicas:
+            for replica in self.replicas:
                 group.create_task(self._keep(replica))
 
     async def _keep(self, replica: Replica) -> None:
@@ -95,7 +104,7 @@ class Supervisor:
         while not self._stopping.is_set():
             begun = time.monotonic()
             code = await self._live(replica)
-            if self._stopping.is_set():
+            if self._stopping.is_set() or replica.name in self._retired:
                 return
             pause = (
                 RESTART_SECONDS_MIN if time.monotonic() - begun > LIVED_SECONDS else min(pause * 2, RESTART_SECONDS_MAX)
