@@ -54,7 +54,7 @@ BUCKETS_WRITTEN = {
 }
 BUCKETS_READ = {
     "catalog": {"gateway", "generator", "validator", "executor", "recovery", "presenter"},
-    "connections": {"gateway", "generator", "validator", "executor", "recovery"},
+    "connections": {"gateway", "generator", "validator", "executor", "recovery", "presenter"},
     "writes": {"executor"},
     "knowledge": {"gateway", "generator"},
     "preferences": {"gateway", "generator", "recovery", "presenter"},
@@ -130,7 +130,7 @@ HEARD = {
     "$SYS.>": set(),
     "$KV.>": set(),
     "$KV.querybus_catalog.*.head": {"generator", "validator", "recovery", "presenter"},
-    "$KV.querybus_connections.*": {"gateway", "generator", "validator", "recovery"},
+    "$KV.querybus_connections.*": {"gateway", "generator", "validator", "recovery", "presenter"},
     "$KV.querybus_knowledge.>": {"generator"},
     "$KV.querybus_models.>": {"generator"},
     "$KV.querybus_preferences.>": {"gateway"},

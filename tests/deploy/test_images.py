@@ -161,7 +161,7 @@ def test_a_composed_service_is_told_its_settings_and_is_closed(service: str) -> 
     assert told["cap_drop"] == ["ALL"]
     assert told["image"] == f"querybus-{service}:0.1.0"
     assert all(port.startswith("127.0.0.1:") for port in told.get("ports", ()))
-    assert ("outside" in told["networks"]) == (service in ("gateway", "generator", "executor"))
+    assert ("outside" in told["networks"]) == (service in ("gateway", "generator", "executor", "presenter"))
     for volume in told.get("volumes", ()):
         assert volume.endswith(":ro")
 

@@ -7,19 +7,22 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore
+from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.stage import stage
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.plain import plain_finished
 from querybus.core.subjects import StageName
+from querybus.llm import open_door
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
+from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing
 from querybus_presenter.catalog_kv import PatientCatalogs
 from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
+from querybus_presenter.tell import Teller, load_prompts
 from querybus_presenter.texts import load_texts
 
 
@@ -30,13 +33,21 @@ def build(settings: Settings) -> Service:
     store = CatalogStore(broker, follow=True)
     catalogs = PatientCatalogs(store, wait_seconds=settings.catalog_wait_seconds)
 
+    model = open_door(settings, metrics) if settings.summary_by_model else None
+    connections = ConnectionStore(broker, follow=True)
+    teller = (
+        Teller(model, connections, prompts=load_prompts(), seconds_max=settings.summary_seconds_max)
+        if model is not None
+        else None
+    )
+
     def plainly(envelope: Envelope[Any], _: Failure) -> Envelope[Any]:
         return plain_finished(envelope)
 
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
-        think=partial(present, catalogs=catalogs, words=load_texts()),
+        think=partial(present, catalogs=catalogs, words=load_texts(), teller=teller),
         slots=settings.slots,
         metrics=metrics,
         on_failure=plainly,
@@ -44,7 +55,8 @@ def build(settings: Settings) -> Service:
         tracing=Tracing(StageName.PRESENTER, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
         drain_seconds=settings.drain_seconds,
     )
-    return Service(StageName.PRESENTER, broker, (store, presenting), metrics=metrics, settings=settings)
+    parts: tuple[Part, ...] = (store, *((connections, model) if model is not None else ()), presenting)
+    return Service(StageName.PRESENTER, broker, parts, metrics=metrics, settings=settings)
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
-"""What the presenter reads from outside: the catalog, for labels and for the names that must not show."""
+"""What the presenter needs from outside: the catalog, for labels and names that must not show; perhaps a model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from querybus.core.catalog import Catalog
+from querybus.core.dialogue import ChatMessage, ModelReply
+from querybus.core.failure import Failure
+from querybus.core.policy import Connection
 
 
 class Catalogs(Protocol):
@@ -12,4 +16,22 @@ class Catalogs(Protocol):
 
     async def read(self, connection: str) -> Catalog | None:
         """Return the connection's catalog, or None if there is none or it cannot be had in time; never raises."""
+        ...
+
+
+class Connections(Protocol):
+    """What is known of connections: whether a model may see their data."""
+
+    async def get(self, name: str) -> Connection | None:
+        """Return the connection, or None for an unknown one."""
+        ...
+
+
+class ChatModel(Protocol):
+    """A chat model."""
+
+    async def reply(
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+    ) -> ModelReply | Failure:
+        """Return the reply in time, or a Failure; never raises."""
         ...

@@ -42,6 +42,7 @@ from querybus_presenter.ports import Catalogs
 from querybus_presenter.shape import Shape, shape_of
 from querybus_presenter.statement import read
 from querybus_presenter.summary import fixed_summary, summary
+from querybus_presenter.tell import Teller
 from querybus_presenter.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
@@ -51,12 +52,22 @@ _MadeT = TypeVar("_MadeT")
 
 
 async def present(
-    envelope: Envelope[Concluded], delivery: Delivery, *, catalogs: Catalogs, words: Words
+    envelope: Envelope[Concluded],
+    delivery: Delivery,
+    *,
+    catalogs: Catalogs,
+    words: Words,
+    teller: Teller | None = None,
 ) -> Envelope[Finished]:
-    """Return the finished event; needs no catalog, but has better labels with one."""
-    del delivery
+    """Return the finished event; needs no catalog, but has better labels with one.
+
+    With a teller the summary of an answer is put in a model's words, where those pass every check.
+    """
     catalog = await catalogs.read(envelope.connection)
-    return worded(envelope, catalog, words[envelope.language, envelope.audience])
+    finished = worded(envelope, catalog, words[envelope.language, envelope.audience])
+    if teller is None or envelope.body.result is None or not envelope.options.summary:
+        return finished
+    return await teller.tell(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
 
 
 def worded(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from querybus.ops.settings import ServiceSettings
+from querybus.llm import ModelServiceSettings
 
 
-class Settings(ServiceSettings):
-    """The settings of the presenter."""
+class Settings(ModelServiceSettings):
+    """The settings of the presenter; every summary is made by rule unless `summary_by_model`."""
 
     catalog_wait_seconds: float = Field(
         default=1.0, gt=0, description="how long a query's words wait for the catalog; without it labels are numbered"
+    )
+    summary_by_model: bool = Field(
+        default=False, description="a model words summaries, one more call for each answer; what it says is checked"
+    )
+    summary_seconds_max: float = Field(
+        default=8.0, gt=0, le=60, description="how long an answer waits for a model's words of its summary"
     )
