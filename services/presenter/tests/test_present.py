@@ -443,6 +443,22 @@ def test_notes_are_worded_for_business_and_whole_for_analysts() -> None:
     assert finish(body, audience="analyst").answer.notes == ("citty was read as cty", "bare column cty")
 
 
+def test_a_mended_answer_says_so_with_how_sure_it_is_to_both_audiences() -> None:
+    first = Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl")
+    by_rule = (first, Attempt(origin=Origin.RULE, sql="SELECT cty FROM cust_tbl", executed=True))
+    by_model = (first, Attempt(origin=Origin.MODEL, sql="SELECT cty FROM cust_tbl", executed=True))
+    analysis = ANALYSIS.model_copy(update={"confidence": 0.47})
+    body = answered({"cty": ColumnKind.TEXT}, ("Bern",), notes=("citty was read as cty",), analysis=analysis)
+    analyst = finish(body, audience="analyst", attempts=by_rule).answer
+    assert (analyst.mended, analyst.confidence) == (("citty was read as cty",), 0.47)
+    assert "47%" in analyst.explanation
+    business = finish(body, attempts=by_rule).answer
+    assert business.mended == (WORDS["en", "business"].notes["mended"],)
+    assert "cty" not in json.dumps([business.mended, business.explanation])
+    assert finish(body, audience="analyst", attempts=by_model).answer.mended == ()
+    assert finish(body, audience="analyst", attempts=(first,)).answer.mended == ()
+
+
 def test_an_analyst_gets_statement_and_detail_of_a_failure() -> None:
     body = ended(Outcome.FAILED, FailureCode.COLUMN_NOT_FOUND, detail="no such column: citty")
     attempts = (Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl"),)

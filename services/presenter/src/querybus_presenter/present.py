@@ -141,6 +141,8 @@ class _Desk:
             summary=told,
             chart=drawn.spec if drawn else None,
             notes=(*self._notes(result), *(drawn.notes if drawn else ())),
+            mended=self._mended(),
+            confidence=body.analysis.confidence if is_answer else None,
             explanation=self._explanation(tree) if body.outcome in _EXPLAINED else "",
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
@@ -250,6 +252,15 @@ class _Desk:
         if self.is_business and leaks(told, self.catalog, self.texts.language, said=self.envelope.question):
             return " ".join(assurance(self.envelope, self.texts, with_figures=False))
         return told
+
+    def _mended(self) -> tuple[str, ...]:
+        """Return what the rules changed in what was run; business readers hear that something was."""
+        attempts, body = self.envelope.attempts, self.envelope.body
+        if body.outcome is not Outcome.ANSWERED or not attempts or attempts[-1].origin is not Origin.RULE:
+            return ()
+        if self.is_business:
+            return (self.texts.notes["mended"],)
+        return tuple(each for each in body.notes if each != NOT_ASKED_NOTE)
 
     def _notes(self, result: Result) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts

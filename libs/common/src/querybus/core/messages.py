@@ -329,6 +329,8 @@ class Answer(Value):
     summary: str = ""
     chart: Mapping[str, object] | None = None
     notes: tuple[str, ...] = ()
+    mended: tuple[str, ...] = Field(default=(), description="what rules changed in the statement that was run")
+    confidence: float | None = Field(default=None, ge=0, le=1, description="how likely the answer is right, if stated")
     explanation: str = Field(default="", description="what was done for the answer, in words, and how sure it is")
 
 

@@ -124,6 +124,8 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "summary": answer.summary,
         "chart": answer.chart,
         "notes": list(answer.notes),
+        "mended": list(answer.mended),
+        "confidence": answer.confidence,
         "explanation": answer.explanation,
         "classification": _classification(envelope, is_analyst=is_analyst),
         "retries": _retries(envelope),
