@@ -16,6 +16,7 @@ from querybus.bus.migrate import MigrateError, TopologyError, assert_topology, m
 from querybus.bus.permissions import Outsider
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import Sizes, Topology, topology
+from querybus_cli.operate import migrate_bus, stream_sizes
 
 pytestmark = pytest.mark.connected
 
@@ -69,6 +70,21 @@ async def test_the_streams_are_what_the_plan_says(bus: EmbeddedNats, migrator: C
     assert "deliver_subject" not in validator
     tenant = await config(migrator, "CONSUMER", "QUERYBUS_SUBMIT.acme")
     assert tenant["filter_subject"] == "querybus.v1.submit.acme.*"
+
+
+async def test_an_operator_chooses_how_long_and_how_much_is_kept(bus: EmbeddedNats, migrator: Client) -> None:
+    await bus.migrate()
+    sizes = stream_sizes(1, events_gib=0.5, events_hours=24, history_gib=0.25, history_days=7)
+    changed = await migrate_bus(bus.url, bus.password("migrate"), ("acme",), sizes)
+    assert any(each.startswith("stream QUERYBUS_HISTORY: changed max_age") for each in changed)
+    for name, hours, gib in (("QUERYBUS", 24, 0.5), ("QUERYBUS_HISTORY", 7 * 24, 0.25)):
+        found = await config(migrator, "STREAM", name)
+        assert (found["max_age"], found["max_bytes"]) == (hours * 3_600 * 10**9, int(gib * 2**30)), name
+    assert (await config(migrator, "STREAM", "KV_querybus_threads"))["max_age"] == 7 * 86_400 * 10**9
+    for stage in StageName:
+        connection = await bus.connect(stage)
+        await assert_topology(connection, stage, tenants=("acme",))
+        await connection.close()
 
 
 async def test_what_threads_need_is_copied_to_the_history_with_its_original_sequence(bus: EmbeddedNats) -> None:

@@ -236,14 +236,19 @@ def migrate(
     password: Annotated[str, typer.Option(envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `migrate`")],
     tenants: Annotated[str, typer.Option(envvar="QUERYBUS_TENANTS", help="comma-separated tenant tokens")] = "local",
     replicas: Annotated[int, typer.Option(min=1, max=5, help="copies of each stream in a cluster")] = 1,
+    events_gib: Annotated[float, typer.Option(min=0.1, help="of the event log; full, it refuses new questions")] = 8,
+    events_hours: Annotated[float, typer.Option(min=1, max=480, help="how long the event log keeps an event")] = 72,
+    history_gib: Annotated[float, typer.Option(min=0.1, help="of the history; full, it drops the oldest")] = 8,
+    history_days: Annotated[float, typer.Option(min=1, help="how long threads are remembered")] = 90,
 ) -> None:
     """Create or update streams, durables and buckets; safe to repeat.
 
     Example: QUERYBUS_NATS_URL=nats://127.0.0.1:4222 QUERYBUS_NATS_PASSWORD=... querybus migrate
     """
-    from querybus_cli.operate import migrate_bus
+    from querybus_cli.operate import migrate_bus, stream_sizes
 
-    changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), replicas))
+    sizes = stream_sizes(replicas, events_gib, events_hours, history_gib, history_days)
+    changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), sizes))
     for each in changed:
         typer.echo(each)
     typer.echo(f"{len(changed)} changes" if changed else "nothing to change")

@@ -19,13 +19,27 @@ from querybus.core.policy import ConnectionPolicy
 from querybus.core.topology import Sizes, topology
 
 LINE_LENGTH_MAX: Final = 1_000_000
+_GIB: Final = 1 << 30
 
 
-async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], replicas: int) -> tuple[str, ...]:
+def stream_sizes(
+    replicas: int, events_gib: float, events_hours: float, history_gib: float, history_days: float
+) -> Sizes:
+    """Return the sizes of the streams as an operator gives them."""
+    return Sizes(
+        replicas=replicas,
+        events_bytes_max=int(events_gib * _GIB),
+        events_age_seconds=events_hours * 3_600,
+        history_bytes_max=int(history_gib * _GIB),
+        history_age_seconds=history_days * 86_400,
+    )
+
+
+async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], sizes: Sizes) -> tuple[str, ...]:
     """Create or update what the bus must hold; return what was changed."""
     connection = await connect(url, "migrate", password)
     try:
-        return await migrate(connection, topology(Sizes(replicas=replicas), tenants))
+        return await migrate(connection, topology(sizes, tenants))
     finally:
         await connection.close()
 

@@ -162,6 +162,32 @@ async def pages_get(house: DoorHouse, query: str, run: str) -> bytes | None:
     return await PageStore(Held(await house.user(StageName.GATEWAY))).get("acme", query, run, 1)
 
 
+async def test_a_thread_older_than_the_event_log_is_remembered_forked_and_deleted(house: DoorHouse) -> None:
+    async with house.client("acme", "lab") as bob:
+        first = await asked(bob, "Long ago?")
+        thread = first["thread_id"]
+        await kept(house, thread)
+        before = await bob.call("turns", {"thread_id": thread})
+        # The event log forgets it, as it does with age.
+        eraser = await house.bus.connect("eraser")
+        try:
+            body = json.dumps({"filter": f"querybus.v1.event.acme.{thread}.>"}).encode()
+            await eraser.request("$JS.API.STREAM.PURGE.QUERYBUS", body, timeout=5)
+        finally:
+            await eraser.close()
+        assert await bob.call("turns", {"thread_id": thread}) == before
+        events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
+        assert [each["event"] for each in events] == ["asked", "concluded", "finished"]
+        early = await bob.call("state", {"thread_id": thread, "at_sequence": events[1]["sequence"]})
+        assert (early["event"], early["turns"][0]["status"]) == ("concluded", "running")
+        fork = await bob.call("fork", {"thread_id": thread, "query_id": first["query_id"]})
+        assert fork["forked_from"]["sequence"] == events[2]["sequence"]
+        assert (await asked(bob, "And now?", thread))["outcome"] == "answered"
+        assert len((await bob.call("turns", {"thread_id": thread}))["turns"]) == 2
+        assert (await bob.call("delete-thread", {"thread_id": thread}))["deleted"] is True
+        assert (await bob.call("turns", {"thread_id": thread}))["code"] == "not_found"
+
+
 async def test_what_still_runs_is_not_deleted() -> None:
     async with door_house() as house, house.client("acme", "lab") as bob:
         query = (await bob.call("ask", QUESTION | {"wait_seconds": 0}))["query_id"]

@@ -230,7 +230,10 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
         for tenant in tenants
     )
     sweeper = Consumer(ADVISORIES, SWEEPER, (), GATEWAY_ACK_WAIT_SECONDS, 1_024, max_deliver=-1, deliver="all")
-    return Topology(streams, (*stages, *submitted, sweeper), BUCKETS, sizes.replicas)
+    # A thread whose turns are gone need not be listed any more.
+    threads = Bucket(THREADS, max_age_seconds=sizes.history_age_seconds)
+    buckets = tuple(threads if each.name == THREADS else each for each in BUCKETS)
+    return Topology(streams, (*stages, *submitted, sweeper), buckets, sizes.replicas)
 
 
 BUCKETS: Final = (
@@ -244,8 +247,7 @@ BUCKETS: Final = (
     Bucket(CREDENTIALS),
     Bucket(MODELS),
     Bucket(LIMITS),
-    # As long as the history stands by default: a thread whose turns are gone need not be listed.
-    Bucket(THREADS, max_age_seconds=90 * _DAY),
+    Bucket(THREADS),
 )
 
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
