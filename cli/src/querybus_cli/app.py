@@ -17,7 +17,14 @@ import typer
 from rich.console import Console
 
 from querybus.core.options import RepairPolicy
-from querybus_cli import confirm_command, connection_commands, key_commands, operator_commands
+from querybus_cli import (
+    confirm_command,
+    connection_commands,
+    key_commands,
+    model_commands,
+    operator_commands,
+    teaching_commands,
+)
 from querybus_cli.default_command import DEFAULT, WithDefault
 from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
@@ -415,6 +422,8 @@ def doctor() -> None:
 
 confirm_command.add_to(app)
 operator_commands.add_to(app)
+app.add_typer(teaching_commands.knowledge, name="knowledge")
+app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")
 app.add_typer(connection_commands.connections, name="connections")
 
@@ -433,6 +442,44 @@ def lines(work: Any, *arguments: Any) -> Iterator[Any]:
         yield from work(*arguments)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
+
+
+@app.command()
+def prompt(
+    question: Annotated[str, typer.Argument(help="the question, in English or Chinese")],
+    database: Annotated[str | None, typer.Option(help="database URL; default: the demo shop")] = None,
+    connections: Annotated[Path | None, typer.Option(help="a connections.yaml instead of a single URL")] = None,
+    connection: Annotated[str | None, typer.Option(help="which connection of the file")] = None,
+    values: Annotated[bool, typer.Option("--values/--no-values", help="may the model see data?")] = True,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="YAML of what was taught, as `knowledge export` prints it")
+    ] = None,
+    prompts: Annotated[Path | None, typer.Option(help="directory whose texts replace the bundled ones")] = None,
+    language: Annotated[str, typer.Option(help="auto, en or zh")] = "auto",
+    today: Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Show exactly what a model would be sent for a question, and how many tokens it has; nothing is sent.
+
+    Example: querybus prompt "Which 5 products have the highest price?" --no-values
+    """
+    from querybus_cli.prompt import prompt_of
+    from querybus_cli.quick import Quick
+    from querybus_cli.teaching import from_file
+
+    day = _day(today)
+    options = {"allow_llm_to_see_data": values, "language": language, "today": str(day) if day else None}
+    quick = Quick(question, database, connections, connection, "analyst", options)
+    taught = usage(from_file, knowledge) if knowledge is not None else None
+    found = run(prompt_of(quick, taught, prompts))
+    if json_output:
+        messages = [{"role": each.role, "content": each.text} for each in found.messages]
+        view = {"messages": messages, "tokens_estimated": found.tokens, "outcome": found.outcome or None}
+        typer.echo(json.dumps(view, ensure_ascii=False))
+        return
+    for each in found.messages:
+        typer.echo(f"--- {each.role}\n{each.text}\n")
+    typer.echo(f"{found.tokens} tokens (estimated)" if found.messages else f"nothing is sent: {found.outcome}")
 
 
 def _day(text: str | None) -> Any:

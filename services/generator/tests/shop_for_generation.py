@@ -156,6 +156,7 @@ async def run(
     catalog: Catalog | None = SHOP,
     policy: ConnectionPolicy | None = None,
     now_ms: int = NOW_MS,
+    **more: Any,
 ) -> Outgoing | Failure:
     connection = Connection(name="shop", dialect=Dialect.SQLITE, policy=policy or ConnectionPolicy())
     return await generate(
@@ -167,4 +168,5 @@ async def run(
         history=history or KeptHistory(),
         linker=Linker(),
         texts=TEXTS,
+        **more,
     )
