@@ -232,7 +232,8 @@ async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Chil
 
 async def test_an_explain_gives_the_rows_that_are_expected_and_runs_nothing(edge: Embedded) -> None:
     product = await edge.explain("SELECT * FROM numbers AS a, numbers AS b", seconds_max=2.0)
-    assert product == Estimate(rows=900_000_000)
+    assert isinstance(product, Estimate)
+    assert product.rows == 900_000_000
     found = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
     assert isinstance(found, Failure)
     assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")

@@ -16,7 +16,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from datetime import datetime
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any, BinaryIO, Final, cast
 from zoneinfo import ZoneInfo
 
@@ -73,6 +73,7 @@ class Database:
         self._tables = None if tables is None else frozenset(each.casefold() for each in tables)
         self._seconds = seconds
         self._opened: duckdb.DuckDBPyConnection | None = None
+        self._parser = Parser()
         self._inode: tuple[int, int] | None = None
 
     def answer(self, request: dict[str, Any], out: BinaryIO) -> Sent:
@@ -127,8 +128,7 @@ class Database:
             raise Refused("a PIVOT has to list its values: IN (...)")
         if statements[0].type != duckdb.StatementType.SELECT:
             raise Refused(f"not authorized: {statements[0].type.name} is no query")
-        found = connection.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()
-        tree = json.loads(found[0]) if found else {"error": True}
+        tree = self._parser.tree(sql)
         if tree.get("error"):
             raise Refused(f"not authorized: {tree.get('error_message', 'the statement cannot be read')}")
         nodes = list(_nodes(tree))
@@ -164,6 +164,20 @@ class Database:
         return {str(name).casefold() for (name,) in rows}
 
 
+class Parser:
+    """DuckDB's own parser in a database of its own without data: nearly half the time of asking the opened one."""
+
+    def __init__(self) -> None:
+        self._opened = duckdb.connect(":memory:", config=_CONFIGURATION | {"threads": 1, "memory_limit": "64MB"})
+        self._opened.execute("PRAGMA disable_optimizer")
+        (self._statement,) = self._opened.extract_statements("SELECT json_serialize_sql($1)")
+
+    def tree(self, sql: str) -> dict[str, Any]:
+        """Return the statement's tree; `error` and `error_message` stand in it for what is no query."""
+        found = self._opened.execute(self._statement, [sql]).fetchone()
+        return json.loads(found[0]) if found else {"error": True}
+
+
 class Watch:
     """Ends the statement in hand from a thread of its own: DuckDB does not look at Python's signals while it works."""
 
@@ -194,6 +208,14 @@ class Watch:
             connection = cls.connection
             if connection is not None:
                 connection.interrupt()
+
+
+class WithoutPandas:
+    """Finds no pandas, whoever asks."""
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 class Zone(ZoneInfo):
@@ -307,7 +329,11 @@ def main() -> None:
     """Answer requests until standard input ends."""
     Watch.start()
     # DuckDB asks this library for time zones; the standard library knows them as well.
-    sys.modules["pytz"] = cast("Any", SimpleNamespace(timezone=Zone, utc=Zone("UTC")))
+    zones = cast("Any", ModuleType("pytz"))
+    zones.timezone, zones.utc = Zone, Zone("UTC")
+    sys.modules["pytz"] = zones
+    # Arrow would load it where it happens to be installed, for seconds, and use nothing of it.
+    sys.meta_path.insert(0, cast("Any", WithoutPandas()))
     serve(
         lambda opened: Database(opened["path"], opened["tables"], opened["seconds"]),
         _failed,

@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
@@ -48,11 +50,28 @@ class PageUnreadable(Exception):
     """These bytes are no page of ours."""
 
 
+@cache
 def _arrow() -> ModuleType:
     # Loaded at first use: it takes 40 MB, and a service that is idle needs none of it.
     import pyarrow as pa
 
+    if "pandas" not in sys.modules:
+        # Where pandas happens to be installed Arrow loads it at its first array, which takes seconds and 60 MB more.
+        without = _WithoutPandas()
+        sys.meta_path.insert(0, without)
+        try:
+            pa.array([0])
+        finally:
+            sys.meta_path.remove(without)
     return pa
+
+
+class _WithoutPandas:
+    """Finds no pandas, whoever asks."""
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def encode_page(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> bytes:
