@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Clarification, Concluded, Option, OptionAction, Outcome, Trigger
 from querybus.core.subjects import StageName
 
-from .house_of_tests import DoorHouse, door_house
+from .house_of_tests import DoorHouse
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
 QUESTION = {"question": "Recent orders?", "connection": "shop", "options": {"retries_max": 1, "today": "2026-01-31"}}
 OPTIONS = (
@@ -25,10 +23,9 @@ OPTIONS = (
 )
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
-        yield made
+@pytest.fixture
+def house(shared_house: DoorHouse) -> DoorHouse:
+    return shared_house
 
 
 async def ask_back(house: DoorHouse, query: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
@@ -16,9 +15,9 @@ from querybus.core.suggestions import suggestions
 from querybus.core.visible import visible
 from querybus_gateway.problems import ProblemCode
 
-from .house_of_tests import DoorHouse, door_house
+from .house_of_tests import DoorHouse
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
 CATALOG = Catalog(
     connection="shop",
@@ -67,15 +66,14 @@ POLICY = ConnectionPolicy(
 )
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
-        executor = await made.bus.connect("executor")
-        shop = Connection(name="shop", dialect=Dialect.SQLITE, description="the shop", policy=POLICY)
-        await ConnectionStore(Held(executor)).write(shop)
-        await CatalogStore(Held(executor)).write(CATALOG)
-        await executor.close()
-        yield made
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def house(shared_house: DoorHouse) -> DoorHouse:
+    executor = await shared_house.bus.connect("executor")
+    shop = Connection(name="shop", dialect=Dialect.SQLITE, description="the shop", policy=POLICY)
+    await ConnectionStore(Held(executor)).write(shop)
+    await CatalogStore(Held(executor)).write(CATALOG)
+    await executor.close()
+    return shared_house
 
 
 async def test_a_business_reader_sees_what_people_call_things(house: DoorHouse) -> None:

@@ -43,7 +43,7 @@ HOSTILE = (
 RSA = jwk.RSAKey.generate_key(2_048, {"kid": "k1", "use": "sig"})
 
 
-def some(cases: Sequence[Any], count: int = 4) -> list[Any]:
+def some(cases: Sequence[Any], count: int = 2) -> list[Any]:
     """Return the cases with all but the first few marked slow."""
     return [each if n < count else pytest.param(each, marks=pytest.mark.slow) for n, each in enumerate(cases)]
 

@@ -6,28 +6,25 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from querybus_gateway.asyncapi import asyncapi
 from querybus_gateway.bus_door import VERBS
 
-from .house_of_tests import DoorHouse, door_house
+from .house_of_tests import DoorHouse
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
-        yield made
+@pytest.fixture
+def house(shared_house: DoorHouse) -> DoorHouse:
+    return shared_house
 
 
 async def run(house: DoorHouse, *command: str, password: str | None = None) -> tuple[int, str]:

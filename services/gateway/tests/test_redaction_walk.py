@@ -324,7 +324,7 @@ async def whisper(house: DoorHouse, query: str) -> None:
 
 
 ENDINGS = dict(endings())
-AT_ONCE = ("failed-syntax_error", "clarification-multi_statement", "refused-table_not_found", "replied", "confirmation")
+AT_ONCE = ("failed-syntax_error", "clarification-multi_statement", "confirmation")
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import httpx
 import pyarrow as pa
 import pytest
-import pytest_asyncio
 
 from querybus.bus.pages import encode_page
 from querybus.core.catalog import ColumnKind
@@ -23,9 +21,9 @@ from querybus.core.subjects import EventName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.results import Results
 
-from .house_of_tests import SECRET_NAME, DoorHouse, door_house, pages_of
+from .house_of_tests import SECRET_NAME, DoorHouse, pages_of
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
 QUESTION = {"question": "有多少 customers?", "connection": "shop"}
 COLUMNS = (
@@ -36,10 +34,9 @@ COLUMNS = (
 ROWS = tuple((n, None if n == 3 else f"城市 {n}", float(n) if n < 4 else f'say "{n}", or\r\nmore') for n in range(7))
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
-        yield made
+@pytest.fixture
+def house(shared_house: DoorHouse) -> DoorHouse:
+    return shared_house
 
 
 async def paged(house: DoorHouse, http: httpx.AsyncClient, size: int = 2) -> str:
