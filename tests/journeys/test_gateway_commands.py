@@ -98,6 +98,7 @@ def test_a_business_key_sees_no_statement(running: Running) -> None:
     assert "SELECT" not in done.stdout
 
 
+@pytest.mark.slow
 def test_rows_alone_go_to_standard_output_as_csv(running: Running) -> None:
     done = running.querybus("ask", "Show the name of all customers", "--csv")
     rows = list(csv.reader(io.StringIO(done.stdout)))

@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName
 from querybus.ops.clock import system_random_bits
@@ -62,7 +63,7 @@ async def test_a_question_is_answered_in_one_call(house: DoorHouse) -> None:
     assert query.answer.columns[0].id == "c1"
     assert not query.answer.HasField("sql")
     assert SECRET_NAME not in str(query)
-    assert not query.answer.HasField("more"), "the contract lacks a field of the answer"
+    assert not query.answer.HasField("more"), f"the contract lacks {query.answer.more}"
 
 
 async def test_an_analyst_is_told_the_statement(house: DoorHouse) -> None:
@@ -191,15 +192,19 @@ async def test_another_users_query_does_not_exist(house: DoorHouse) -> None:
 
 async def test_the_calls_deadline_is_the_querys(house: DoorHouse) -> None:
     async with grpc_caller(house) as caller:
-        request = v1.AskRequest(question=question(options=v1.Options(deadline_seconds=100)))
-        with pytest.raises(Refusal) as caught:
-            await caller.call("Ask", request, timeout=2, idempotency_key="short")
-        assert caught.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
-        request.wait_seconds = NOT_WAITING
-        again = (await caller.call("Ask", request, idempotency_key="short")).query
-        assert 0 < again.deadline_at_ms - again.created_at_ms <= 2_000
+        request = v1.AskRequest(question=question(options=v1.Options(deadline_seconds=100)), wait_seconds=0.01)
+        query = (await caller.call("Ask", request, timeout=5, idempotency_key="short")).query
+        assert 0 < query.deadline_at_ms - query.created_at_ms <= 5_500
+        stream = caller.begin("AskStream", v1.AskStreamRequest(question=request.question), timeout=5)
+        query = (await stream.read()).query
+        stream.cancel()
+        assert 0 < query.deadline_at_ms - query.created_at_ms <= 5_500
+        # It is a cap, no part of the request: another deadline of the call is not another request.
+        again = await caller.call("Ask", request, timeout=9, idempotency_key="short")
+        assert again.idempotency_replayed
         # A call that does not wait lends its deadline to nobody.
-        free = (await caller.call("Ask", request, timeout=2)).query
+        request.wait_seconds = NOT_WAITING
+        free = (await caller.call("Ask", request, timeout=5)).query
         assert free.deadline_at_ms - free.created_at_ms == 100_000
 
 
@@ -224,12 +229,13 @@ async def test_a_unary_caller_that_goes_away_cancels_too(house: DoorHouse) -> No
     async with grpc_caller(house) as caller:
         request = v1.AskRequest(question=question(), cancel_on_disconnect=True)
         asking = asyncio.create_task(caller.call("Ask", request, idempotency_key="gone"))
+        query = derived_id("acme", "ann", "gone")
+        await house.until(query, EventName.ASKED)
+        # Stored is not yet known: the door reads the log once more before it waits.
         await asyncio.sleep(0.3)
         asking.cancel()
         with suppress(asyncio.CancelledError, Refusal):
             await asking
-        request = v1.AskRequest(question=question(), wait_seconds=NOT_WAITING)
-        query = (await caller.call("Ask", request, idempotency_key="gone")).query.id
         log = await house.until(query, EventName.CONCLUDED)
         assert log[-1].envelope().body.outcome is Outcome.CANCELLED
 
@@ -347,7 +353,13 @@ MAY_BE_SAID = {
 }
 
 
-@pytest.mark.parametrize("path", [path for path, _ in ALL_METHODS])
+@pytest.mark.parametrize(
+    "path",
+    [
+        path if path.endswith(("/Ask", "/AskStream", "/SubmitBatch")) else pytest.param(path, marks=pytest.mark.slow)
+        for path, _ in ALL_METHODS
+    ],
+)
 async def test_no_bytes_make_the_door_stumble(house: DoorHouse, path: str) -> None:
     streams = {each for each, method in ALL_METHODS if method.is_streaming}
     loop = asyncio.get_running_loop()
@@ -414,6 +426,7 @@ async def test_a_door_that_closes_says_so_before_it_cuts_anybody() -> None:
         assert caught.value.code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 
 
+@pytest.mark.slow
 async def test_a_door_that_closes_cancels_no_query(house: DoorHouse) -> None:
     async with door_house(grpc_port=0) as closing, grpc_caller(closing) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question(), cancel_on_disconnect=True))

@@ -136,7 +136,7 @@ async def test_an_answer_in_one_call(house: DoorHouse) -> None:
     assert answered["answer"]["row_count"] == 2
 
 
-@pytest.mark.parametrize("credential", ["web", "lab"])
+@pytest.mark.parametrize("credential", ["web", pytest.param("lab", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("outcome", "body"),
     [
@@ -305,39 +305,41 @@ async def test_one_key_is_one_query_whatever_the_door(house: DoorHouse) -> None:
     ]
 
 
-async def test_another_callers_ids_do_not_exist(house: DoorHouse) -> None:
+@pytest.mark.parametrize(
+    ("tenant", "credential"), [("other", "web"), pytest.param("acme", "desk", marks=pytest.mark.slow)]
+)
+async def test_another_callers_ids_do_not_exist(house: DoorHouse, tenant: str, credential: str) -> None:
     async with faces(house) as own:
         query = id_of(await own["http"].ask(QUESTION))
         await house.answer(query)
         batch = id_of(await own["http"].submit({"items": [{"id": "a", **QUESTION}]}))
 
-    for tenant, credential in (("other", "web"), ("acme", "desk")):
-        async with faces(house, tenant, credential) as doors:
-            met: dict[str, list[Any]] = {}
-            for name, door in doors.items():
-                met[name] = [
-                    found
-                    for each, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
-                    for found in (
-                        await door.read(each),
-                        await door.read(each, wait=1),
-                        await door.cancel(each),
-                        await door.page(each),
-                        await door.clarify(each, {"question": "q"}),
-                        await door.confirm(each, {"sql_sha256": HASH}),
-                        await door.ask(QUESTION | {"thread_id": each}),
-                        await door.turns(each),
-                        await door.state(each),
-                        await door.thread_events(each),
-                        await door.fork(each, {}),
-                        await door.delete(each),
-                        await door.batch(of_batch),
-                        await door.batch_cancel(of_batch),
-                        await door.batch_retry(of_batch),
-                    )
-                ]
-        assert compared(met["grpc"]) == compared(met["http"]) == compared(met["bus"])
-        assert {each.code for each in met["http"]} == {"not_found"}
+    async with faces(house, tenant, credential) as doors:
+        met: dict[str, list[Any]] = {}
+        for name, door in doors.items():
+            met[name] = [
+                found
+                for each, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
+                for found in (
+                    await door.read(each),
+                    await door.read(each, wait=1),
+                    await door.cancel(each),
+                    await door.page(each),
+                    await door.clarify(each, {"question": "q"}),
+                    await door.confirm(each, {"sql_sha256": HASH}),
+                    await door.ask(QUESTION | {"thread_id": each}),
+                    await door.turns(each),
+                    await door.state(each),
+                    await door.thread_events(each),
+                    await door.fork(each, {}),
+                    await door.delete(each),
+                    await door.batch(of_batch),
+                    await door.batch_cancel(of_batch),
+                    await door.batch_retry(of_batch),
+                )
+            ]
+    assert compared(met["grpc"]) == compared(met["http"]) == compared(met["bus"])
+    assert {each.code for each in met["http"]} == {"not_found"}
 
 
 @pytest.mark.parametrize(
@@ -365,6 +367,7 @@ async def test_each_bad_request(house: DoorHouse, body: Json) -> None:
     assert isinstance(problem, Told)
 
 
+@pytest.mark.slow
 async def test_a_deadline(house: DoorHouse) -> None:
     async def scenario(door: Door, _: str) -> list[Any]:
         query = id_of(await door.ask(QUESTION | {"options": {"deadline_seconds": 0.3}}))

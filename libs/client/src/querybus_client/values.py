@@ -110,6 +110,8 @@ class Answer:
     summary: str
     chart: Json | None
     notes: tuple[str, ...]
+    mended: tuple[str, ...]
+    confidence: float | None
     explanation: str
     sql: str | None
     raw: Json
@@ -139,6 +141,8 @@ class Answer:
             summary=str(found.get("summary") or ""),
             chart=found.get("chart"),
             notes=tuple(str(each) for each in found.get("notes") or ()),
+            mended=tuple(str(each) for each in found.get("mended") or ()),
+            confidence=found.get("confidence"),
             explanation=str(found.get("explanation") or ""),
             sql=found.get("sql"),
             raw=found,

@@ -173,7 +173,15 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         credentials=credentials,
         callers=callers,
         catalogs=Catalogs(connections, catalogs),
-        teaching=Teaching(queries, KnowledgeStore(broker), preferences, connections, catalogs, clock=clock, on_wrong=metrics.contradicted),
+        teaching=Teaching(
+            queries,
+            KnowledgeStore(broker),
+            preferences,
+            connections,
+            catalogs,
+            clock=clock,
+            on_wrong=metrics.contradicted,
+        ),
     )
     door = BusDoor(use_cases, tracing=tracing)
 

@@ -20,7 +20,7 @@ from querybus.core.credential import Credential
 from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway import bus_knowledge
+from querybus_gateway import bus_knowledge, bus_threads
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.batches import BatchRequest
 from querybus_gateway.clarify import ClarifyRequest, clarify
@@ -192,6 +192,12 @@ VERBS: Final[dict[str, Verb]] = {
     "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),
     "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
     "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),
+    "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),
+    "turns": Verb(bus_threads.TurnsCall, bus_threads.turns),
+    "state": Verb(bus_threads.StateCall, bus_threads.state),
+    "thread-events": Verb(bus_threads.ThreadEventsCall, bus_threads.events),
+    "fork": Verb(bus_threads.ForkCall, bus_threads.fork),
+    "delete-thread": Verb(bus_threads.ThreadCall, bus_threads.delete),
 }
 """Every verb of the bus door: a new one is one line."""
 

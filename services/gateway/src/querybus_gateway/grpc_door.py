@@ -28,6 +28,7 @@ from querybus_gateway.use_cases import UseCases
 REQUEST_BYTES_MAX: Final = BODY_BYTES_MAX
 RESPONSE_BYTES_MAX: Final = 16 * 1_024 * 1_024
 CLOSE_SECONDS_MAX: Final = 2.0
+KEEPALIVE_SECONDS: Final = 15
 CONNECTION_AGE_SECONDS: Final = 1_800
 CONNECTION_GRACE_SECONDS: Final = 720
 """Longer than the longest stream, so that a connection that grows old cuts none."""
@@ -45,6 +46,9 @@ _OPTIONS: Final = (
     ("grpc.max_send_message_length", RESPONSE_BYTES_MAX),
     ("grpc.max_connection_age_ms", CONNECTION_AGE_SECONDS * 1_000),
     ("grpc.max_connection_age_grace_ms", CONNECTION_GRACE_SECONDS * 1_000),
+    # A caller whose network has gone is found out while its stream is silent.
+    ("grpc.keepalive_time_ms", KEEPALIVE_SECONDS * 1_000),
+    ("grpc.keepalive_timeout_ms", KEEPALIVE_SECONDS * 1_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     # Two gateways on one port would share its callers without anybody having said so.
     ("grpc.so_reuseport", 0),

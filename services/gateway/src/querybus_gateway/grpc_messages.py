@@ -96,6 +96,8 @@ _ANSWER_AS_IT_IS: Final = (
     "detail",
     "enriched_question",
     "rows_affected",
+    "mended",
+    "confidence",
 )
 _ANSWER_TRANSLATED: Final = frozenset(
     {

@@ -188,7 +188,7 @@ class Confirmation(_message.Message):
     def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected")
+    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +221,8 @@ class Answer(_message.Message):
     MORE_FIELD_NUMBER: _ClassVar[int]
     CONFIRMATION_FIELD_NUMBER: _ClassVar[int]
     ROWS_AFFECTED_FIELD_NUMBER: _ClassVar[int]
+    MENDED_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     thread_id: str
     connection: str
@@ -253,7 +255,9 @@ class Answer(_message.Message):
     more: _struct_pb2.Struct
     confirmation: Confirmation
     rows_affected: int
-    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ...) -> None: ...
+    mended: _containers.RepeatedScalarFieldContainer[str]
+    confidence: float
+    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ..., mended: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class Query(_message.Message):
     __slots__ = ("id", "thread_id", "status", "last_event", "created_at_ms", "deadline_at_ms", "message", "answer")
