@@ -24,7 +24,7 @@ import sqlglot
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.sql.check import Checked, check
 from querybus.core.sql.judge import catalog_of
 from querybus_executor.introspect import introspect
@@ -32,6 +32,7 @@ from querybus_executor.introspect import introspect
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data"))
 POLICY = ConnectionPolicy()
+READER = Reader("acme", "ann")
 ROW_LIMIT = 10_000
 REQUIRED: dict[str, tuple[str, float]] = {
     "attacks_through": ("<=", 0),
@@ -39,6 +40,7 @@ REQUIRED: dict[str, tuple[str, float]] = {
     "benign_refused": ("<=", 0),
     "gold_refused": ("<=", 0),
     "gold_per_second": (">=", 800),
+    "gold_filtered_refused": ("<=", 0),
     "slowest_ms": ("<=", 100.0),
     "catalog_10000_to_5": ("<=", 1.25),
 }
@@ -143,6 +145,26 @@ def catalog_ratio() -> tuple[dict[str, float], float]:
     return {f"catalog_{size}_ms": round(each, 3) for size, each in medians.items()}, medians[10_000] / medians[5]
 
 
+def filtered_per_second(statements: Sequence[tuple[str, Catalog]]) -> tuple[float, int]:
+    """Return how many statements a second are narrowed to a reader, every table filtered, and how many are refused."""
+    times: list[float] = []
+    refused = 0
+    policies: dict[str, ConnectionPolicy] = {}
+    for sql, catalog in statements:
+        policy = policies.get(catalog.connection)
+        if policy is None:
+            filters = {each.name: f'"{each.columns[0].name}" <> :tenant' for each in catalog.tables}
+            policy = policies[catalog.connection] = ConnectionPolicy(row_filters=filters)
+            check("SELECT 1", dialect=catalog.dialect, catalog=catalog, policy=policy, row_limit=1, reader=READER)
+        begun = time.process_time()
+        decision = check(
+            sql, dialect=catalog.dialect, catalog=catalog, policy=policy, row_limit=ROW_LIMIT, reader=READER
+        )
+        times.append(time.process_time() - begun)
+        refused += isinstance(decision, Failure)
+    return 1 / statistics.mean(times), refused
+
+
 def percentile(times: Sequence[float], share: float) -> float:
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]
 
@@ -175,6 +197,7 @@ def measure() -> tuple[dict[str, float], Score, list[str]]:
     ]
     sizes, ratio = catalog_ratio()
     floor = parse_floor(references)
+    narrowed, narrowed_refused = filtered_per_second(references[::4])
     mean = statistics.mean(times)
     figures = {
         "attacks": score.attacks,
@@ -189,6 +212,8 @@ def measure() -> tuple[dict[str, float], Score, list[str]]:
         "gold_p50_ms": round(percentile(times, 0.5), 3),
         "gold_p99_ms": round(percentile(times, 0.99), 3),
         "gold_to_parsing": round(mean / floor, 2),
+        "gold_filtered_per_second": round(narrowed, 1),
+        "gold_filtered_refused": narrowed_refused,
         "corpus_p50_ms": round(percentile(score.milliseconds, 0.5), 3),
         "corpus_p99_ms": round(percentile(score.milliseconds, 0.99), 3),
         "slowest_ms": round(max(*times, *score.milliseconds), 1),

@@ -48,7 +48,7 @@ class Options(BaseModel):
         description="static_only: nothing runs before approval; allow_execution: one probe may",
     )
     enable_syntax_validation: bool = Field(default=True, description="EXPLAIN by the engine before approval")
-    enable_forbidden_check: bool = Field(default=True, description="the guard's policy part; never permits a write")
+    enable_forbidden_check: bool = Field(default=True, description="limits on a text's cost; analysts may do without")
     enable_auto_repair: bool = Field(default=True, description="recovery may mend or ask for a new draft")
     on_execution_failure: OnExecutionFailure = Field(
         default=OnExecutionFailure.REPAIR_FIRST, description="mend first, or ask the person first"

@@ -472,7 +472,9 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
     if _too_deep(found[0]):
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
-    if dialect in _TABLES_BEHIND_IN:
+    if dialect in _TABLES_BEHIND_IN and any(
+        one.token_type is TokenType.IN and other.token_type is not TokenType.L_PAREN for one, other in pairwise(tokens)
+    ):
         _spell_out_tables(found[0])
     return found[0]
 
