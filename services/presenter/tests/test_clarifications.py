@@ -1,0 +1,125 @@
+"""What each trigger asks back, word for word: one golden file a trigger, both languages and both audiences.
+
+A clarification is never empty: it says what is asked and offers two or three complete questions. After a change that
+is meant, `UPDATE_GOLDEN=1 pytest services/presenter/tests/test_clarifications.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
+from querybus.core.envelope import Audience, Envelope
+from querybus.core.failure import FailureCode
+from querybus.core.leak import leaks
+from querybus.core.messages import Analysis, Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.subjects import EventName, StageName
+from querybus_presenter.present import worded
+from querybus_presenter.texts import AUDIENCES, LANGUAGES, load_texts
+
+WORDS = load_texts()
+READERS: list[tuple[Language, Audience]] = list(product(LANGUAGES, AUDIENCES))
+GOLDEN = Path(__file__).parent / "golden"
+CATALOG = Catalog(
+    connection="shop",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="cust_tbl",
+            display_names={"en": "customers", "zh": "客户"},
+            columns=(
+                Column(
+                    name="cty",
+                    type="TEXT",
+                    kind=ColumnKind.TEXT,
+                    display_names={"en": "city", "zh": "城市"},
+                    values=("Lyon", "Bern"),
+                ),
+                Column(
+                    name="sgn_dt",
+                    type="DATE",
+                    kind=ColumnKind.DATE,
+                    display_names={"en": "first day", "zh": "注册日期"},
+                ),
+            ),
+        ),
+    ),
+)
+QUESTIONS = {"en": "How many customers are there in Bejing?", "zh": "北亰有多少客户？"}
+GIVEN = {"en": "How many customers are there in Beijing?", "zh": "北京有多少客户？"}
+CODES = {
+    Trigger.AMBIGUOUS_QUESTION: FailureCode.AMBIGUOUS_QUESTION,
+    Trigger.SQL_EXECUTION_ERROR: FailureCode.SYNTAX_ERROR,
+    Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO,
+    Trigger.MISSING_VALUE: None,
+    Trigger.COST: FailureCode.COST,
+}
+
+
+def asked_back(trigger: Trigger, language: Language, audience: Audience) -> dict[str, Any]:
+    """Return what a reader gets for the trigger, as the doors give it."""
+    given: tuple[Option, ...] = ()
+    if trigger is Trigger.MISSING_VALUE:
+        text = GIVEN[language]
+        given = (Option(id="1", text=text, question=text, action=OptionAction.ADD_FILTER),)
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience=audience,
+        connection="shop",
+        question=QUESTIONS[language],
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        body=Concluded(
+            outcome=Outcome.CLARIFICATION,
+            code=CODES[trigger],
+            stage=StageName.RECOVERY,
+            analysis=Analysis(tables=("cust_tbl",)),
+            clarification=Clarification(trigger=trigger, about="Bejing" if language == "en" else "北亰", options=given),
+        ),
+    )
+    answer = worded(envelope, CATALOG, WORDS[language, audience]).body.answer
+    return {
+        "message": answer.message,
+        "next_step": answer.next_step,
+        "trigger": answer.trigger,
+        "options": [each.model_dump(mode="json") for each in answer.options],
+    }
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+def test_a_trigger_asks_back_in_these_words(trigger: Trigger) -> None:
+    made = {f"{language}.{audience}": asked_back(trigger, language, audience) for language, audience in READERS}
+    file = GOLDEN / f"{trigger}.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n")
+    assert made == json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+def test_a_clarification_is_never_empty_and_offers_questions_that_can_be_asked(trigger: Trigger) -> None:
+    for language, audience in READERS:
+        made = asked_back(trigger, language, audience)
+        assert made["message"]
+        assert made["trigger"] == trigger
+        assert 2 <= len(made["options"]) <= 3, (language, audience)
+        assert len({each["id"] for each in made["options"]}) == len(made["options"])
+        for each in made["options"]:
+            assert each["text"]
+            assert len(each["question"]) > len("what?")
+            if audience == "business":
+                assert not leaks(f"{each['text']}\n{each['question']}", CATALOG, language, said=QUESTIONS[language])
+
+
+def test_every_trigger_has_its_file_and_no_file_is_left_over() -> None:
+    assert {each.stem for each in GOLDEN.glob("*.json")} == {str(each) for each in Trigger}
