@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import pytest
 from querybus.core.failure import Failure, FailureCode
 from querybus.picture import PictureForm, Pictures
 
+FC_LIST = shutil.which("fc-list")
 CHART = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
     "data": {"values": [{"城市": "上海", "订单数": 12}, {"城市": "里昂", "订单数": 30}]},
@@ -42,6 +45,23 @@ async def test_one_child_draws_png_and_svg_and_goes_when_it_is_drained() -> None
     finally:
         await pictures.drain()
     assert pictures.pid is None
+
+
+@pytest.mark.servers
+async def test_chinese_signs_are_drawn_as_signs_and_not_as_boxes() -> None:
+    fonts = subprocess.run(["fc-list", ":lang=zh"], capture_output=True, text=True, check=False) if FC_LIST else None
+    if fonts is None or not fonts.stdout:
+        if os.environ.get("CI") == "true":
+            pytest.fail("no font with Chinese signs: apt-get install fonts-wqy-microhei")
+        pytest.skip("needs a font with Chinese signs (Debian: fonts-wqy-microhei) and fc-list (fontconfig)")
+    pictures = Pictures(seconds_max=60)
+    try:
+        drawn = [await pictures.draw(CHART | {"title": sign}, PictureForm.PNG) for sign in ("海", "州", "海")]
+    finally:
+        await pictures.drain()
+    # Without a font every sign is the same box.
+    assert drawn[0] != drawn[1]
+    assert drawn[0] == drawn[2]
 
 
 @pytest.mark.slow
