@@ -123,6 +123,8 @@ class ScriptedModel:
         self._thread: threading.Thread | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._stop = asyncio.Event()
+        self.running = 0
+        """Calls that wait for their answer now."""
         self.requests: list[Seen] = []
         self.in_flight = 0
         self.in_flight_max = 0
@@ -196,8 +198,12 @@ class ScriptedModel:
         return self._script(seen)
 
     async def _answer(self, step: Step, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        if step.delay_seconds and not await _wait(step.delay_seconds, reader):
-            return False
+        self.running += 1
+        try:
+            if step.delay_seconds and not await _wait(step.delay_seconds, reader):
+                return False
+        finally:
+            self.running -= 1
         if step.drop:
             return False
         if step.body is None and step.status == 200 and seen.json.get("stream"):

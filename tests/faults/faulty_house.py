@@ -88,6 +88,7 @@ class FaultyHouse:
     house: House
     bus: EmbeddedNats
     desk: Desk
+    model: ScriptedModel
     database: Path
     faults: dict[str, Faults]
     metrics: dict[StageName, Metrics] = field(default_factory=dict[StageName, Metrics])
@@ -153,7 +154,7 @@ async def faulty_house(directory: Path) -> AsyncGenerator[FaultyHouse]:
         # The breaker is for a model that is down for everybody.
         extra = {StageName.GENERATOR: {**address, "llm_breaker_failures": "1000"}, StageName.RECOVERY: address}
         house = House(HousePlan(connections_file=connections, sync="2m", extra=extra))
-        place = FaultyHouse(house, house._bus, desk, database, {})
+        place = FaultyHouse(house, house._bus, desk, model, database, {})
         for name in THINKERS:
             app: Any = importlib.import_module(f"querybus_{name}.app")
             patch.setattr(app, "stage", partial(_stage, app.stage, place))

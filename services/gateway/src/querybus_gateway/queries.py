@@ -6,7 +6,6 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -237,11 +236,7 @@ class Queries:
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
-            replayed = _replay(envelope, known)
-            if isinstance(replayed, Begun):
-                # Whoever began it may have died before the thread was listed.
-                await self._threads.begun(replayed.envelope)
-            return replayed
+            return await self._replayed(envelope, known)
         if len(self._open) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
         tenant = token(envelope.tenant)
@@ -262,25 +257,28 @@ class Queries:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
         now = self._clock()
         try:
-            published, _ = await asyncio.gather(
-                self._events.publish(
-                    envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
-                ),
-                self._threads.begun(envelope),
+            published = await self._events.publish(
+                envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
             )
         except TooLarge:
             return Problem(ProblemCode.TOO_LARGE)
-        if not isinstance(published, Stored):
-            known = await self._known(envelope.tenant, envelope.query_id)
-            if known is not None:
-                return _replay(envelope, known)
-            if await self._log.last(address_of(envelope)) is None:
-                # The server still knows the message id, but the log was deleted with its thread.
-                await self._threads.forget(envelope)
-                return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
-            return Begun(envelope)
-        self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+        if isinstance(published, Stored):
+            self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+        elif (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
+            return await self._replayed(envelope, known)
+        elif await self._log.last(address_of(envelope)) is None:
+            # The server still knows the message id, but the log was deleted with its thread.
+            return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
+        # The stages are at work on it already: this delays no answer.
+        await self._threads.begun(envelope)
         return Begun(envelope)
+
+    async def _replayed(self, envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
+        begun = _replay(envelope, known)
+        if isinstance(begun, Begun):
+            # Whoever began it may have died before the thread was listed.
+            await self._threads.begun(begun.envelope)
+        return begun
 
     async def _known(self, tenant: str, query: str) -> Envelope[Asked] | None:
         """Return the first event of a query that has begun or waits to begin."""

@@ -102,11 +102,6 @@ class Threads:
         except (BusTrouble, TooLarge) as trouble:
             _log.warning("thread.not_listed", query_id=asked.query_id, reason=str(trouble))
 
-    async def forget(self, asked: Envelope[Asked]) -> None:
-        """Take back `begun` for a question that turned out to be deleted. BusTrouble."""
-        if not asked.body.thread_until_sequence:
-            await self._index.remove(asked.tenant, asked.user, asked.thread_id)
-
     async def origin(self, thread: str, credential: Credential) -> ThreadRecord | None:
         """Return the record of a thread that this caller forked and has asked nothing in yet. BusTrouble."""
         record = await self._index.get(credential.tenant, credential.user, thread)

@@ -1,0 +1,53 @@
+"""A full event log refuses a question with 503 and when to come again, and keeps no half of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from querybus.bus.migrate import migrate
+from querybus.core.topology import topology
+
+from .house_of_tests import DoorHouse, door_house
+
+pytestmark = pytest.mark.connected
+
+QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "shop"}
+KEY = {"Idempotency-Key": "when-there-is-room"}
+
+
+async def limit(house: DoorHouse, free_bytes: int | None) -> None:
+    connection = await house.bus.connect("migrate")
+    try:
+        sizes = house.bus.sizes
+        if free_bytes is not None:
+            used = (await connection.jetstream().stream_info("QUERYBUS")).state.bytes
+            sizes = dataclasses.replace(sizes, events_bytes_max=used + free_bytes)
+        await migrate(connection, topology(sizes, house.bus.tenants))
+    finally:
+        await connection.close()
+
+
+async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepted() -> None:
+    async with door_house() as house, house.http() as http, house.client() as client:
+        first = await http.post("/v1/queries", json=QUESTION)
+        await house.answer(first.json()["id"])
+        await limit(house, 64)
+        refused = await http.post("/v1/queries", json=QUESTION, headers=KEY)
+        assert refused.status_code == 503
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert refused.json()["code"] == "bus_unavailable"
+        called = await client.call("ask", QUESTION)
+        assert (called["code"], called["retry_after_seconds"]) == ("bus_unavailable", 2)
+        listed = (await http.get("/v1/threads")).json()["threads"]
+        assert [each["thread_id"] for each in listed] == [first.json()["thread_id"]]
+        state = (await (await house.bus.connect("migrate")).jetstream().stream_info("QUERYBUS_SUBMIT")).state
+        assert state.messages == 0
+        await limit(house, None)
+        taken = await http.post("/v1/queries", json=QUESTION, headers=KEY)
+        assert taken.status_code == 202
+        assert "Idempotency-Replayed" not in taken.headers
+        assert await house.events(taken.json()["id"]) == ["asked"]
+        await house.answer(taken.json()["id"])
