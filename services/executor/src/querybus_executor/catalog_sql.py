@@ -84,12 +84,11 @@ async def read_catalog(
         if found.truncated:
             return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
         parts.append(found.rows)
-    denied = [f"{table}.{column}" for table, names in config.policy.columns_denied.items() for column in names]
     known = Known(
         display_names=config.display_names,
         synonyms=config.synonyms,
-        personal=(*config.personal, *denied),
-        without_values=config.without_values,
+        personal=(*config.personal, *config.policy.hidden_columns),
+        without_values=(*config.without_values, *config.policy.filtered_tables),
         values=config.values,
     )
     made = _tables(parts, known, default_schema, reachable_tables(config.policy, config.dialect))

@@ -21,7 +21,6 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
     if trouble is not None:
         return Failure.of(FailureCode.CONNECTION, trouble)
     engine, policy = sqlite_engine(config.file_path), config.applied_policy
-    denied = [f"{table}.{column}" for table, columns in policy.columns_denied.items() for column in columns]
     try:
         return introspect(
             engine,
@@ -31,8 +30,8 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
             synonyms=config.synonyms,
             glossary=config.glossary,
             values=config.values,
-            personal=(*config.personal, *denied),
-            without_values=config.without_values,
+            personal=(*config.personal, *policy.hidden_columns),
+            without_values=(*config.without_values, *policy.filtered_tables),
             tables_allowed=reachable_tables(policy, config.dialect),
         )
     except SQLAlchemyError as error:

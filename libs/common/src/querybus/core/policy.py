@@ -147,6 +147,24 @@ class ConnectionPolicy(Rules):
         """Whether some rows or columns of readable tables are protected, which a view could show."""
         return bool(self.columns_denied or self.columns_masked or self.row_filters)
 
+    @property
+    def hidden_columns(self) -> tuple[str, ...]:
+        """`table.column` of everything that some reader may not see: no value of these is ever kept in a catalog."""
+        return tuple(
+            f"{table.rpartition('.')[2]}.{column}"
+            for rules in (self, *self.tenants.values())
+            for columns in (rules.columns_denied, rules.columns_masked)
+            for table, names in columns.items()
+            for column in names
+        )
+
+    @property
+    def filtered_tables(self) -> tuple[str, ...]:
+        """Tables whose rows differ by reader: their frequent values are nobody's to see."""
+        return tuple(
+            table.rpartition(".")[2] for rules in (self, *self.tenants.values()) for table in rules.row_filters
+        )
+
     @cached_property
     def fingerprint(self) -> str:
         """Equal policies have equal fingerprints."""
