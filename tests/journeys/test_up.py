@@ -113,6 +113,19 @@ class Running:
 
         until(ready, START_SECONDS, "every process is ready")
 
+    def command(self, *words: str) -> list[dict[str, Any]]:
+        """Run an operator's command on this house and return the JSON objects that it printed."""
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("QUERYBUS_")}
+        found = subprocess.run(
+            [str(Path(sys.executable).parent / "querybus"), *words, "--store", str(self.store), "--json"],
+            env=clean,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return [json.loads(line) for line in found.stdout.splitlines()]
+
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(timeout=60)
@@ -152,6 +165,12 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     os.kill(before["querybus_generator"], signal.SIGKILL)
     answer = running.ask("How many customers are there?")
     assert answer["rows"] == [[3]]
+    assert running.command("dead", "list") == []
+    events = running.command("history", answer["query_id"])
+    assert [each["event"] for each in events] == ["asked", "drafted", "approved", "concluded", "finished"]
+    (replayed,) = running.command("replay", answer["query_id"])
+    assert (replayed["same"], replayed["is"]["rows"]) == (True, [[3]])
+    assert (running.store / "operator.json").stat().st_mode & 0o077 == 0
     after = until(lambda: running.children().get("querybus_generator"), 20, "a new generator")
     assert after != before["querybus_generator"]
     pids = list(running.children().values())
