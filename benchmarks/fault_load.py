@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from benchmarks.fault_batch import Batched
 from benchmarks.fault_house import FaultHouse
 from benchmarks.fault_model import question
 from benchmarks.fault_writes import Written
@@ -72,6 +73,11 @@ class Figures:
     """Changes that were said to have been made and were not, or the other way round."""
     unknown: int = 0
     """Changes of which was said that their outcome is not known."""
+    batched: int = 0
+    """Answered items of a batch; of rows that run one."""
+    unbatched: int = 0
+    asked_again: int = 0
+    """Items that were asked as more than one query."""
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
 
     def as_json(self) -> dict[str, Any]:
@@ -98,6 +104,7 @@ class Load:
         self._deadline_seconds = deadline_seconds
         self.asked = [Asked(number) for number in range(queries)]
         self.written: Written | None = None
+        self.batched: Batched | None = None
         self._begun_steps: Counter[tuple[str, str, int]] = Counter()
         self._begun = 0.0
 
@@ -195,6 +202,7 @@ class Load:
             refused=sum(each.refusals for each in self.asked),
             outcomes=dict(outcomes),
             **({} if self.written is None else asdict(self.written)),
+            **({} if self.batched is None else asdict(self.batched)),
         )
 
 

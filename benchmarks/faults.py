@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.fault_batch import batch_under_faults
 from benchmarks.fault_house import ROOT, FaultHouse, Plan
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
 from benchmarks.fault_writes import ledger_connection, write_under_faults
@@ -50,6 +51,8 @@ REQUIRED: Mapping[str, int] = {
     "late": 0,
     "written_twice": 0,
     "untrue": 0,
+    "unbatched": 0,
+    "asked_again": 0,
 }
 
 Inflict = Callable[[FaultHouse, Load, random.Random], Coroutine[Any, Any, None]]
@@ -148,6 +151,11 @@ async def write_changes(house: FaultHouse, load: Load, dice: random.Random) -> N
     load.written = await write_under_faults(house, dice)
 
 
+async def run_batch(house: FaultHouse, load: Load, dice: random.Random) -> None:
+    """Run a batch while both gateways are killed in turn."""
+    load.batched = await batch_under_faults(house, dice)
+
+
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
 TWO = Plan(replicas={StageName.GENERATOR: 2, StageName.PRESENTER: 2})
 ROWS: Mapping[str, Row] = {
@@ -172,6 +180,12 @@ ROWS: Mapping[str, Row] = {
         write_changes,
         Plan(replicas={StageName.EXECUTOR: 2}, connection=ledger_connection),
         must_see=("written", "begun_twice"),
+    ),
+    "batch": Row(
+        "both gateways killed while one runs a batch",
+        run_batch,
+        replace(SLOW_MODEL, replicas={StageName.GATEWAY: 2}),
+        must_see=("batched",),
     ),
     "production": Row("kill -9 of each, production ack_wait", kill_each, Plan(ack_wait_seconds=None)),
 }
