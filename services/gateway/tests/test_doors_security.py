@@ -343,6 +343,36 @@ async def test_another_users_idempotency_key_is_another_query(house: DoorHouse) 
     assert await house.events(ids[0]) == ["asked"]
 
 
+async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(house: DoorHouse) -> None:
+    async with house.http("acme", "lab") as bob, house.http("other") as eve, house.client("other") as eve_on_the_bus:
+        taught = {
+            "pairs": [{"question": "What is the zebra figure?", "sql": "SELECT 1"}],
+            "terms": {"zebra": "stripes"},
+        }
+        assert (await bob.post("/v1/connections/shop/knowledge", json=taught)).status_code == 200
+        assert (await bob.put("/v1/preferences", json={"language": "zh"})).status_code == 200
+        thread = (await bob.post("/v1/queries", json=QUESTION)).json()["thread_id"]
+        assert "zebra" in (await bob.get("/v1/connections/shop/knowledge")).text
+        replies = [
+            (await eve.get(path)).text
+            for path in (
+                "/v1/connections/shop/knowledge",
+                "/v1/connections/shop/knowledge/search?q=zebra",
+                "/v1/preferences",
+                "/v1/threads",
+            )
+        ]
+        replies += [
+            json.dumps(await eve_on_the_bus.call("knowledge", body | {"connection": "shop"}))
+            for body in ({"action": "list"}, {"action": "search", "query": "zebra"})
+        ]
+        assert all("zebra" not in each and "zh" not in each and thread not in each for each in replies)
+        for path in (f"/v1/threads/{thread}", f"/v1/threads/{thread}/turns", f"/v1/threads/{thread}/events"):
+            assert (await eve.get(path)).status_code == 404
+        assert (await eve.delete(f"/v1/threads/{thread}")).status_code == 404
+        assert (await eve.post(f"/v1/threads/{thread}/fork", json={})).status_code in (404, 422)
+
+
 @pytest.mark.parametrize(
     "forged",
     some(

@@ -245,6 +245,46 @@ async def test_a_stream_resumes_behind_the_last_event_seen(house: DoorHouse) -> 
             assert refused.json()["code"] == "malformed"
 
 
+async def test_a_stream_goes_on_at_any_replica_from_where_it_broke_off(house: DoorHouse) -> None:
+    async with house.http() as http, house.replica() as second, house.http(address=second) as elsewhere:
+        query = await asked(http)
+        await house.draft(query)
+        async with http.stream("GET", f"/v1/queries/{query}/events") as reply:
+            seen = [line.removeprefix("id: ") async for line in first_ids(reply, 2)]
+        following = asyncio.create_task(
+            elsewhere.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": seen[-1]})
+        )
+        await asyncio.sleep(0.2)
+        await house.answer(query)
+        rest = [each["id"] for each in frames_of((await following).text) if "id" in each]
+    assert [*seen, *rest] == [str(each.sequence) for each in await house.log(query)]
+
+
+async def first_ids(reply: httpx.Response, count: int) -> AsyncGenerator[str]:
+    async for line in reply.aiter_lines():
+        if line.startswith("id: "):
+            yield line
+            count -= 1
+            if count == 0:
+                return
+
+
+async def test_a_silent_stream_beats_and_shows_rows_before_they_are_worded(
+    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.1)
+    async with house.http() as http:
+        query = await asked(http)
+        following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
+        await asyncio.sleep(0.5)
+        await house.answer(query)
+        text = (await following).text
+    assert ": ping" in text
+    ended = next(data_of(each) for each in frames_of(text) if each.get("event") == "concluded")
+    assert ended["result"]["rows"] == [["上海"], ["Rome"]]
+    assert ended["result"]["columns"] == [{"id": "c1", "label": "第1列", "kind": "text"}]
+
+
 async def test_a_reader_that_goes_away_cancels_only_if_it_asked_for_that(house: DoorHouse) -> None:
     async with house.http() as http:
         left, dropped = await asked(http), await asked(http)

@@ -372,10 +372,25 @@ async def test_an_answer_gives_no_name_away_at_any_door(house: DoorHouse) -> Non
 
 
 async def test_connections_suggestions_and_knowledge_give_no_name_away(house: DoorHouse) -> None:
+    taught = {
+        "pairs": [{"question": "How much by city?", "sql": SQL}, {"question": f"What is {BARE}?", "sql": SQL}],
+        "instructions": [f"Use {TABLE}.{AMOUNT} for money", "Money is in euros"],
+        "terms": {"revenue": f"sum of {AMOUNT}", "big customer": "more than 1,000 a year", AMOUNT: "money"},
+        "synonyms": {f"{TABLE}.{CITY}": ["town"], TABLE: ["purchases"]},
+    }
+    async with house.http("acme", "lab") as analyst:
+        reply = await analyst.post("/v1/connections/shop/knowledge", json=taught)
+        assert reply.status_code == 200, reply.text
+        seen = await analyst.get("/v1/connections/shop/knowledge")
+        assert SQL.split()[1] in json.dumps(seen.json(), ensure_ascii=False).replace('\\"', '"')
     async with walk(house) as walking:
         for path in ("", "/shop", "/shop/catalog", "/shop/catalog?language=zh", "/shop/suggestions", "/shop/knowledge"):
             await walking.get(f"/v1/connections{path}")
-        await walking.get("/v1/connections/shop/knowledge/search", params={"q": "city"})
+        for words in ("city", "money", "town", BARE):
+            await walking.get("/v1/connections/shop/knowledge/search", params={"q": words})
+            await walking.call("knowledge", action="search", connection="shop", query=words)
+        await walking.call("knowledge", connection="shop")
+        await walking.call("preferences")
         await walking.get("/v1/preferences")
         await walking.get("/v1/threads")
         await walking.get("/v1/openapi.json")

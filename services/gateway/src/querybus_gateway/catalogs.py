@@ -13,6 +13,7 @@ from querybus.bus.publish import BusTrouble
 from querybus.core.catalog import Catalog, Column, Language, Table
 from querybus.core.credential import Credential
 from querybus.core.labels import column_label, table_label
+from querybus.core.leak import leaks
 from querybus.core.policy import Connection
 from querybus.core.redact import Json
 from querybus.core.suggestions import suggestions
@@ -110,7 +111,9 @@ def _is_analyst(credential: Credential) -> bool:
 
 
 def _connection(connection: Connection, credential: Credential) -> Json:
-    view: Json = {"name": connection.name, "description": connection.description}
+    # An operator's words about a database may be technical; business readers get those that are not.
+    is_plain = _is_analyst(credential) or not leaks(connection.description, None, "en")
+    view: Json = {"name": connection.name, "description": connection.description if is_plain else ""}
     if _is_analyst(credential):
         view |= {"dialect": connection.dialect.value, "access": connection.policy.of(credential.tenant).access.value}
     return view

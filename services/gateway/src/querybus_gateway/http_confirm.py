@@ -6,14 +6,26 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from querybus_gateway.confirm import ConfirmRequest
-from querybus_gateway.http_request import Caller, Rooms, body_of, gives, query_resource, takes, wait_preference
+from querybus_gateway.http_request import (
+    WAIT_HEADER,
+    Caller,
+    Rooms,
+    body_of,
+    gives,
+    query_resource,
+    takes,
+    wait_preference,
+)
 from querybus_gateway.views import QueryView
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 
 
 @router.post(
-    "/{query_id}/confirm", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(ConfirmRequest)
+    "/{query_id}/confirm",
+    status_code=202,
+    responses=gives(QueryView, 200, 202),
+    openapi_extra=takes(ConfirmRequest, WAIT_HEADER),
 )
 async def confirm(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Confirm what the query asked: 202 and the new query that runs it; a second yes gives the same one back."""

@@ -7,13 +7,13 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from querybus.core.credential import Credential
-from querybus_gateway.http_request import Caller, Rooms
+from querybus_gateway.http_request import Caller, Rooms, header
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.queries import Queries
 
@@ -35,19 +35,28 @@ class _Stream:
     cancels: bool
 
 
-async def _stream_of(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> _Stream:
-    after = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+async def _stream_of(
+    request: Request,
+    rooms: Rooms,
+    query_id: str,
+    credential: Caller,
+    after: Annotated[str, Query(description="the last event seen; `Last-Event-ID` says the same", max_length=40)] = "",
+    on_disconnect: Annotated[Literal["cancel", "continue"], Query(description="what a lost reader means")] = "continue",
+) -> _Stream:
+    after = request.headers.get("last-event-id") or after or "0"
     if not (after.isascii() and after.isdigit() and len(after) < 20 and int(after) <= SEQUENCE_MAX):
         raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
     problem = await rooms.queries.open_stream(query_id, credential)
     if problem is not None:
         raise Refused(problem)
-    return _Stream(
-        rooms.queries, query_id, credential, int(after), request.query_params.get("on_disconnect") == "cancel"
-    )
+    return _Stream(rooms.queries, query_id, credential, int(after), on_disconnect == "cancel")
 
 
-@router.get("/{query_id}/events", response_class=EventSourceResponse)
+@router.get(
+    "/{query_id}/events",
+    response_class=EventSourceResponse,
+    openapi_extra={"parameters": [header("Last-Event-ID", "the last event seen", pattern="^[0-9]+$", maxLength=19)]},
+)
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:
     """Follow the query: each stored event with its sequence as id, progress without; ends with `finished`."""
     queries, retry = stream.queries, SSE_RETRY_MS

@@ -8,6 +8,8 @@ from fastapi.responses import JSONResponse
 from querybus_gateway.admit import AskRequest
 from querybus_gateway.clarify import ClarifyRequest, clarify
 from querybus_gateway.http_request import (
+    KEY_HEADER,
+    WAIT_HEADER,
     Caller,
     JsonResponse,
     Rooms,
@@ -24,7 +26,9 @@ from querybus_gateway.views import QueryView
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 
 
-@router.post("", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(AskRequest))
+@router.post(
+    "", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(AskRequest, WAIT_HEADER, KEY_HEADER)
+)
 async def ask(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
     """Ask a question: 202 and where to look, or with `Prefer: wait=N` the answer in place."""
     asked = await body_of(request, AskRequest)
@@ -34,7 +38,7 @@ async def ask(request: Request, rooms: Rooms, credential: Caller) -> JSONRespons
     return query_resource(request, reply, wait=wait, has_key=key is not None)
 
 
-@router.get("/{query_id}", responses=gives(QueryView))
+@router.get("/{query_id}", responses=gives(QueryView), openapi_extra={"parameters": [WAIT_HEADER]})
 async def show(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Return the query as it stands, with its answer once it has finished."""
     wait = wait_preference(request.headers.get("prefer"))
@@ -59,7 +63,10 @@ async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Call
 
 
 @router.post(
-    "/{query_id}/clarify", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(ClarifyRequest)
+    "/{query_id}/clarify",
+    status_code=202,
+    responses=gives(QueryView, 200, 202),
+    openapi_extra=takes(ClarifyRequest, WAIT_HEADER, KEY_HEADER),
 )
 async def answer_clarification(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
     """Answer what the query asked back: a new query of the thread, answered like a question."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar, cast
 
 from fastapi import Depends, Request
@@ -96,11 +97,22 @@ def gives(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, A
     return {status: {"model": model} for status in statuses or (200,)}
 
 
-def takes(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the `openapi_extra` of a path that reads this model with `body_of`."""
+def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
+    """Return the description of a header that a path reads by itself, for `openapi_extra`."""
+    kind = {"type": "string", "maxLength": 255} | schema
+    return {"in": "header", "name": name, "required": False, "description": description, "schema": kind}
+
+
+WAIT_HEADER: Final = header("Prefer", f"`wait=N`: seconds that the answer is waited for, at most {WAIT_SECONDS_MAX}")
+KEY_HEADER: Final = header("Idempotency-Key", "the same key again is the same query", pattern="^[!-~]+$")
+
+
+def takes(model: type[BaseModel], *headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `openapi_extra` of a path that reads this model with `body_of`, and these headers."""
     REQUEST_MODELS.add(model)
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return {"requestBody": body} | ({"parameters": list(headers)} if headers else {})
 
 
 async def body_of(request: Request, model: type[RequestT]) -> RequestT:

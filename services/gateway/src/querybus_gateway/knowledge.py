@@ -25,6 +25,7 @@ from querybus.core.knowledge import (
     Knowledge,
     KnowledgeIndex,
 )
+from querybus.core.leak import leaks
 from querybus.core.messages import Finished, Outcome
 from querybus.core.policy import Connection
 from querybus.core.preferences import Preferences
@@ -147,7 +148,7 @@ class Teaching:
         reasons = await asyncio.to_thread(_reasons, shown, connection, catalog, credential)
         return {
             "connection": name,
-            "entries": [_view(entry, reasons.get(entry.id), credential) for entry in shown],
+            "entries": [_view(entry, reasons.get(entry.id), credential, catalog) for entry in shown],
         }
 
     async def search(
@@ -159,13 +160,14 @@ class Teaching:
             if isinstance(connection, Problem):
                 return connection
             known = await self._knowledge.read(credential.tenant, name)
+            catalog = await self._catalogs.read(name)
         except BusTrouble:
             return _TROUBLE
         index = await asyncio.to_thread(KnowledgeIndex, known.of(kind))
         hits = index.search(kind, query, min(max(1, k), FOUND_MAX))
         return {
             "connection": name,
-            "hits": [_view(hit.entry, None, credential) | {"score": hit.score} for hit in hits],
+            "hits": [_view(hit.entry, None, credential, catalog) | {"score": hit.score} for hit in hits],
         }
 
     async def teach(
@@ -284,12 +286,14 @@ def _reasons(
     return {entry_id: reason for entry_id, reason in found.items() if reason is not None}
 
 
-def _view(entry: Entry, stale: str | None, credential: Credential) -> Json:
-    """Return an entry for its reader: SQL and names of the schema are for analysts."""
+def _view(entry: Entry, stale: str | None, credential: Credential, catalog: Catalog | None) -> Json:
+    """Return an entry for its reader: SQL and names of the schema are for analysts, whoever wrote them where."""
     view: Json = {"id": entry.id, "kind": entry.kind.value, "source": entry.source, "at": entry.at}
     if credential.audience == "analyst":
         return view | {"key": entry.key, "text": entry.text, "by": entry.by, "stale": stale}
-    shown = {"key": entry.key} if entry.kind in (EntryKind.PAIR, EntryKind.TERM) else {}
+    is_words = entry.kind in (EntryKind.PAIR, EntryKind.TERM)
+    # Without a catalog nobody can say what is a name.
+    shown = {"key": entry.key} if is_words and catalog is not None and not leaks(entry.key, catalog, "en") else {}
     return view | shown | {"is_stale": stale is not None}
 
 
