@@ -14,7 +14,9 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.knowledge import EntryKind
 from querybus.core.messages import Operation, Outcome
 from querybus.core.options import ExecutionMode, Mode, OnExecutionFailure, RepairPolicy
+from querybus.picture import PictureForm
 from querybus_gateway.admit import RequestOptions
+from querybus_gateway.export import Format
 from querybus_gateway.grpc_door import SERVICES
 from querybus_gateway.grpc_errors import code_of
 from querybus_gateway.grpc_messages import word
@@ -149,6 +151,8 @@ def test_every_option_of_a_request_can_be_said_over_grpc() -> None:
         (Outcome, query_pb2.Outcome),
         (ColumnKind, query_pb2.ColumnKind),
         (EntryKind, connection_service_pb2.KnowledgeKind),
+        (Format, query_service_pb2.ExportFormat),
+        (PictureForm, query_service_pb2.PictureFormat),
     ],
 )
 def test_every_word_of_a_closed_set_has_its_number(known: Any, said: Any) -> None:

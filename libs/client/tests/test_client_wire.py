@@ -260,6 +260,14 @@ def test_pages_and_threads_are_read_one_after_the_other() -> None:
     assert gateway.heard[1].url.params["cursor"] == "12"
 
 
+def test_a_picture_is_its_bytes_and_a_missing_one_a_refusal() -> None:
+    gateway = Gateway(httpx.Response(200, content=b"<svg/>"), problem(404, "not_found"))
+    assert gateway.client().chart(QUERY) == b"<svg/>"
+    assert gateway.heard[0].url.params["format"] == "svg"
+    with pytest.raises(NotFound):
+        gateway.client().chart(QUERY, "png")
+
+
 async def test_the_asynchronous_client_does_the_same() -> None:
     gateway = Gateway(httpx.ConnectError("refused"), RUNNING, FINISHED)
     async with AsyncClient("http://gateway", "the-key", transport=httpx.MockTransport(gateway)) as client:

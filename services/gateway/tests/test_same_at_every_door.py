@@ -91,15 +91,16 @@ async def same(house: DoorHouse, scenario: Scenario, *, credential: str = "web")
     return met["http"]
 
 
-async def conclude(house: DoorHouse, query: str, outcome: Outcome, **body: Any) -> None:
+async def conclude(house: DoorHouse, query: str, outcome: Outcome, *, chart: Json | None = None, **body: Any) -> None:
     last = (await house.log(query))[-1]
     found = Concluded(outcome=outcome, stage=StageName.GENERATOR, dialect=Dialect.SQLITE, **body)
     await house.publish(StageName.GENERATOR, concluded(last.envelope(), found), last)
     last = (await house.log(query))[-1]
     finished = plain_finished(last.envelope())
-    if found.clarification is not None:
-        # The template words nothing for a clarification; the presenter does.
-        answer = finished.body.answer.model_copy(update={"options": found.clarification.options})
+    if found.clarification is not None or chart is not None:
+        # The template has no ways on and draws nothing; the presenter does.
+        options = found.clarification.options if found.clarification is not None else ()
+        answer = finished.body.answer.model_copy(update={"options": options, "chart": chart})
         finished = finished.model_copy(update={"body": finished.body.model_copy(update={"answer": answer})})
     await house.publish(StageName.PRESENTER, finished, last)
 
@@ -588,6 +589,46 @@ async def test_the_events_of_a_query_over_http_and_grpc(house: DoorHouse, creden
         events = await over_http.events(query)
         assert await over_grpc.events(query) == events
     assert [each["event"] for each in events] == ["asked", "drafted", "concluded", "finished"]
+
+
+CHART: Json = {
+    "mark": {"type": "bar"},
+    "data": {"values": [{"city": "上海", "n": 2}, {"city": "Rome", "n": 1}]},
+    "encoding": {"x": {"field": "city", "type": "nominal"}, "y": {"field": "n", "type": "quantitative"}},
+}
+
+
+async def test_exports_over_http_and_grpc(house: DoorHouse) -> None:
+    rows = tuple((f"城市 {number}",) for number in range(250))
+    result = Result(columns=(ResultColumn(name="city", kind=ColumnKind.TEXT),), rows=rows, row_count=250)
+    async with house.http() as http, grpc_caller(house) as caller:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        with pytest.raises(Refusal) as caught:
+            _ = [each async for each in caller.stream("ExportResult", v1.ExportResultRequest(query_id=query))]
+        assert caught.value.reason == "not_finished"
+        await conclude(house, query, Outcome.ANSWERED, result=result)
+        for name in ("csv", "jsonl", "arrow"):
+            whole = (await http.get(f"/v1/queries/{query}/export?format={name}")).content
+            request = v1.ExportResultRequest(query_id=query, format=f"EXPORT_FORMAT_{name.upper()}")
+            assert b"".join([each.data async for each in caller.stream("ExportResult", request)]) == whole
+        unknown = v1.ExportResultRequest(query_id=query, format=99)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(Refusal) as caught:
+            _ = [each async for each in caller.stream("ExportResult", unknown)]
+        assert caught.value.reason == "invalid"
+
+
+@pytest.mark.slow
+async def test_pictures_over_http_and_grpc(house: DoorHouse) -> None:
+    async with house.http() as http, grpc_caller(house) as caller:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        with pytest.raises(Refusal) as caught:
+            await caller.call("DrawChart", v1.DrawChartRequest(query_id=query))
+        assert caught.value.reason == "not_finished"
+        await conclude(house, query, Outcome.ANSWERED, result=MIXED, chart=CHART)
+        drawn = await http.get(f"/v1/queries/{query}/chart?format=svg", timeout=60)
+        assert drawn.status_code == 200, drawn.text
+        over_grpc = await caller.call("DrawChart", v1.DrawChartRequest(query_id=query), timeout=60)
+        assert over_grpc.data == drawn.content
 
 
 async def test_a_wrong_credential_enters_by_no_door(house: DoorHouse) -> None:

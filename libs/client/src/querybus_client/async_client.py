@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import httpx
 
 from querybus_client import operations
-from querybus_client.client import RETRIES, How, HowMany
+from querybus_client.client import RETRIES, How, HowMany, ReadT
 from querybus_client.errors import QueryBusError, StreamBroken, Unreachable
 from querybus_client.operations import Operation, ResultT
 from querybus_client.values import (
@@ -165,6 +165,10 @@ class AsyncClient:
         except httpx.TransportError as error:
             raise StreamBroken(f"the export was cut: {type(error).__name__}", 0) from error
 
+    async def chart(self, query_id: str, how: Literal["svg", "png"] = "svg") -> bytes:
+        """Return the answer's chart as a picture; NotFound if it has none. The specification is `Answer.chart`."""
+        return await self._sent(operations.chart(query_id, how), lambda response: response.content)
+
     async def threads(self) -> AsyncGenerator[Thread]:
         """Give the caller's threads, those that began last first."""
         found, cursor = await self._run(operations.threads())
@@ -219,27 +223,30 @@ class AsyncClient:
         try:
             call = next(operation)
             while True:
-                call = operation.send(await self._answer(call))
+                call = operation.send(await self._sent(call, read_answer))
         except StopIteration as end:
             return end.value
 
-    async def _answer(self, call: Call) -> Json:
+    async def _sent(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._once(call)
+                return await self._once(call, read)
             except QueryBusError as error:
                 pause = pause_seconds(error, attempt) if call.is_repeatable and attempt <= self._retries else None
                 if pause is None:
                     raise
             await asyncio.sleep(pause)
 
-    async def _once(self, call: Call) -> Json:
+    async def _once(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         try:
-            return read_answer(await self._http.request(**call.parts()))
+            response = await self._http.request(**call.parts())
         except httpx.TransportError as error:
             raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
+        if not response.is_success:
+            raise refusal(response.status_code, response.headers, response.content)
+        return read(response)
 
     async def _stream(self, call: Call, after: int) -> AsyncGenerator[Event]:
         attempt = 0

@@ -8,9 +8,9 @@ broken; what is not safe to repeat is sent once.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypedDict, Unpack
+from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 import httpx
 
@@ -40,6 +40,8 @@ from querybus_client.wire import (
 )
 
 RETRIES: Final = 3
+
+ReadT = TypeVar("ReadT")
 
 
 class How(TypedDict, total=False):
@@ -182,6 +184,10 @@ class Client:
         except httpx.TransportError as error:
             raise StreamBroken(f"the export was cut: {type(error).__name__}", 0) from error
 
+    def chart(self, query_id: str, how: Literal["svg", "png"] = "svg") -> bytes:
+        """Return the answer's chart as a picture; NotFound if it has none. The specification is `Answer.chart`."""
+        return self._sent(operations.chart(query_id, how), lambda response: response.content)
+
     def threads(self) -> Iterator[Thread]:
         """Give the caller's threads, those that began last first."""
         found, cursor = self._run(operations.threads())
@@ -234,27 +240,30 @@ class Client:
         try:
             call = next(operation)
             while True:
-                call = operation.send(self._answer(call))
+                call = operation.send(self._sent(call, read_answer))
         except StopIteration as end:
             return end.value
 
-    def _answer(self, call: Call) -> Json:
+    def _sent(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         attempt = 0
         while True:
             attempt += 1
             try:
-                return self._once(call)
+                return self._once(call, read)
             except QueryBusError as error:
                 pause = pause_seconds(error, attempt) if call.is_repeatable and attempt <= self._retries else None
                 if pause is None:
                     raise
             time.sleep(pause)
 
-    def _once(self, call: Call) -> Json:
+    def _once(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         try:
-            return read_answer(self._http.request(**call.parts()))
+            response = self._http.request(**call.parts())
         except httpx.TransportError as error:
             raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
+        if not response.is_success:
+            raise refusal(response.status_code, response.headers, response.content)
+        return read(response)
 
     def _stream(self, call: Call, after: int) -> Iterator[Event]:
         attempt = 0

@@ -234,6 +234,11 @@ def export(query_id: str, how: str) -> Call:
     return Call("GET", f"/v1/queries/{_part(query_id)}/export", query={"format": how})
 
 
+def chart(query_id: str, how: str) -> Call:
+    """Return the call that gives the answer's chart as svg or png; drawing may take a while."""
+    return Call("GET", f"/v1/queries/{_part(query_id)}/chart", query={"format": how})
+
+
 def _deadline_seconds(options: Options | None) -> float:
     return float((options or {}).get("deadline_seconds", DEADLINE_SECONDS))
 

@@ -58,10 +58,8 @@ class Call:
 
 
 def read_answer(response: httpx.Response) -> Json:
-    """Return the JSON object of an answer, `{}` for none; raises Refused for a problem."""
-    if response.is_success:
-        return _object(response.content) if response.content else {}
-    raise refusal(response.status_code, response.headers, response.content)
+    """Return the JSON object of an answer, `{}` for none."""
+    return _object(response.content) if response.content else {}
 
 
 def refusal(status: int, headers: Mapping[str, str], content: bytes) -> Refused:

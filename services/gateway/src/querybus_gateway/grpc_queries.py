@@ -1,4 +1,4 @@
-"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, judge, page; it only translates.
+"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, judge, page, export, draw; it only translates.
 
 The call's deadline is the query's: it lowers `deadline_seconds` as a cap of the server would, so that the request, and
 with it its idempotency key's meaning, stays what it was. A call that is not to wait lends its deadline to nobody.
@@ -10,17 +10,20 @@ import json
 import math
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from enum import StrEnum
 from functools import partial
-from typing import Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from google.protobuf.message import Message
 
 from querybus.core.credential import Credential
 from querybus.core.redact import Json
+from querybus.picture import PictureForm
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, read
 from querybus_gateway.clarify import ClarifyRequest
 from querybus_gateway.clarify import clarify as clarify_query
 from querybus_gateway.confirm import ConfirmRequest
+from querybus_gateway.export import Format, export_stream
 from querybus_gateway.grpc_call import GrpcCall, Method
 from querybus_gateway.grpc_messages import (
     frame_fields,
@@ -33,9 +36,12 @@ from querybus_gateway.grpc_messages import (
 from querybus_gateway.knowledge import FeedbackRequest
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import STREAM_SECONDS_MAX, Reply
+from querybus_gateway.results import PageGone
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 DEADLINE_SECONDS_MIN: Final = 0.001
+
+ChosenT = TypeVar("ChosenT", bound=StrEnum)
 
 _NO_SECONDS: Final = Problem(ProblemCode.INVALID, "wait_seconds is a number of seconds")
 
@@ -169,6 +175,30 @@ async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> M
     return found if isinstance(found, Problem) else page_message(found)
 
 
+async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
+    """Give the whole result, a piece at a time."""
+    how = _chosen(Format, v1.ExportFormat, request.format, Format.CSV)
+    found = how if isinstance(how, Problem) else await call.rooms.results.export(request.query_id, call.credential)
+    if isinstance(how, Problem) or isinstance(found, Problem):
+        yield cast("Problem", found)
+        return
+    try:
+        async with aclosing(export_stream(found, how)) as pieces:
+            async for each in pieces:
+                yield v1.ExportResultResponse(data=each)
+    except PageGone:
+        yield Problem(ProblemCode.RESULT_EXPIRED, "ask the question again for a new result")
+
+
+async def draw_chart(request: v1.DrawChartRequest, call: GrpcCall) -> Message | Problem:
+    """Draw the chart of an answer."""
+    form = _chosen(PictureForm, v1.PictureFormat, request.format, PictureForm.SVG)
+    if isinstance(form, Problem):
+        return form
+    drawn = await call.rooms.charts.picture(request.query_id, call.credential, form)
+    return drawn if isinstance(drawn, Problem) else v1.DrawChartResponse(data=drawn)
+
+
 QUERY_METHODS: Final[dict[str, Method]] = {
     "Ask": Method(v1.AskRequest, ask),
     "AskStream": Method(v1.AskStreamRequest, ask_stream, is_streaming=True),
@@ -179,6 +209,8 @@ QUERY_METHODS: Final[dict[str, Method]] = {
     "Clarify": Method(v1.ClarifyRequest, clarify),
     "Feedback": Method(v1.FeedbackRequest, feedback),
     "GetResultPage": Method(v1.GetResultPageRequest, get_result_page),
+    "ExportResult": Method(v1.ExportResultRequest, export_result, is_streaming=True),
+    "DrawChart": Method(v1.DrawChartRequest, draw_chart),
 }
 
 
@@ -198,6 +230,16 @@ async def _ask(question: v1.Question, credential: Credential, call: GrpcCall, wa
     return await call.rooms.queries.ask(
         asked, credential, idempotency_key=call.idempotency_key, wait_seconds=wait_seconds
     )
+
+
+def _chosen(words: type[ChosenT], numbers: Any, number: int, default: ChosenT) -> ChosenT | Problem:
+    """Return the word of an enum's number, the default for none."""
+    if not number:
+        return default
+    try:
+        return words(word(numbers, number))
+    except ValueError:
+        return Problem(ProblemCode.INVALID, f"format is one of {', '.join(words)}")
 
 
 def _wait_of(request: v1.AskRequest | v1.ConfirmRequest | v1.ClarifyRequest) -> float | Problem:

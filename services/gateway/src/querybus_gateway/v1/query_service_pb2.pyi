@@ -49,6 +49,19 @@ class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VERDICT_UNSPECIFIED: _ClassVar[Verdict]
     VERDICT_RIGHT: _ClassVar[Verdict]
     VERDICT_WRONG: _ClassVar[Verdict]
+
+class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXPORT_FORMAT_UNSPECIFIED: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_CSV: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_JSONL: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_ARROW: _ClassVar[ExportFormat]
+
+class PictureFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PICTURE_FORMAT_UNSPECIFIED: _ClassVar[PictureFormat]
+    PICTURE_FORMAT_SVG: _ClassVar[PictureFormat]
+    PICTURE_FORMAT_PNG: _ClassVar[PictureFormat]
 OPERATION_UNSPECIFIED: Operation
 OPERATION_ASK: Operation
 OPERATION_GENERATE: Operation
@@ -73,6 +86,13 @@ REPAIR_POLICY_OFF: RepairPolicy
 VERDICT_UNSPECIFIED: Verdict
 VERDICT_RIGHT: Verdict
 VERDICT_WRONG: Verdict
+EXPORT_FORMAT_UNSPECIFIED: ExportFormat
+EXPORT_FORMAT_CSV: ExportFormat
+EXPORT_FORMAT_JSONL: ExportFormat
+EXPORT_FORMAT_ARROW: ExportFormat
+PICTURE_FORMAT_UNSPECIFIED: PictureFormat
+PICTURE_FORMAT_SVG: PictureFormat
+PICTURE_FORMAT_PNG: PictureFormat
 
 class Options(_message.Message):
     __slots__ = ("mode", "execution_mode", "enable_syntax_validation", "enable_forbidden_check", "enable_auto_repair", "on_execution_failure", "allow_llm_to_see_data", "retries_max", "rows_max", "page_size", "summary", "chart", "dry_run", "deadline_seconds", "model", "language", "today", "repair_policy")
@@ -309,3 +329,31 @@ class GetResultPageResponse(_message.Message):
     next_page_token: str
     prev_page_token: str
     def __init__(self, query_id: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[_query_pb2.Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[_query_pb2.Row, _Mapping]]] = ..., page: _Optional[int] = ..., page_size: _Optional[int] = ..., has_next: _Optional[bool] = ..., has_prev: _Optional[bool] = ..., total_count: _Optional[int] = ..., total_pages: _Optional[int] = ..., total_is_estimate: _Optional[bool] = ..., next_page_token: _Optional[str] = ..., prev_page_token: _Optional[str] = ...) -> None: ...
+
+class ExportResultRequest(_message.Message):
+    __slots__ = ("query_id", "format")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    format: ExportFormat
+    def __init__(self, query_id: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ...) -> None: ...
+
+class ExportResultResponse(_message.Message):
+    __slots__ = ("data",)
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class DrawChartRequest(_message.Message):
+    __slots__ = ("query_id", "format")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    format: PictureFormat
+    def __init__(self, query_id: _Optional[str] = ..., format: _Optional[_Union[PictureFormat, str]] = ...) -> None: ...
+
+class DrawChartResponse(_message.Message):
+    __slots__ = ("data",)
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
