@@ -11,6 +11,7 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
+import asyncpg
 import duckdb
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -21,6 +22,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import Access, ConnectionPolicy, Reader, StatementKind, TenantRules
 from querybus.core.sql.check import Checked, check, guard
 from querybus.core.sql.filtered import BadFilter, row_filter
+from tests.database_servers import postgres_server
 
 ANN = Reader("acme", "ann")
 FILTERS = {"orders": "tenant_id = :tenant", "customer": "tenant_id = :tenant AND owner IN (:user, 'all')"}
@@ -197,7 +199,12 @@ def rows(dialect: Dialect, sql: str, *, own: bool) -> Counter[Any] | None:
 
 @pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB])
 @seed(20_240_601)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], database=None)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    database=None,
+)
 @given(sql=queries())
 def test_no_shape_of_query_escapes_a_row_filter_or_changes_its_meaning(dialect: Dialect, sql: str) -> None:
     plain = checked(sql, dialect, OPEN)
@@ -364,6 +371,66 @@ def test_a_filter_that_cannot_be_used_shuts_its_table(condition: str) -> None:
 def test_a_sample_of_a_filtered_table_is_refused() -> None:
     refused = failure("SELECT id FROM orders TABLESAMPLE 10%", dialect=Dialect.DUCKDB)
     assert refused.facts.rule == "row_filter"
+
+
+PROBES = [
+    "SELECT id FROM orders WHERE 10 / (CASE WHEN tenant_id = 'other' THEN 0 ELSE 1 END) > 0",
+    "SELECT id FROM orders WHERE CAST(CASE WHEN tenant_id = 'other' THEN 'x' ELSE '1' END AS INTEGER) = 1",
+    "SELECT o.id FROM region r JOIN orders o ON CAST(CASE WHEN o.tenant_id = 'other' THEN 'x' ELSE '1' END AS INTEGER) = r.id",
+    "SELECT id FROM orders WHERE (SELECT error(tenant_id) FROM region LIMIT 1) IS NULL",
+]
+
+
+@pytest.mark.parametrize("sql", PROBES)
+def test_no_error_tells_of_a_row_that_is_filtered(sql: str) -> None:
+    found = checked(sql, Dialect.DUCKDB)
+    if isinstance(found, Failure):
+        return
+    assert "LIMIT 9223372036854775807" in found.sql
+    assert guard(found.sql, Dialect.DUCKDB, CATALOGS[Dialect.DUCKDB], POLICY, ANN) is None
+    assert rows(Dialect.DUCKDB, found.sql, own=False) == rows(Dialect.DUCKDB, checked_plain(sql), own=True)
+
+
+def checked_plain(sql: str) -> str:
+    return text(sql, Dialect.DUCKDB, OPEN)
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_every_dialect_keeps_a_condition_that_may_fail_out_and_recognises_it(dialect: Dialect) -> None:
+    found = checked("SELECT id FROM orders WHERE 10 / amount > 1", dialect)
+    assert isinstance(found, Checked), found
+    assert "9223372036854775807" in found.sql
+    assert guard(found.sql, dialect, CATALOGS[dialect], POLICY, ANN) is None
+
+
+@pytest.mark.servers
+async def test_on_postgresql_no_error_tells_of_a_row_that_is_filtered() -> None:
+    with postgres_server() as server:
+        server.execute("CREATE DATABASE rows;")
+        values = ", ".join(str(each).replace("None", "NULL") for each in ORDERS)
+        # A filter that looks something up is the dearer one, so the server tries the statement's own condition first.
+        policy = ConnectionPolicy(row_filters={"orders": "tenant_id IN (SELECT name FROM region)"})
+        regions = "(1, 'acme')"
+        server.execute(f"{_MAKE}; INSERT INTO orders VALUES {values}; INSERT INTO region VALUES {regions};", "rows")
+        opened: Any = await asyncpg.connect(server.url("postgres", "rows"))
+        try:
+            failed = 0
+            for sql in PROBES[:3]:
+                narrowed = text(sql, Dialect.POSTGRESQL, policy)
+                await opened.fetch(narrowed)
+                try:
+                    await opened.fetch(narrowed.replace(" LIMIT 9223372036854775807", ""))
+                except asyncpg.PostgresError:
+                    failed += 1
+        finally:
+            await opened.close()
+        # Without the limit the server does try the condition on rows of others: the limit is what keeps it out.
+        assert failed > 0
+
+
+def test_a_condition_that_cannot_fail_leaves_the_engine_its_index() -> None:
+    sql = text("SELECT id FROM orders WHERE amount > 3 AND id IN (1, 2) AND tenant_id >= CAST('2024-01-01' AS TEXT)")
+    assert "9223372036854775807" not in sql
 
 
 # --- masks -------------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ from querybus.core.sql.rules import Rule, refuse
 MASK: Final = "***"
 FILTER_LENGTH_MAX: Final = 4_000
 WRAPPERS_KEPT_MAX: Final = 512
+FENCE_ROWS: Final = 9_223_372_036_854_775_807
+"""A limit that limits nothing: no engine moves a condition of the statement below it."""
 
 _MOVED: Final = ("joins", "laterals", "pivots")
 """What follows a table in FROM and stays behind its wrapping."""
@@ -101,6 +103,7 @@ def narrow(
     dialect = index.dialect
     tree = statement.tree
     bare: set[tuple[str | None, str]] = set()
+    fenced = _may_fail(facts)
     for use in facts.tables:
         table = known.get(id(use.node))
         if table is None or not table.is_guarded or statement.form is Form.DESCRIBE:
@@ -109,7 +112,7 @@ def narrow(
         if refused is not None:
             return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, f"{refused} of a table whose rows are filtered")
         try:
-            select = _select(use.node, table, dialect, reader)
+            select = _select(use.node, table, dialect, reader, fenced=fenced)
         except BadFilter as error:
             return _bad(table, error)
         if use.node is tree:
@@ -146,7 +149,7 @@ def unnarrowed(
     for node, table in guarded:
         select = _around(node)
         try:
-            if select is not None and _text(select, index.dialect) == _expected(node, table, index, reader):
+            if select is not None and _is_expected(select, node, table, index, reader):
                 inside.update(id(each) for each in select.walk())
         except BadFilter as error:
             return _bad(table, error)
@@ -167,14 +170,21 @@ def _around(node: exp.Table) -> exp.Select | None:
     return select if isinstance(select, exp.Select) else None
 
 
-def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Reader | None) -> str:
+def _is_expected(
+    select: exp.Select, node: exp.Table, table: KnownTable, index: NameIndex, reader: Reader | None
+) -> bool:
+    text = _text(select, index.dialect)
+    return any(text == _expected(node, table, index, reader, fenced=fenced) for fenced in (False, True))
+
+
+def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Reader | None, *, fenced: bool) -> str:
     """Return the text of the wrapping as it reads after a round through our own rendering."""
     final = isinstance(node.parent, exp.Final)
     named = exp.Table(this=node.this.copy(), db=_copied(node, "db"), catalog=_copied(node, "catalog"))
-    key = (f"{table.key} {final}", named.sql(), reader)
+    key = (f"{table.key} {final} {fenced}", named.sql(), reader)
     text = index.wrappers.get(key)
     if text is None:
-        select = _select(named, table, index.dialect, reader)
+        select = _select(named, table, index.dialect, reader, fenced=fenced)
         if final:
             _finalise(select)
         again = parse(_text(select, index.dialect), index.dialect)
@@ -204,7 +214,7 @@ def _copied(node: exp.Expr, name: str) -> exp.Expr | None:
     return found.copy() if isinstance(found, exp.Expr) else None
 
 
-def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Select:
+def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader | None, *, fenced: bool) -> exp.Select:
     """Return what the reader may see of a table, as a query over the table alone."""
     inner = exp.Table(this=node.this.copy(), db=_copied(node, "db"), catalog=_copied(node, "catalog"))
     expressions: list[exp.Expr] = [exp.Star()]
@@ -216,7 +226,39 @@ def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader
     condition = filter_of(table, dialect, reader)
     if condition is not None:
         select.set("where", exp.Where(this=condition))
+        if fenced:
+            select.set("limit", exp.Limit(expression=exp.Literal.number(FENCE_ROWS)))
     return select
+
+
+_HARMLESS: Final = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Paren, exp.Tuple, exp.Alias,
+    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+    exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.Exists, exp.Where, exp.Having, exp.Select, exp.Subquery,
+    exp.SetOperation, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Group, exp.Order, exp.Ordered, exp.Limit,
+    exp.Distinct, exp.With, exp.CTE, exp.Count, exp.Min, exp.Max, exp.Sum, exp.Avg,
+)  # fmt: skip
+"""What cannot fail for the value of a row, so that nobody learns of a row by an error."""
+
+
+def _may_fail(facts: StatementFacts) -> bool:
+    """Return whether a condition could fail for the value of a row, e.g. by a division or a cast.
+
+    An engine may try such a condition on rows before it filters them: its error would tell of rows that the reader
+    must not know of. A limit in the wrapping keeps the condition out; where none can fail it costs no index.
+    """
+    for node in facts.nodes:
+        if isinstance(node, exp.Where | exp.Having | exp.Qualify | exp.PreWhere):
+            condition: object = node.this
+        elif isinstance(node, exp.Join):
+            condition = node.args.get("on")
+        else:
+            continue
+        if isinstance(condition, exp.Expr) and any(
+            not isinstance(each, _HARMLESS) and each.find(exp.Column) is not None for each in condition.walk()
+        ):
+            return True
+    return False
 
 
 def filter_of(table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Expr | None:
