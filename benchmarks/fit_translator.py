@@ -29,7 +29,8 @@ from querybus_generator import translator  # noqa: E402
 from querybus_generator.translator.confidence import NOTHING_OPEN_MIN  # noqa: E402
 from querybus_generator.translator.index import index_of  # noqa: E402
 from querybus_generator.translator.nodes import NodeKind, read_nodes  # noqa: E402
-from querybus_generator.translator.translation import CONFIDENCE_MIN, Reading, read  # noqa: E402
+from querybus_generator.translator.reading import Reading, read  # noqa: E402
+from querybus_generator.translator.translation import CONFIDENCE_MIN  # noqa: E402
 
 PENALTY = 3.0
 FOLDS = 5

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
-from querybus_generator.translator import Translated, translate
+from querybus_generator.translator import NotRead, Translated, translate
 from querybus_generator.translator.roles import roles_of
 
 TODAY = date(2026, 6, 30)
@@ -82,3 +82,53 @@ def test_a_key_called_like_a_table_is_no_role() -> None:
     )
     roles = roles_of(read.model_copy(update={"tables": (self_named, read.tables[1])}))
     assert {each.column for each in roles} == {"writer_id", "reader_id"}
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        ("How many letters are there for each person?", {"writer", "reader"}),
+        ("number of letters by person", {"writer", "reader"}),
+    ],
+)
+def test_rows_that_are_joined_by_several_keys_alike_are_asked_about(question: str, options: set[str]) -> None:
+    read = translate(question, catalog(), today=TODAY)
+    assert isinstance(read, NotRead)
+    assert read.about == "person"
+    assert {question.replace("person", each) for each in options} == set(read.options)
+    for each in read.options:
+        assert isinstance(translate(each, catalog(), today=TODAY), Translated)
+
+
+def test_ways_of_equal_length_over_different_tables_are_asked_about() -> None:
+    def table(name: str, *columns: str, keys: tuple[str, ...] = ()) -> Table:
+        return Table(
+            name=name + "s",
+            columns=tuple(
+                Column(
+                    name=each,
+                    type="",
+                    kind=ColumnKind.INTEGER if each.endswith("_id") else ColumnKind.TEXT,
+                    nullable=False,
+                )
+                for each in (f"{name}_id", *columns, *(f"{key}_id" for key in keys))
+            ),
+            primary_key=(f"{name}_id",),
+            foreign_keys=tuple(
+                ForeignKey(columns=(f"{key}_id",), referred_table=key + "s", referred_columns=(f"{key}_id",))
+                for key in keys
+            ),
+        )
+
+    tables = (
+        table("valley", "valley_name"), table("farmer", "farmer_name", keys=("valley",)),
+        table("mill", "mill_name", keys=("valley",)), table("harvest", keys=("farmer", "mill")),
+    )  # fmt: skip
+    diamond = Catalog(connection="diamond", dialect=Dialect.SQLITE, tables=tables)
+    read = translate("How many harvests are there for each valley?", diamond, today=TODAY)
+    assert isinstance(read, NotRead)
+    assert len(read.options) == 2
+    for each, between in zip(sorted(read.options), ("farmers", "mills"), strict=True):
+        answer = translate(each, diamond, today=TODAY)
+        assert isinstance(answer, Translated)
+        assert f'"{between}"' in answer.sql

@@ -83,7 +83,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         * (0.75 + 0.25 * least)
         * (1 - min(0.6, sketch.doubts))
         * 0.97 ** max(0.0, written.cost - 1)
-        * 0.85**written.ambiguous
+        * 0.85 ** len(written.keys)
     )
     facts = {
         "unread_words": float(unread.words),
@@ -96,7 +96,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "links_faint": float(sum(1 for each in scores if each < _FAINT_LINK_MAX)),
         "doubts": min(1.0, sketch.doubts),
         "joins": float(written.joins),
-        "keys_ambiguous": float(written.ambiguous),
+        "keys_ambiguous": float(len(written.keys)),
+        "ways_ambiguous": float(len(written.ways)),
         "behind_best": best_score - sketch.assignment.score,
         "targets": float(len(form.targets)),
         "targets_implied": float(not sketch.targets),
@@ -126,7 +127,7 @@ def _where_unread(sketch: Sketch) -> dict[str, float]:
         )
     ]
     linked = [place for place in content if nodes[place].kind is NodeKind.LINK and sketch.taken[place]]
-    found = dict.fromkeys(_PLACES_UNREAD, 0.0)
+    found: dict[str, float] = dict.fromkeys(_PLACES_UNREAD, 0.0)
     for place in unread:
         before = nodes[place - 1] if place else None
         lead = before.text.lower() if before is not None else ""
@@ -153,9 +154,9 @@ def _where_unread(sketch: Sketch) -> dict[str, float]:
 _CONTENT = frozenset({NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD})
 _VERB_ENDINGS = ("ed", "ing")
 _COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being", "not"})
-_ARTICLES = frozenset({"a", "an", "any", "some", "no"})
+_ARTICLES = frozenset({"a", "an", "any", "some"})
 _OWNING = frozenset({"have", "has", "had", "with", "without", "having"})
-_PLACES_UNREAD = (
+_PLACES_UNREAD: tuple[str, ...] = (
     "unread_predicate", "unread_owned", "unread_place", "unread_last", "unread_attribute", "unread_relation",
     "unread_verb",
 )  # fmt: skip

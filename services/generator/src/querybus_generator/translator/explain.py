@@ -14,11 +14,11 @@ from querybus.core.language import detect_language
 from querybus_generator.translator.form import columns_of, describe
 from querybus_generator.translator.index import CatalogIndex, index_of
 from querybus_generator.translator.nodes import Candidate, Node, NodeKind
+from querybus_generator.translator.reading import Reading
 from querybus_generator.translator.sentence import sentence
 from querybus_generator.translator.translation import (
     CONFIDENCE_MIN,
     NotRead,
-    Reading,
     Translated,
     answer_from,
     read_question,

@@ -22,6 +22,8 @@ _OF_ROLE_COST = 0.1
 _INFERRED_COST = 1.3
 _SHARED_NAME_COST = 1.8
 PATH_COST_MAX = 6.0
+RIVAL_PATH_MAX = 3
+_PATHS_ALIKE = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class JoinGraph:
         self._edges: dict[int, list[Edge]] = defaultdict(list)
         self._distances: dict[int, dict[int, float]] = {}
         self._words: dict[Edge, frozenset[str]] = {}
+        self._tables = len(catalog.tables)
         for edge in (*_declared(catalog), *_inferred(catalog), *_of_roles(catalog, roles)):
             self._words[edge] = frozenset(word for name in edge.source_columns for word in name_words(name))
             self._edges[edge.source].append(edge)
@@ -54,11 +57,42 @@ class JoinGraph:
         found = [each for each in self._edges.get(one, ()) if {each.source, each.target} == {one, other}]
         return tuple(sorted(found, key=lambda each: each.cost))
 
-    def is_ambiguous(self, edge: Edge, hints: frozenset[str]) -> bool:
-        """Return whether another key joins the same two tables as cheaply and no hint tells them apart."""
-        rivals = [each for each in self.between(edge.source, edge.target) if each != edge and each.cost <= edge.cost]
+    def rival_keys(self, edge: Edge, hints: frozenset[str]) -> tuple[Edge, ...]:
+        """Return the other keys that join the same two tables as cheaply; none where a hint tells them apart."""
+        rivals = tuple(
+            each for each in self.between(edge.source, edge.target) if each != edge and each.cost <= edge.cost
+        )
+        if not rivals:
+            return ()
         shared = frozenset.intersection(*(self._words[each] for each in (edge, *rivals)))
-        return bool(rivals) and not (hints & (self._words[edge] - shared))
+        return () if hints & (self._words[edge] - shared) else rivals
+
+    def rival_paths(self, sources: Iterable[int], path: tuple[Edge, ...], target: int) -> tuple[frozenset[int], ...]:
+        """Return the tables in between, for each way to `target` that costs as little as `path` by other tables.
+
+        The path's own tables come first; empty where there is one way only. Looks at ways of the same number of keys.
+        """
+        joined = frozenset(sources)
+        if not 2 <= len(path) <= RIVAL_PATH_MAX:
+            return ()
+        own = frozenset(table for edge in path for table in (edge.source, edge.target)) - joined - {target}
+        most = sum(each.cost for each in path) + _PATHS_ALIKE
+        found: dict[frozenset[int], None] = {own: None}
+        ways: list[tuple[int, float, frozenset[int]]] = [(each, 0.0, frozenset()) for each in joined]
+        for step in range(len(path)):
+            grown: list[tuple[int, float, frozenset[int]]] = []
+            for at, cost, between in ways:
+                for edge in self._edges.get(at, ()):
+                    beyond = edge.target if edge.source == at else edge.source
+                    if beyond in joined or beyond in between or cost + edge.cost > most:
+                        continue
+                    if beyond == target:
+                        if step == len(path) - 1:
+                            found.setdefault(between)
+                    elif beyond < self._tables:
+                        grown.append((beyond, cost + edge.cost, between | {beyond}))
+            ways = grown
+        return tuple(found) if len(found) > 1 else ()
 
     def edges_of(self, table: int) -> tuple[Edge, ...]:
         """Return every key that touches a table."""

@@ -36,6 +36,8 @@ ENTRIES_COMPARED_MAX: Final = 300
 RECALLED_MAX: Final = 20_000
 _SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
+_BELOW_EXACT_MAX: Final = 0.25
+_EXACT_SCORE: Final = 0.999
 _LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
@@ -386,7 +388,12 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             continue
         candidates.sort(key=lambda each: -each.score)
         best = candidates[0].score
-        kept = tuple(each for each in candidates if each.score >= best - _BELOW_BEST_MAX)[:CANDIDATES_MAX]
+        # Where a word is all of a table's name, columns that merely hold it among others are not meant.
+        exact = candidates[0].score >= _EXACT_SCORE and any(
+            each.column is None and each.score >= _EXACT_SCORE for each in candidates[:3]
+        )
+        least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
+        kept = tuple(each for each in candidates if each.score >= least)[:CANDIDATES_MAX]
         content = sum(
             1
             for each in tokens[start:end]

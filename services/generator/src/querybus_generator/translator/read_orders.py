@@ -335,7 +335,23 @@ def _follows_figure(sketch: Sketch, place: int) -> bool:
     return base_form(word.split()[-1]) == word.split()[-1] or sketch.table(place - 1) is None
 
 
+def _head_of(sketch: Sketch, named: int) -> int:
+    """ "Each customer city", 每个客户所在城市: of two nouns side by side the second is meant, the first says whose."""
+    beyond = named + 1
+    if sketch.table(named) is None or beyond >= len(sketch.nodes) or not sketch.is_free(beyond):
+        return named
+    column = sketch.column(beyond)
+    if sketch.table(beyond) is None and (column is None or (sketch.is_numeric(column) and not sketch.is_key(column))):
+        return named
+    if sketch.chinese and sketch.table(beyond) is not None:
+        # 各网点快递员的平均时薪: the second noun is whose figure is asked for.
+        return named
+    sketch.take(named)
+    return beyond
+
+
 def _group(sketch: Sketch, place: int, named: int | None) -> None:
+    named = None if named is None else _head_of(sketch, named)
     column = sketch.column(named)
     sketch.take(place)
     if column is not None and named is not None:

@@ -7,7 +7,6 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -15,22 +14,18 @@ from typing import Final
 from querybus.core.catalog import Catalog, Language
 from querybus.core.language import detect_language
 from querybus.core.messages import Link, Trigger
-from querybus_generator.translator.assemble import assemble
-from querybus_generator.translator.confidence import Judgement, judge, rivalry, weigh
-from querybus_generator.translator.form import Form, describe, gist
+from querybus_generator.translator.clarify import choice_of
+from querybus_generator.translator.form import describe
 from querybus_generator.translator.index import CatalogIndex, index_of
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import Node, NodeKind, read_nodes
 from querybus_generator.translator.options import suggest
-from querybus_generator.translator.resolve import Assignment, resolve
-from querybus_generator.translator.sketch import Sketch
-from querybus_generator.translator.stems import base_form
-from querybus_generator.translator.write import Written, write
+from querybus_generator.translator.reading import Reading, read
+from querybus_generator.translator.resolve import Assignment
 
 CONFIDENCE_MIN: Final = 0.72
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
-_LINKS_WEIGHT: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +49,11 @@ class NotRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read a question: its form and SQL, the meaning of each link, and how sure it is (0..1)."""
-
-    form: Form
-    written: Written
-    sketch: Sketch
-    judgement: Judgement
-    score: float
-    facts: Mapping[str, float]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionRead:
     """A question cut into nodes, and its readings, best first; `command` are words that ask to change data."""
 
     question: str
+    today: date
     nodes: tuple[Node, ...]
     readings: tuple[Reading, ...]
     command: str | None
@@ -88,11 +71,13 @@ def translate(
 def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRead:
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
-        return QuestionRead(question, (), (), None, ())
+        return QuestionRead(question, today, (), (), None, ())
     defined, notes = _with_definitions(question, index)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
-    return QuestionRead(question, nodes, () if command is not None else read(nodes, index, today), command, notes)
+    return QuestionRead(
+        question, today, nodes, () if command is not None else read(nodes, index, today), command, notes
+    )
 
 
 def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:
@@ -102,8 +87,8 @@ def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> 
     if read.command is not None:
         return NotRead(Trigger.AMBIGUOUS_QUESTION, read.command, suggest(index, (), language))
     best = read.readings[0] if read.readings else None
-    if best is None or best.confidence < CONFIDENCE_MIN:
-        return _not_read(read.nodes, index, language, best)
+    if best is None or not is_sure(best):
+        return _choice(read, index, language) or _not_read(read.nodes, index, language, best)
     return Translated(
         sql=best.written.sql,
         reading=describe(best.form, index),
@@ -125,33 +110,6 @@ def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[st
     return question, tuple(notes)
 
 
-def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Reading, ...]:
-    """Return the readings of a question's nodes, best first, each with its confidence beside its rivals."""
-    chinese = any(detect_language(node.text) == "zh" for node in nodes)
-    assignments = resolve(nodes, index)
-    hints = frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
-    found: list[tuple[float, Form, Written, Sketch, Judgement]] = []
-    for assignment in assignments:
-        sketch = Sketch(nodes, assignment, index, today, chinese)
-        form = assemble(sketch)
-        written = write(form, index, hints) if form is not None else None
-        if form is None or written is None or form.is_idle:
-            continue
-        judgement = judge(sketch, form, written, assignments[0].score)
-        score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
-        found.append((score, form, written, sketch, judgement))
-    found.sort(key=lambda each: -each[0])
-    return tuple(_beside_rivals(place, found) for place in range(len(found)))
-
-
-def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
-    score, form, written, sketch, judgement = found[place]
-    own = gist(form)
-    rivals = [each[0] for each in found if each[2].sql != written.sql and gist(each[1]) != own]
-    facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
-    return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))
-
-
 def _command(nodes: tuple[Node, ...]) -> str | None:
     """Return the words of a command to change data, or None."""
     for place, node in enumerate(nodes):
@@ -160,6 +118,24 @@ def _command(nodes: tuple[Node, ...]) -> str | None:
             if following not in {"的", "时间", "日期"}:
                 return node.text
     return None
+
+
+def is_sure(best: Reading) -> bool:
+    """Return whether a reading may be answered with: sure enough, and no way of joining as good as another."""
+    return best.confidence >= CONFIDENCE_MIN and not best.is_open
+
+
+def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotRead | None:
+    """Ask which of several meanings is meant, where nothing else is open."""
+    if not read.readings or read.readings[0].judgement.unread:
+        return None
+
+    def again(question: str) -> Reading | None:
+        found = read_question(question, index, read.today).readings
+        return found[0] if found and is_sure(found[0]) else None
+
+    choice = choice_of(read.question, read.readings, index, language, again)
+    return None if choice is None else NotRead(Trigger.AMBIGUOUS_QUESTION, choice.about, choice.options)
 
 
 def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:

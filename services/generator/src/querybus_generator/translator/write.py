@@ -34,12 +34,17 @@ from querybus_generator.translator.periods import Unit
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The SQL and what joining took: number of joins, their summed cost, and how many keys were a toss-up."""
+    """The SQL and what joining took: number of joins and their summed cost.
+
+    `keys` were a toss-up: of each several keys between the same two tables the first. `ways` were as well: of each the
+    tables in between, of the way taken and of its rivals, and the table that all of them lead to.
+    """
 
     sql: str
     joins: int
     cost: float
-    ambiguous: int
+    keys: tuple[tuple[Edge, ...], ...] = ()
+    ways: tuple[tuple[int, tuple[frozenset[int], ...]], ...] = ()
 
 
 def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) -> Written | None:
@@ -49,7 +54,9 @@ def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) 
         tree = writer.query(form)
     except _Unjoinable:
         return None
-    return Written(tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, writer.ambiguous)
+    return Written(
+        tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, tuple(writer.keys), tuple(writer.ways)
+    )
 
 
 class _Unjoinable(Exception):
@@ -112,7 +119,8 @@ class _Writer:
         self._hints = hints
         self.joins = 0
         self.cost = 0.0
-        self.ambiguous = 0
+        self.keys: list[tuple[Edge, ...]] = []
+        self.ways: list[tuple[int, tuple[frozenset[int], ...]]] = []
 
     def query(self, form: Form) -> exp.Query:
         select = self._select(form)
@@ -169,13 +177,18 @@ class _Writer:
             path, target = min(
                 reachable, key=lambda found: (sum(each.cost for each in found[0]), tables.index(found[1]))
             )
+            rival_ways = self._index.graph.rival_paths(joined, path, target)
+            if rival_ways:
+                self.ways.append((target, rival_ways))
             for edge in path:
                 table = edge.target if edge.source in joined else edge.source
                 joined.append(table)
                 steps.append((table, edge))
                 self.joins += 1
                 self.cost += edge.cost
-                self.ambiguous += self._index.graph.is_ambiguous(edge, self._hints)
+                rivals = self._index.graph.rival_keys(edge, self._hints)
+                if rivals:
+                    self.keys.append((edge, *rivals))
             left = [each for each in left if each not in joined and each != target]
         return _Plan(tables[0], tuple(steps))
 
