@@ -72,6 +72,13 @@ async def test_a_thread_as_it_stood_at_every_earlier_event(house: DoorHouse) -> 
         now = await bob.call("state", {"thread_id": thread})
         assert now == states[-1]
         assert now["turns"][0]["sql"] == SQL
+        page = await bob.call("turns", {"thread_id": thread, "limit": 1})
+        assert [each["question"] for each in page["turns"]] == ["Second?"]
+        page = await bob.call("turns", {"thread_id": thread, "before_sequence": page["turns"][0]["sequence"]})
+        assert [each["question"] for each in page["turns"]] == ["First?"]
+        page = await bob.call("turns", {"thread_id": thread, "before_sequence": page["turns"][0]["sequence"]})
+        assert page["turns"] == []
+        assert (await bob.call("turns", {"thread_id": thread, "before_sequence": 1}))["turns"] == []
         rest = await bob.call(
             "thread-events", {"thread_id": thread, "after_sequence": events[3]["sequence"], "limit": 1}
         )

@@ -32,7 +32,6 @@ EVENTS_MAX: Final = 200
 BUS_RETRY_SECONDS: Final = 2
 ERASE_TRIES_MAX: Final = 10
 ERASE_PAUSE_SECONDS: Final = 0.2
-_ALL_TURNS: Final = 1_000
 
 _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such thread")
 _TOO_LONG: Final = Problem(ProblemCode.INVALID, "the thread has too many turns for this")
@@ -131,7 +130,17 @@ class Threads:
         A turn: query_id, question, status, outcome, code, message, summary, row_count, asked_at, deadline_at,
         sequence (of its first event) and last_sequence; analysts see its sql.
         """
-        found = await self._fold(thread, credential, max(0, before_sequence - 1), min(max(1, limit), TURNS_MAX))
+        most = min(max(1, limit), TURNS_MAX)
+        # Sequence 0 would mean all of them, and before the first event there is nothing.
+        found = (
+            await self._fold(thread, credential, max(0, before_sequence - 1), most)
+            if before_sequence != 1
+            else _MISSING
+        )
+        if before_sequence and found is _MISSING:
+            found = await self._fold(thread, credential, 0, 1)
+            if not isinstance(found, Problem):
+                found["turns"] = []
         if isinstance(found, Problem):
             return found
         return {name: found[name] for name in ("thread_id", "forked_from", "turns")}
@@ -175,16 +184,13 @@ class Threads:
     ) -> Json | Problem:
         """Begin a new thread that knows this one up to a sequence, or up to the end of one of its turns.
 
-        Returns the new thread as `list` shows it; its first question names it as `thread_id`.
+        Of a turn that still runs the question is known, no more. Returns the new thread as `list` shows it; its first question names it as `thread_id`.
         """
         if query_id is not None:
-            found = await self._fold(thread, credential, 0, _ALL_TURNS)
+            found = await self._end_of_turn(thread, credential, query_id)
             if isinstance(found, Problem):
                 return found
-            turn = next((each for each in found["turns"] if each["query_id"] == query_id), None)
-            if turn is None:
-                return Problem(ProblemCode.NOT_FOUND, "the thread has no such turn")
-            at_sequence = turn["last_sequence"]
+            at_sequence = found
         state = await self._fold(thread, credential, at_sequence, STATE_TURNS_MAX)
         if isinstance(state, Problem):
             return state
@@ -204,6 +210,18 @@ class Threads:
         except BusTrouble as trouble:
             return _trouble(trouble)
         return _record_view(record)
+
+    async def _end_of_turn(self, thread: str, credential: Credential, query_id: str) -> int | Problem:
+        if not is_id(thread):
+            return _MISSING
+        try:
+            ends = await self._log.thread_ends(credential.tenant, thread)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except LogTooLong:
+            return _TOO_LONG
+        mine = [each for each in ends if each.address.query == query_id and _readable(each, credential) is not None]
+        return mine[-1].sequence if mine else Problem(ProblemCode.NOT_FOUND, "the thread has no such turn")
 
     async def delete(self, thread: str, credential: Credential) -> Problem | None:
         """Purge the thread: log, history, pages, answers. Returns why not, or None once nothing of it is left.
