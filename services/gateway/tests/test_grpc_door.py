@@ -16,11 +16,14 @@ from grpc_reflection.v1alpha import reflection_pb2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from querybus.bus.publish import BusTrouble
+from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
+from querybus_gateway.grpc_call import CallDesk, Method
 from querybus_gateway.grpc_door import REQUEST_BYTES_MAX, GrpcDoor
 from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import query_service_pb2 as v1
@@ -424,6 +427,76 @@ async def test_a_door_that_closes_says_so_before_it_cuts_anybody() -> None:
         with pytest.raises(Refusal) as caught:
             await ask_only(caller, timeout=2)
         assert caught.value.code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+
+
+async def test_more_calls_than_one_replica_takes_are_refused_not_queued() -> None:
+    async with door_house(grpc_port=0, grpc_calls_max=1) as house, grpc_caller(house) as caller:
+        following = caller.begin("AskStream", v1.AskStreamRequest(question=question()))
+        assert (await following.read()).query.id
+        with pytest.raises(Refusal) as caught:
+            await ask_only(caller)
+        following.cancel()
+    assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+class Someone:
+    """The use cases of a gateway in trouble: everybody may come in."""
+
+    callers: Any
+
+    def __init__(self) -> None:
+        self.callers = self
+
+    async def identify(self, key: str | None, source: str) -> Credential:
+        return Credential(name="web", tenant="acme", user="ann")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "retry_seconds"),
+    [
+        (ValueError("secret of a driver"), grpc.StatusCode.INTERNAL, None),
+        (BusTrouble("secret of the bus"), grpc.StatusCode.UNAVAILABLE, 2),
+    ],
+)
+@pytest.mark.parametrize("is_streaming", [False, True])
+async def test_trouble_behind_the_door_is_said_without_its_text(
+    trouble: Exception, code: grpc.StatusCode, retry_seconds: int | None, is_streaming: bool
+) -> None:
+    async def fails(_: Any, __: Any) -> Any:
+        raise trouble
+
+    async def breaks(_: Any, __: Any) -> AsyncGenerator[Any]:
+        yield v1.AskStreamResponse()
+        raise trouble
+
+    name = "AskStream" if is_streaming else "Ask"
+    request = v1.AskStreamRequest if is_streaming else v1.AskRequest
+    rooms: Any = Someone()
+    desk = CallDesk(rooms, tracing=Tracing("gateway"), random_bits=system_random_bits)
+    handler = desk.handler(Method(request, breaks if is_streaming else fails, is_streaming=is_streaming))
+    server: Any = AIO.server()
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler("querybus.v1.QueryService", {name: handler}),)
+    )
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with AIO.insecure_channel(f"127.0.0.1:{port}") as channel:
+            caller = GrpcCaller(channel, "any")
+
+            async def sent() -> None:
+                if is_streaming:
+                    _ = [each async for each in caller.stream(name, request())]
+                else:
+                    await caller.call(name, request())
+
+            with pytest.raises(Refusal) as caught:
+                await sent()
+    finally:
+        await server.stop(grace=0)
+    assert caught.value.code is code
+    assert caught.value.retry_seconds == retry_seconds
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.slow
