@@ -32,7 +32,8 @@ from querybus.core.envelope import Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, Drafted, Failed, Origin
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.repair.candidate import Mend
+from querybus.core.repair import pipeline
+from querybus.core.repair.candidate import Candidate, Mend, Rule
 from querybus.core.sql.check import check_in_doubt
 from querybus.core.subjects import EventName, StageName
 from querybus_cli.execution_match import is_ordered, matches, open_read_only, rows_of
@@ -208,6 +209,20 @@ def sabotaged(catalog: Catalog, chance: random.Random) -> Catalog:
     )
 
 
+def counting(proposed: Counter[str]) -> None:
+    """Have every rule counted once per failed statement that it proposes anything for."""
+
+    def counted(rule: Rule) -> Rule:
+        def propose(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+            found = rule(draft, failure, catalog)
+            proposed.update({each.rule.value for each in found})
+            return found
+
+        return propose
+
+    setattr(pipeline, "RULES", tuple(counted(each) for each in pipeline.RULES))  # noqa: B010 - it is Final elsewhere
+
+
 def places(folder: Path, names: Iterable[str]) -> dict[str, Place]:
     return {name: Place(folder / f"{name}.sqlite") for name in sorted(set(names))}
 
@@ -223,6 +238,9 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
     rules: dict[str, Counter[str]] = defaultdict(Counter)
     times: list[float] = []
     every: list[tuple[Tried, bool]] = []
+    proposed: Counter[str] = Counter()
+    plain = pipeline.RULES
+    counting(proposed)
     for row in rows:
         place = known[row["db_id"]]
         if isinstance(rows_of(place.opened, row["pred"]), list):
@@ -252,7 +270,11 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
     figures: dict[str, Any] = {
         by: {name: part.figures() for name, part in sorted(found.items())} for by, found in parts.items()
     }
-    figures["rules"] = {name: dict(counts) for name, counts in sorted(rules.items())}
+    setattr(pipeline, "RULES", plain)  # noqa: B010
+    figures["rules"] = {
+        name: {"tried": proposed[name], "accepted": 0, "right": 0, "wrong": 0, **rules.get(name, {})}
+        for name in sorted(proposed)
+    }
     figures["reliability"] = {
         part: reliability(each for each, is_held in every if part == "all" or is_held) for part in ("all", "held")
     }
@@ -323,7 +345,10 @@ def show_replay(figures: dict[str, Any]) -> None:
                 f"  {each['right']:4} right {each['right_share']:6.1%}"
             )
     for name, each in figures["rules"].items():
-        print(f"rule      {name:32} {each['accepted']:4} accepted  {each['right']:4} right  {each['wrong']:4} wrong")
+        print(
+            f"rule      {name:32} {each['tried']:4} tried  {each['accepted']:4} accepted"
+            f"  {each['right']:4} right  {each['wrong']:4} wrong"
+        )
     for part, found in figures["reliability"].items():
         for each in found:
             print(
