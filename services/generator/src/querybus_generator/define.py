@@ -78,18 +78,22 @@ def undefined_words(question: str, known: Collection[str]) -> tuple[Undefined, .
     >>> undefined_words("Which are the most recent orders?", ())
     ()
     """
+    matches: list[tuple[Sense, re.Match[str]]] = [
+        (sense, each) for sense, pattern in _RULES for each in pattern.finditer(question)
+    ]
+    if not matches:
+        return ()
     folded = question.casefold()
     names = [(name, folded.find(name)) for name in known if len(name) > 1 and name in folded]
     found: list[Undefined] = []
-    for sense, pattern in _RULES:
-        for each in pattern.finditer(question):
-            start, end = each.span("word")
-            # "Main category" is what the catalog calls a thing: then the word is part of a name.
-            if any(at <= start and end <= at + len(name) and len(name) > end - start for name, at in names):
-                continue
-            if sense == "kind" and each["word"].casefold() == "top" and re.search(r"\btop\b.*\bby\b", folded):
-                continue
-            found.append(Undefined(each["word"], sense, start, end))
+    for sense, each in matches:
+        start, end = each.span("word")
+        # "Main category" is what the catalog calls a thing: then the word is part of a name.
+        if any(at <= start and end <= at + len(name) and len(name) > end - start for name, at in names):
+            continue
+        if sense == "kind" and each["word"].casefold() == "top" and re.search(r"\btop\b.*\bby\b", folded):
+            continue
+        found.append(Undefined(each["word"], sense, start, end))
     found.sort(key=lambda each: each.start)
     return tuple(found)
 

@@ -563,6 +563,8 @@ def _timeout_seconds(envelope: Drafting, delivery: Delivery) -> float:
 
 
 def _is_known(sql: str, catalog: Catalog, attempts: tuple[Attempt, ...]) -> bool:
+    if not attempts:
+        return False
     wanted = normalise(sql, catalog.dialect)
     return any(normalise(attempt.sql, catalog.dialect) == wanted for attempt in attempts)
 

@@ -214,15 +214,41 @@ def _yaml_sql(text: str) -> str | None:
     if found is None:
         return None
     rest = found["rest"].strip()
-    if rest and not re.fullmatch(r"[|>][+-]?\d?", rest):
-        quoted = len(rest) > 1 and rest[0] == rest[-1] and rest[0] in "\"'"
-        return rest[1:-1].replace("''", "'") if quoted else rest
-    lines: list[str] = []
+    if rest[:1] in ("'", '"'):
+        return _yaml_quoted(text[found.start("rest") :].lstrip())
+    is_block = not rest or re.fullmatch(r"[|>][+-]?\d?", rest) is not None
+    lines: list[str] = [] if is_block else [rest]
     for line in text[found.end() :].split("\n")[1:]:
         if line.strip() and len(line) - len(line.lstrip()) <= len(found["indent"]):
             break
         lines.append(line)
     return "\n".join(lines).strip() or None
+
+
+_YAML_QUOTED: Final = (re.compile(r"'((?:[^']|'')*)'"), re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL))
+
+
+_LINE_JOINED: Final = re.compile(r"\\\n[ \t]*")
+
+
+def _yaml_quoted(text: str) -> str | None:
+    """Return a quoted scalar at the start of the text, over any number of lines; None if its quote is never closed."""
+    single = _YAML_QUOTED[0].match(text)
+    if single is not None:
+        return _unfolded(single[1].replace("''", "'"))
+    double = _YAML_QUOTED[1].match(text)
+    if double is None:
+        return None
+    joined = _unfolded(_LINE_JOINED.sub("", double[1])).replace("\\ ", " ")
+    try:
+        return str(json.loads(f'"{joined}"', strict=False))
+    except ValueError:
+        return joined
+
+
+def _unfolded(text: str) -> str:
+    """Return a folded text as it was: a line end stands for a space, an empty line for a line end."""
+    return re.sub(r"[ \t]*\n[ \t]*(\n[ \t]*)*", lambda ends: "\n" * (ends[0].count("\n") - 1) or " ", text)
 
 
 def _one_statement(text: str, dialect: Dialect) -> str | Failure:

@@ -203,6 +203,10 @@ class LinkIndex:
                         self._values[folded].append((position, column.name, value))
         for word in self._postings:
             self._stems[stem(word)].append(word)
+        self._owners: dict[int, Mapping[str, str | None]] = {}
+        self._tokens: dict[int, int] = {}
+        columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
+        self._is_narrow = columns <= WHOLE_SCHEMA_COLUMNS_MAX
         self._join()
 
     def link(self, question: str, *, tables_max: int = TABLES_KEPT_MAX) -> Linking:
@@ -211,8 +215,7 @@ class LinkIndex:
         Equal catalogs and questions give equal results.
         """
         catalog = self.catalog
-        columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
-        is_whole = len(catalog.tables) <= tables_max and columns <= WHOLE_SCHEMA_COLUMNS_MAX
+        is_whole = self._is_narrow and len(catalog.tables) <= tables_max
         terms, scores, links = self._score(question)
         if is_whole:
             kept: Sequence[int] = range(len(catalog.tables))
@@ -263,10 +266,19 @@ class LinkIndex:
         """
         kept = linking.tables
         for columns_max in (COLUMNS_WHOLE_MAX * 2, COLUMNS_WHOLE_MAX, COLUMNS_KEPT_MIN):
-            if sum(map(_token_share, kept)) <= tokens_max:
+            if sum(map(self._token_share, kept)) <= tokens_max:
                 return kept
             kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
         return kept
+
+    def _token_share(self, table: Table) -> int:
+        position = self._positions.get(id(table))
+        if position is None:
+            return _token_share(table)
+        known = self._tokens.get(position)
+        if known is None:
+            known = self._tokens[position] = _token_share(table)
+        return known
 
     def owns(self, table: Table) -> bool:
         """Return whether this very table is one of the catalog's, and not one with fewer columns."""
@@ -330,14 +342,18 @@ class LinkIndex:
 
     def _word_link(self, word: str, posting: _Posting, share: float) -> Link:
         table = self.catalog.tables[posting.table]
-        column = next((each.name for each in table.columns if word in words_of(_column_text(each))), None)
-        in_name = word in words_of(_table_text(table))
+        owners = self._owners.get(posting.table)
+        if owners is None:
+            owners = self._owners[posting.table] = _owners(table)
+        column = owners.get(word)
+        in_name = word in owners and column is None
         score = share * min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
         reason = "name" if in_name else "column"
-        return Link(
+        return Link.model_construct(
             text=word,
             table=table.name,
-            column=None if in_name else column,
+            column=column,
+            value=None,
             score=round(score, 3),
             reason=reason if share == 1.0 else f"{reason}, by another word",
         )
@@ -478,6 +494,17 @@ def _beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, 
         }
         if found:
             yield found
+
+
+def _owners(table: Table) -> dict[str, str | None]:
+    """Return for each word of a table the column that has it, None for a word of the table's own name."""
+    found: dict[str, str | None] = {}
+    for column in reversed(table.columns):
+        for word in words_of(_column_text(column)):
+            found[word] = column.name
+    for word in words_of(_table_text(table)):
+        found[word] = None
+    return found
 
 
 def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
