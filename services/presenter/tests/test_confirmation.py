@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
-from querybus.core.envelope import Audience, Envelope, concluded
-from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Outcome, Result, ResultColumn
+from querybus.core.envelope import Attempt, Audience, Envelope, concluded
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Origin, Outcome, Result, ResultColumn
 from querybus.core.policy import StatementKind
 from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus.core.subjects import EventName, StageName
@@ -24,10 +25,12 @@ CATALOG = Catalog(
 KINDS = [each.value.upper() for each in StatementKind if each.value not in ("query", "describe")]
 
 
-def said(body: Concluded, language: Language, audience: Audience) -> Envelope[Finished]:
+def said(
+    body: Concluded, language: Language, audience: Audience, attempts: tuple[Attempt, ...] = ()
+) -> Envelope[Finished]:
     asked = Envelope[Asked](
         event=EventName.ASKED, query_id="q", thread_id="t", tenant="acme", user="ann", audience=audience,
-        connection="shop", question="please change it", language=language, asked_at=1, deadline_at=2, body=Asked(),
+        connection="shop", question="please change it", language=language, asked_at=1, deadline_at=2, attempts=attempts, body=Asked(),
     )  # fmt: skip
     return worded(concluded(asked, body), CATALOG, WORDS[language, audience])
 
@@ -97,3 +100,13 @@ def test_an_answer_that_no_engine_checked_says_so_to_every_reader(language: Lang
     plain = said(body, language, audience).body.answer.notes
     unchecked = said(body.model_copy(update={"notes": (NOT_ASKED_NOTE,)}), language, audience).body.answer.notes
     assert len(unchecked) == len(plain) + 1
+
+
+@pytest.mark.parametrize(("language", "audience"), list(itertools.product(("en", "zh"), ("business", "analyst"))))
+def test_a_change_of_too_much_is_not_called_a_lot_of_data(language: Language, audience: Audience) -> None:
+    body = Concluded(outcome=Outcome.REFUSED, code=FailureCode.COST, stage=StageName.RECOVERY)
+    change = (Attempt(origin=Origin.USER, sql="DELETE FROM zq_orders"),)
+    query = (Attempt(origin=Origin.USER, sql="SELECT 1"),)
+    messages = {said(body, language, audience, tried).body.answer.message for tried in (change, query)}
+    assert len(messages) == 2
+    assert WORDS[language, audience].confirmation["too_many"] in messages

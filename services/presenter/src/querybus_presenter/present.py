@@ -32,6 +32,7 @@ from querybus.core.messages import (
 )
 from querybus.core.plain import plain_finished
 from querybus.core.sql.check import NOT_ASKED_NOTE
+from querybus.core.sql.write import is_change
 from querybus_presenter.chart import Drawn, chart
 from querybus_presenter.confirmation import asking, done
 from querybus_presenter.explain import assurance, counted, explanation
@@ -166,6 +167,8 @@ class _Desk:
                 return asking(body.confirmation, texts, with_names=not self.is_business)
             case Outcome.ANSWERED:
                 return done(body.rows_affected, texts)
+            case Outcome.REFUSED if body.code is FailureCode.COST and self._was_change():
+                return texts.confirmation["too_many"]
             case Outcome.REPLIED if body.reply and self.may_say(body.reply):
                 return body.reply
             case Outcome.CLARIFICATION:
@@ -176,6 +179,11 @@ class _Desk:
                 return self._of_code(body.code)
             case outcome:
                 return texts.outcome[outcome]
+
+    def _was_change(self) -> bool:
+        tried = self.envelope.attempts[-1].sql if self.envelope.attempts else ""
+        dialect = self.envelope.body.dialect or (self.catalog.dialect if self.catalog else None)
+        return dialect is not None and is_change(tried, dialect)
 
     def _asking(self, clarification: Clarification | None) -> str:
         body, texts = self.envelope.body, self.texts
