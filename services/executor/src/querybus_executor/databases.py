@@ -124,7 +124,7 @@ class ConnectedDatabase:
             raise
         if isinstance(found, Rows):
             self._metrics.execution_seconds(self.dialect, found.duration_ms / 1000)
-            self._metrics.database_rows(name, found.row_count)
+            self._metrics.database_rows(name, found.row_count, found.bytes)
         elif found.code is FailureCode.TIMEOUT:
             self._metrics.database_timed_out(name)
         return found

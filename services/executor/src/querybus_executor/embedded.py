@@ -60,6 +60,7 @@ class Embedded:
         self._worded = worded
         self._key = str(next(_keys))
         self._bytes_max = bytes_max
+        self.on_waited: Callable[[float], None] = lambda _: None
 
     async def run(
         self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
@@ -106,13 +107,14 @@ class Embedded:
             "bytes_max": OWN_BYTES_MAX if own else self._bytes_max,
             "first": FIRST_ROWS if pages is None else pages.first_rows,
         }
-        got_child = False
+        got_child, asked_at = False, time.monotonic()
         try:
             async with (
                 asyncio.timeout(seconds_max + KILL_GRACE_SECONDS),
                 self._children.child(reserved=reserved) as child,
             ):
                 got_child = True
+                self.on_waited(time.monotonic() - asked_at)
                 return await self._answer(child, request, until, pages)
         except TimeoutError:
             if got_child:

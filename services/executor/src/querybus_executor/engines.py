@@ -98,18 +98,20 @@ class Engines:
         self._ready.setdefault(dialect, pool)
         return pool
 
-    def _sqlite(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
+    def _sqlite(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         pool = self._pooled(Dialect.SQLITE, sqlite_children(size=self._size, reserved=self._reserved))
         edge = sqlite_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         self._of_edge[edge] = pool
+        edge.on_waited = partial(metrics.database_waited, config.name)
         return edge, lambda: asyncio.to_thread(read_sqlite_catalog, config)
 
-    def _duckdb(self, config: ConnectionConfig, _metrics: Metrics) -> Opened:
+    def _duckdb(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
 
         pool = self._pooled(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
         edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         self._of_edge[edge] = pool
+        edge.on_waited = partial(metrics.database_waited, config.name)
         return edge, partial(_read_duckdb, config, edge)
 
     def _postgres(self, config: ConnectionConfig, metrics: Metrics) -> Opened:

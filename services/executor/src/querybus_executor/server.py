@@ -168,6 +168,7 @@ class Server:
             if into is not None and into.has_begun:
                 break  # its first rows are on their way to the reader
             await asyncio.sleep(pause)
+            self._metrics.database_reconnected(self._name)
             found = await self._once(ask, sql, until, reserved=reserved)
         self._note(is_away=isinstance(found, Failure) and found.code is FailureCode.CONNECTION)
         return found
@@ -189,10 +190,12 @@ class Server:
         try:
             async with asyncio.timeout(max(0.001, until - self._timer()) + GRACE_SECONDS):
                 self._waiting += not reserved
+                asked_at = self._timer()
                 try:
                     lent = await self._pools[reserved].lend()
                 finally:
                     self._waiting -= not reserved
+                    self._metrics.database_waited(self._name, self._timer() - asked_at)
                 session = lent.session
                 left = max(0.001, until - self._timer())
                 await self.driver.begin(session, left)

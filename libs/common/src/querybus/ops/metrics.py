@@ -74,6 +74,11 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     ),
     MetricRow("querybus_database_connections_opened_total", "counter", ("connection",), "connections opened"),
     MetricRow("querybus_database_rows_total", "counter", ("connection",), "rows read"),
+    MetricRow("querybus_database_bytes_total", "counter", ("connection",), "bytes of results, as they were kept"),
+    MetricRow(
+        "querybus_database_reconnects_total", "counter", ("connection",), "statements tried again on another session"
+    ),
+    MetricRow("querybus_database_wait_seconds", "histogram", ("connection",), "waiting for a free session or process"),
     MetricRow("querybus_database_cancels_total", "counter", ("connection",), "statements cancelled"),
     MetricRow("querybus_database_timeouts_total", "counter", ("connection",), "statements cut at their time limit"),
     MetricRow("querybus_database_pool_connections", "gauge", ("connection", "state"), "open, idle and waiting"),
@@ -255,9 +260,18 @@ class Metrics:
         """Count one connection opened."""
         self._metrics["querybus_database_connections_opened_total"].labels(connection).inc()
 
-    def database_rows(self, connection: str, rows: int) -> None:
-        """Count rows read."""
+    def database_rows(self, connection: str, rows: int, size: int = 0) -> None:
+        """Count rows read, and their bytes."""
         self._metrics["querybus_database_rows_total"].labels(connection).inc(rows)
+        self._metrics["querybus_database_bytes_total"].labels(connection).inc(size)
+
+    def database_reconnected(self, connection: str) -> None:
+        """Count one statement that was tried again because its session was lost or locked out."""
+        self._metrics["querybus_database_reconnects_total"].labels(connection).inc()
+
+    def database_waited(self, connection: str, seconds: float) -> None:
+        """Observe how long a statement waited for its session or process."""
+        self._metrics["querybus_database_wait_seconds"].labels(connection).observe(seconds)
 
     def database_cancelled(self, connection: str) -> None:
         """Count one cancelled statement."""
@@ -269,7 +283,7 @@ class Metrics:
 
     def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
         """Set the state of a connection's pool; the connection's rare counters exist from then on."""
-        for each in ("cancels", "timeouts", "rows"):
+        for each in ("cancels", "timeouts", "rows", "bytes", "reconnects"):
             self._metrics[f"querybus_database_{each}_total"].labels(connection)
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
             self._metrics["querybus_database_pool_connections"].labels(connection, state).set(count)

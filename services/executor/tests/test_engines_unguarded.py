@@ -1,0 +1,257 @@
+"""The shared corpus of statements, sent straight to the engines: no guard before them, nothing changed, nothing hung.
+
+Both guards are bypassed: what holds is the edge alone. Files and network are watched where they would show: a file
+outside that must not come to be, a port of this machine that nobody may call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import ConnectionPolicy
+from querybus.ops.metrics import Metrics
+from querybus_executor.connections import parse_connections
+from querybus_executor.ports import Edge, Purpose, Rows
+from tests.database_servers import ClickhouseServer, MariadbServer, PostgresServer, clickhouse_server
+
+pytestmark = [pytest.mark.servers, pytest.mark.data, pytest.mark.slow]
+
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
+SECONDS_MAX = {"duckdb": 4.0}
+SECONDS_MAX_ELSE = 1.0
+"""A process of DuckDB takes most of a second to begin, and the corpus has many killed."""
+HUNG_SECONDS = 12.0
+RAN_MIN = 5
+"""Of each engine: the harmless part of the corpus; if less runs, it was not the statements that were tried."""
+AT_ONCE = 4
+TABLES = (
+    "CREATE TABLE customer (customer_id INT, first_name VARCHAR(40), last_update TIMESTAMP)",
+    "CREATE TABLE orders (order_id INT, customer_id INT, amount DECIMAL(10, 2), status VARCHAR(20), created_at TIMESTAMP)",
+    "INSERT INTO customer VALUES (1, 'Ann', '2026-01-01 00:00:00'), (2, 'Bob', '2026-01-02 00:00:00')",
+    "INSERT INTO orders VALUES (1, 1, 9.90, 'open', '2026-01-01 00:00:00'), (2, 2, 5, 'paid', '2026-01-02 00:00:00')",
+)
+STATE = "SELECT count(*) || '/' || sum(customer_id) || '/' || max(first_name) FROM customer"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One engine's edge, and what its database holds, asked past the edge."""
+
+    edge: Edge
+    state: Callable[[], str]
+
+
+def statements(dialect: str) -> list[dict[str, str]]:
+    path = DATA / "guard" / "statements.jsonl"
+    if not path.exists():
+        pytest.skip(f"no corpus in {path.parent}")
+    read = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [each for each in read if each["dialect"] == dialect]
+
+
+@asynccontextmanager
+async def sqlite(folder: Path) -> AsyncGenerator[Subject]:
+    from querybus_executor.sqlite import sqlite_children, sqlite_edge
+
+    file = folder / "a.sqlite"
+    with closing(sqlite3.connect(file)) as made:
+        for each in TABLES:
+            made.execute(each)
+        made.commit()
+    children = sqlite_children(size=AT_ONCE, reserved=1)
+
+    def state() -> str:
+        with closing(sqlite3.connect(file)) as opened:
+            names = [row[0] for row in opened.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+            return f"{names} {opened.execute(STATE).fetchone()}"
+
+    yield Subject(sqlite_edge(children, file, ConnectionPolicy()), state)
+    await children.drain()
+
+
+@asynccontextmanager
+async def duckdb(folder: Path) -> AsyncGenerator[Subject]:
+    import duckdb as engine
+
+    from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
+
+    file = folder / "a.duckdb"
+    with engine.connect(str(file)) as made:
+        for each in TABLES:
+            made.execute(each)
+    children = duckdb_children(size=AT_ONCE, reserved=1)
+
+    def state() -> str:
+        with engine.connect(str(file), read_only=True) as opened:
+            names = opened.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+            return f"{names} {opened.execute(STATE).fetchone()}"
+
+    yield Subject(duckdb_edge(children, file, ConnectionPolicy()), state)
+    await children.drain()
+
+
+@asynccontextmanager
+async def postgres(server: PostgresServer) -> AsyncGenerator[Subject]:
+    from querybus_executor.postgres import postgres_server as edge_of
+
+    server.execute(
+        "DROP DATABASE IF EXISTS corpus; CREATE DATABASE corpus;\n\\c corpus\n" + ";\n".join(TABLES) + ";\n"
+        "DO $$ BEGIN CREATE ROLE corpus_reader LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;\n"
+        "REVOKE TEMPORARY ON DATABASE corpus FROM PUBLIC; GRANT SELECT ON customer, orders TO corpus_reader;"
+    )
+    entry = {"name": "it", "url": server.url("corpus_reader", "corpus"), "pool": {"size": AT_ONCE, "overflow": 0}}
+    edge = edge_of(parse_connections({"connections": [entry]})[0], bytes_max=16 << 20, metrics=Metrics("t"))
+
+    def state() -> str:
+        names = (
+            "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        )
+        large = "SELECT count(*) FROM pg_largeobject_metadata"
+        return server.execute(f"{STATE}; {names}; {large};", "corpus")
+
+    yield Subject(edge, state)
+    await edge.close()
+
+
+@asynccontextmanager
+async def mariadb(server: MariadbServer) -> AsyncGenerator[Subject]:
+    from querybus_executor.mysql import mysql_server as edge_of
+
+    server.execute(
+        "DROP DATABASE IF EXISTS corpus; CREATE DATABASE corpus; USE corpus; " + "; ".join(TABLES) + ";"
+        "CREATE USER IF NOT EXISTS corpus_reader@'127.0.0.1', corpus_reader@localhost;"
+        "GRANT SELECT ON corpus.* TO corpus_reader@'127.0.0.1', corpus_reader@localhost;"
+    )
+    entry = {"name": "it", "url": server.url("corpus_reader", "corpus"), "pool": {"size": AT_ONCE, "overflow": 0}}
+    edge = edge_of(parse_connections({"connections": [entry]})[0], bytes_max=16 << 20, metrics=Metrics("t"))
+
+    def state() -> str:
+        return server.execute(
+            "USE corpus; SELECT count(*), sum(customer_id), max(first_name) FROM customer; SHOW TABLES;"
+            " SELECT user, authentication_string FROM mysql.user WHERE user = 'corpus_reader';"
+        )
+
+    yield Subject(edge, state)
+    await edge.close()
+
+
+@asynccontextmanager
+async def clickhouse(server: ClickhouseServer) -> AsyncGenerator[Subject]:
+    from querybus_executor.clickhouse import clickhouse_server as edge_of
+
+    server.execute("CREATE DATABASE corpus")
+    for each in TABLES:
+        made = each.replace("VARCHAR(40)", "String").replace("VARCHAR(20)", "String").replace("TIMESTAMP", "DateTime")
+        named = made.replace("TABLE ", "TABLE corpus.").replace("INTO ", "INTO corpus.")
+        server.execute(named + (" ENGINE = MergeTree ORDER BY tuple()" if each.startswith("CREATE") else ""))
+    entry = {
+        "name": "it",
+        "url": server.url("corpus"),
+        "role_may_write": True,
+        "pool": {"size": AT_ONCE, "overflow": 0},
+    }
+    edge = edge_of(parse_connections({"connections": [entry]})[0], bytes_max=16 << 20, metrics=Metrics("t"))
+
+    def state() -> str:
+        return server.execute(
+            "SELECT count(), sum(customer_id), max(first_name) FROM corpus.customer"
+        ) + server.execute(
+            "SELECT groupArray(concat(database, '.', name)) FROM (SELECT * FROM system.tables WHERE database NOT IN"
+            " ('system', 'INFORMATION_SCHEMA', 'information_schema') ORDER BY database, name)"
+        )
+
+    yield Subject(edge, state)
+    await edge.close()
+
+
+async def attack(
+    subject: Subject, corpus: list[dict[str, str]], seconds_max: float
+) -> tuple[list[str], list[str], int]:
+    """Return what hung, what broke the edge itself, and how many ran."""
+    hung: list[str] = []
+    broken: list[str] = []
+    ran = 0
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(each: dict[str, str]) -> None:
+        nonlocal ran
+        async with free:
+            begun = time.monotonic()
+            found: Any = await subject.edge.run(
+                each["sql"], rows_max=100, seconds_max=seconds_max, purpose=Purpose.EXECUTE
+            )
+            if time.monotonic() - begun > HUNG_SECONDS:
+                hung.append(each["id"])
+            ran += isinstance(found, Rows)
+            if isinstance(found, Failure) and found.code is FailureCode.CONNECTION:
+                broken.append(f"{each['id']}: {found.detail}")
+
+    await asyncio.gather(*(one(each) for each in corpus))
+    return hung, broken, ran
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("engine", "dialect"),
+    [("sqlite", "sqlite"), ("duckdb", "duckdb"), ("postgres", "postgres"), ("mariadb", "mysql"), ("clickhouse", "clickhouse")],
+)  # fmt: skip
+async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
+    engine: str, dialect: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    corpus = statements(dialect)
+    assert len(corpus) > 30
+    before = {each.name for each in Path(tempfile_root()).iterdir()}
+    with socket.socket() as ear:
+        ear.bind(("127.0.0.1", 0))
+        ear.listen()
+        ear.setblocking(False)
+        subject: Any
+        if engine in ("sqlite", "duckdb"):
+            opener = {"sqlite": sqlite, "duckdb": duckdb}[engine](tmp_path)
+        elif engine == "clickhouse":
+            opener = clickhouse(request.getfixturevalue("clickhouse_running"))
+        else:
+            opener = {"postgres": postgres, "mariadb": mariadb}[engine](request.getfixturevalue(engine))
+        async with opener as subject:
+            clean = await asyncio.to_thread(subject.state)
+            warm = (
+                subject.edge.run("SELECT 1", rows_max=1, seconds_max=30, purpose=Purpose.EXECUTE)
+                for _ in range(AT_ONCE)
+            )
+            await asyncio.gather(*warm)
+            hung, broken, ran = await attack(subject, corpus, SECONDS_MAX.get(engine, SECONDS_MAX_ELSE))
+            assert await asyncio.to_thread(subject.state) == clean
+            again = await subject.edge.run("SELECT 1", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
+        with pytest.raises(BlockingIOError):
+            ear.accept()
+    assert (hung, broken) == ([], [])
+    assert ran >= RAN_MIN
+    assert isinstance(again, Rows), again
+    written = {each.name for each in Path(tempfile_root()).iterdir()} - before
+    assert not [
+        each for each in written if any(name in each for name in ("pwn", "evil", "out", "dump", "leak", "hack"))
+    ]
+    print(f"{engine}: {len(corpus)} statements, {ran} ran, changed 0, hung 0")
+
+
+def tempfile_root() -> str:
+    return os.environ.get("TMPDIR", "/tmp")
+
+
+@pytest.fixture(scope="module")
+def clickhouse_running() -> Any:
+    with clickhouse_server() as running:
+        yield running
