@@ -7,9 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from querybus_gateway.allowances import Allowances, Allowed, TenantLimits, tokens_of
+from querybus.core.catalog import Dialect
+from querybus.core.envelope import drafted
+from querybus.core.messages import Analysis, Draft, Drafted, Origin
+from querybus.core.subjects import StageName
+from querybus_gateway.allowances import SPENT_TRUST_MS, Allowances, Allowed, TenantLimits, tokens_of
 from querybus_gateway.problems import ProblemCode
 from querybus_gateway.rate import Rate
+
+from .house_of_tests import door_house
 
 
 class MemoryCounters:
@@ -87,17 +93,17 @@ async def test_a_spent_day_is_over_at_midnight() -> None:
     one, two = Allowances(counters, allowed, clock=clock), Allowances(counters, allowed, clock=clock)
     await one.spend("small", "q1", 99)
     await one.spend("small", "q1", 99)
-    assert await two.take("small") is None, "counted once"
+    assert await two.spent("small") is None, "counted once"
     await one.spend("small", "q2", 1)
     clock.ms += 1_001
     for each in (one, two):
-        refused = await each.take("small")
+        refused = await each.spent("small")
         assert refused is not None
         assert refused.code is ProblemCode.TOKENS_SPENT
     assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
     assert not one.is_metered("free")
     clock.ms += 86_400_000 - clock.ms % 86_400_000
-    assert await one.take("small") is None
+    assert await one.spent("small") is None
 
 
 async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> None:
@@ -111,3 +117,35 @@ async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> Non
 
 def test_a_log_that_nobody_can_read_has_used_no_tokens() -> None:
     assert tokens_of(cast("Any", ())) == 0
+
+
+@pytest.mark.connected
+async def test_on_a_real_bus_replicas_share_a_tenants_questions_and_count_its_tokens() -> None:
+    limits = {"other": TenantLimits(rate_burst=5, rate_per_second=0.01)}
+    question = {"question": "How many?", "connection": "shop"}
+    async with (
+        door_house(tenant_limits=limits, tokens_per_day=100) as house,
+        house.replica(tenant_limits=limits, tokens_per_day=100) as second,
+        house.http("other") as here,
+        house.http("other", address=second) as there,
+        house.http() as http,
+        house.http(address=second) as elsewhere,
+        house.client() as client,
+    ):
+        codes = [(await each.post("/v1/queries", json=question)).status_code for each in (here, there) * 5]
+        assert sorted(codes) == [202] * 5 + [429] * 5
+        query = (await http.post("/v1/queries", json=question)).json()["id"]
+        last = (await house.log(query))[-1]
+        draft = Draft(sql="SELECT 1", dialect=Dialect.SQLITE, origin=Origin.MODEL)
+        body = Drafted(draft=draft, analysis=Analysis(tokens_in=90, tokens_out=10))
+        await house.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
+        await house.answer(query)
+        async with asyncio.timeout(10):
+            while (refused := await elsewhere.post("/v1/queries", json=question)).status_code == 202:
+                await asyncio.sleep(0.3)
+        assert (refused.status_code, refused.json()["code"]) == (429, "tokens_spent")
+        assert int(refused.headers["retry-after"]) <= 86_400
+        # The other replica may trust what it read a moment before.
+        await asyncio.sleep(SPENT_TRUST_MS / 1_000)
+        assert (await client.call("ask", question))["code"] == "tokens_spent"
+        assert (await here.get("/v1/connections")).status_code == 200, "only questions are counted"

@@ -196,6 +196,19 @@ async def test_an_analyst_exports_names(house: DoorHouse) -> None:
     assert [json.loads(line) for line in text.splitlines()] == [{SECRET_NAME: "上海"}, {SECRET_NAME: "Rome"}]
 
 
+async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(house: DoorHouse) -> None:
+    async with house.http() as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        store = await house.pages(query)
+        hashes = [
+            await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[2 * n - 2 : 2 * n])) for n in (1, 3)
+        ]
+        address = pages_of("1-1", (hashes[0], "00", hashes[1]), 2)
+        await house.answer(query, result=Result(columns=COLUMNS, rows=ROWS[:2], row_count=6, pages=address))
+        with pytest.raises(httpx.RemoteProtocolError):
+            await http.get(f"/v1/queries/{query}/export")
+
+
 async def test_what_is_no_longer_kept_is_not_exported(house: DoorHouse) -> None:
     async with house.http() as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]

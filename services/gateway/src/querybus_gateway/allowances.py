@@ -94,8 +94,10 @@ class Allowances:
     async def take(self, tenant: str) -> Problem | None:
         """Take one question from the tenant's allowance, or say why there is none. BusTrouble."""
         wait = await self._take(tenant)
-        if wait is not None:
-            return Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=wait)
+        return None if wait is None else Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=wait)
+
+    async def spent(self, tenant: str) -> Problem | None:
+        """Return the refusal of a tenant whose tokens for today are used up, else None. BusTrouble."""
         budget = self._allowed.tokens_of(tenant)
         if budget and await self._spent_today(tenant) >= budget:
             left_ms = _DAY_MS - self._clock() % _DAY_MS

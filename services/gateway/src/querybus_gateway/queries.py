@@ -151,8 +151,8 @@ class Queries:
         question back this one answers; the caller has found it to be its own.
         """
         try:
-            if (spent := await self._allowances.take(credential.tenant)) is not None:
-                return spent
+            if (refused := await self._allowances.take(credential.tenant)) is not None:
+                return refused
             envelope = await self.admitted(request, credential, idempotency_key, clarifies)
             if isinstance(envelope, Problem):
                 return envelope
@@ -192,6 +192,8 @@ class Queries:
         clarifies: Clarifies | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
+        if (spent := await self._allowances.spent(credential.tenant)) is not None:
+            return spent
         until_sequence = 0
         origin: ForkedFrom | None = None
         if request.thread_id is not None and is_id(request.thread_id):
