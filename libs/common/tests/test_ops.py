@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
@@ -13,7 +14,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.ops.log import configure_logging, get_log, redact_event, redact_text
 from querybus.ops.metrics import TABLE, Metrics, pass_of
 from querybus.ops.settings import ServiceSettings, load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import Tracing, call_span, database_attributes, model_attributes, statement_content
 
 
 def finished(outcome: Outcome, attempts: int) -> Envelope[Finished]:
@@ -139,6 +140,89 @@ def test_a_trace_goes_on_over_a_hop() -> None:
         first.inject(headers)
     with second.span("generator", headers) as after:
         assert after.get_span_context().trace_id == before.get_span_context().trace_id
+
+
+class Kept(SpanProcessor):
+    """Keeps every span that ended."""
+
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.spans.append(span)
+
+
+UNSAMPLED = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-00"}
+
+
+def test_what_is_not_sampled_is_passed_on_and_makes_no_span() -> None:
+    kept, headers = Kept(), dict[str, str]()
+    tracing = Tracing("generator", ratio=1.0, processor=kept)
+    with tracing.span("generator", UNSAMPLED):
+        tracing.inject(headers)
+        with call_span("chat m", model_attributes("m")) as call:
+            assert not call.is_recording()
+    assert headers == UNSAMPLED
+    assert kept.spans == []
+
+
+def test_a_failure_is_kept_from_where_it_happened_also_if_its_trace_was_not_sampled() -> None:
+    kept, headers = Kept(), dict[str, str]()
+    first, second = Tracing("validator", ratio=0, processor=kept), Tracing("recovery", ratio=0, processor=kept)
+    with first.span("validator", UNSAMPLED), first.kept("validator", "column_not_found"):
+        first.inject(headers)
+    with second.span("recovery", headers):
+        pass
+    assert [each.name for each in kept.spans] == ["validator", "recovery"]
+    assert {format(each.context.trace_id, "032x") for each in kept.spans if each.context} == {"ab" * 16}
+    assert (kept.spans[0].attributes or {})["error.type"] == "column_not_found"
+    assert not kept.spans[0].status.is_ok
+    assert headers["traceparent"].endswith("-01")
+
+
+def test_a_sampled_failure_needs_no_second_span() -> None:
+    kept = Kept()
+    tracing = Tracing("validator", ratio=1.0, processor=kept)
+    with tracing.span("validator"), tracing.kept("validator", "syntax_error"):
+        pass
+    assert [each.name for each in kept.spans] == ["validator"]
+    assert (kept.spans[0].attributes or {})["error.type"] == "syntax_error"
+
+
+def test_without_anywhere_to_send_it_nothing_is_kept() -> None:
+    tracing, headers = Tracing("validator", ratio=0), dict[str, str]()
+    with tracing.span("validator", UNSAMPLED), tracing.kept("validator", "syntax_error"):
+        tracing.inject(headers)
+    assert headers == UNSAMPLED
+
+
+@pytest.mark.parametrize("with_content", [True, False])
+def test_a_statement_is_in_a_span_only_where_content_is_switched_on(with_content: bool) -> None:
+    kept = Kept()
+    tracing = Tracing("executor", ratio=1.0, processor=kept, with_content=with_content)
+    with (
+        tracing.span("executor"),
+        call_span("execute shop", database_attributes("postgres", "shop", "execute"), content=statement_content("S")),
+    ):
+        pass
+    found = dict(kept.spans[0].attributes or {})
+    assert found["db.system.name"] == "postgresql"
+    assert ("db.query.text" in found) == with_content
+
+
+@pytest.mark.parametrize("header", ["", "nonsense", f"00-{'0' * 32}-{'cd' * 8}-01", f"00-{'ab' * 16}-{'0' * 16}-01"])
+def test_a_parent_that_cannot_be_begins_a_trace_of_its_own(header: str) -> None:
+    kept = Kept()
+    with Tracing("gateway", ratio=1.0, processor=kept).span("gateway", {"traceparent": header}):
+        pass
+    assert kept.spans[0].parent is None
+
+
+def test_flags_other_than_sampled_do_not_hide_it() -> None:
+    kept = Kept()
+    with Tracing("gateway", ratio=0, processor=kept).span("gateway", {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-03"}):
+        pass
+    assert len(kept.spans) == 1
 
 
 def test_a_logged_exception_shows_frames_but_no_locals(capsys: pytest.CaptureFixture[str]) -> None:

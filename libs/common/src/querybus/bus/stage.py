@@ -21,6 +21,7 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js import JetStreamContext
+from opentelemetry.trace import SpanKind
 
 from querybus.bus.connection import Connected
 from querybus.bus.journal import Entry, Journal
@@ -61,7 +62,7 @@ from querybus.core.topology import EVENTS
 from querybus.ops.clock import Clock, Jitter, system_clock, system_jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import Tracing, describe, is_sampled, stage_attributes
 
 Think = Callable[[Envelope[Any], Delivery], Awaitable[Envelope[Any] | Failure]]
 OnFailure = Callable[[Envelope[Any], Failure], Envelope[Any]]
@@ -195,10 +196,27 @@ class Settlement:
         if message.deliveries > 1:
             self._metrics.redelivery(self._name)
         try:
-            with self._tracing.span(self._name, message.headers) if self._tracing else nullcontext():
+            with (
+                self._tracing.span(self._name, message.headers, kind=SpanKind.CONSUMER)
+                if self._tracing
+                else nullcontext()
+            ):
                 settled = await self._settle(message)
         finally:
-            self._metrics.stage_settled(self._name, settled, self._timer() - started)
+            seconds = self._timer() - started
+            self._metrics.stage_settled(self._name, settled, seconds)
+            address = parse_event_subject(message.subject)
+            if address is not None:
+                _log.info(
+                    "stage.settled",
+                    stage=self._name,
+                    event_name=address.event,
+                    settled=settled,
+                    query_id=address.query,
+                    tenant=address.tenant,
+                    deliveries=message.deliveries,
+                    duration_ms=round(seconds * 1_000, 1),
+                )
 
     async def _settle(self, message: Incoming) -> Settled:
         try:
@@ -206,6 +224,17 @@ class Settlement:
         except Undecodable as error:
             return await self._refuse(message, error)
         work = _Work(message, address, envelope, self._clock())
+        if is_sampled():
+            describe(
+                stage_attributes(
+                    self._name,
+                    address.event,
+                    message_id=message.headers.get(MESSAGE_ID, ""),
+                    deliveries=message.deliveries,
+                    query=envelope.query_id,
+                    thread=envelope.thread_id,
+                )
+            )
         try:
             return await self._work(work)
         except asyncio.CancelledError:
@@ -332,7 +361,8 @@ class Settlement:
 
     async def _publish_failure(self, work: _Work, failure: Failure) -> Settled:
         self._metrics.failure(self._name, failure.code)
-        return await self._publish(work, self._on_failure(work.envelope, failure), "failed")
+        with self._tracing.kept(self._name, failure.code) if self._tracing else nullcontext():
+            return await self._publish(work, self._on_failure(work.envelope, failure), "failed")
 
     def _stored(self, event: Envelope[Any]) -> None:
         if event.event is EventName.FINISHED:
