@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 import grpc
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection
 
@@ -111,24 +111,18 @@ class GrpcDoor:
         """Return the health service; a question that is no message is malformed here too, not an unknown error."""
         response: Any = health_pb2.HealthCheckResponse
 
-        def asked(data: bytes) -> Message | None:
-            try:
-                return health_pb2.HealthCheckRequest.FromString(data)
-            except DecodeError:
-                return None
+        def taking(serve: Any) -> Any:
+            async def handle(data: bytes, context: Any) -> Any:
+                try:
+                    request = health_pb2.HealthCheckRequest.FromString(data)
+                except DecodeError:
+                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method")
+                    raise
+                return await serve(request, context)
 
-        async def check(data: bytes, context: Any) -> Any:
-            request = asked(data)
-            if request is None:
-                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method")
-            return await self._health.Check(request, context)
+            return handle
 
-        async def watch(data: bytes, context: Any) -> None:
-            request = asked(data)
-            if request is None:
-                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of this method")
-            await self._health.Watch(request, context)
-
+        check, watch = taking(self._health.Check), taking(self._health.Watch)
         handlers = {
             "Check": grpc.unary_unary_rpc_method_handler(check, response_serializer=response.SerializeToString),
             "Watch": grpc.unary_stream_rpc_method_handler(watch, response_serializer=response.SerializeToString),

@@ -6,7 +6,6 @@ area is one line in ROUTERS.
 
 from __future__ import annotations
 
-import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
@@ -36,6 +35,7 @@ from querybus_gateway import (
 from querybus_gateway.asyncapi import asyncapi
 from querybus_gateway.http_request import REQUEST_MODELS, JsonResponse, problem_response
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
+from querybus_gateway.request_ids import request_id
 from querybus_gateway.use_cases import UseCases
 from querybus_gateway.views import ProblemView
 
@@ -50,8 +50,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_confirm.router,
     http_batches.router,
 )
-
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 REQUEST_HEADERS: Final = (
     "authorization",
@@ -102,12 +100,11 @@ class Marked:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        given = headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else f"{self._random_bits(128):032x}"
+        called = request_id(headers.get("x-request-id"), self._random_bits)
         with self._tracing.span("gateway", headers) as span:
             trace_id = format(span.get_span_context().trace_id, "032x")
             state: MutableMapping[str, Any] = scope.setdefault("state", {})
-            state["request_id"] = request_id
+            state["request_id"] = called
             state["trace_id"] = trace_id
             context = span.get_span_context()
             parent = f"00-{trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}".encode()
@@ -116,7 +113,7 @@ class Marked:
                 if message["type"] == "http.response.start":
                     message["headers"] = [
                         *message.get("headers", ()),
-                        (b"x-request-id", request_id.encode()),
+                        (b"x-request-id", called.encode()),
                         (b"x-trace-id", trace_id.encode()),
                         (b"traceparent", parent),
                     ]
