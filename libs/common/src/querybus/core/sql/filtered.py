@@ -10,6 +10,7 @@ columns) is refused or not found.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, cast
 
 from sqlglot import ErrorLevel, exp
@@ -26,6 +27,7 @@ from querybus.core.sql.rules import Rule, refuse
 MASK: Final = "***"
 FILTER_LENGTH_MAX: Final = 4_000
 WRAPPERS_KEPT_MAX: Final = 512
+FILTERS_KEPT_MAX: Final = 1_024
 FENCE_ROWS: Final = 9_223_372_036_854_775_807
 """A limit that limits nothing: no engine moves a condition of the statement below it."""
 
@@ -46,6 +48,20 @@ def row_filter(condition: str, dialect: Dialect, columns: Mapping[str, str] | No
 
     `columns` are the folded names that the table has, where they are known.
     """
+    found = _parsed(condition, dialect)
+    if columns is None:
+        return found.copy()
+    for column in found.find_all(exp.Column):
+        if column.find_ancestor(exp.Select) is not None:
+            continue
+        if column.args.get("table") is not None or fold_of(column.this, dialect) not in columns:
+            raise BadFilter(f"{column.sql()[:80]} is no column of the table")
+    return found.copy()
+
+
+@lru_cache(maxsize=FILTERS_KEPT_MAX)
+def _parsed(condition: str, dialect: Dialect) -> exp.Expr:
+    """Return the tree of a condition, made once; nobody may change it."""
     if len(condition) > FILTER_LENGTH_MAX:
         raise BadFilter(f"longer than {FILTER_LENGTH_MAX} characters")
     statement = parse(f"SELECT 1 FROM filtered WHERE {condition}", dialect)  # noqa: S608 - parsed, never run
@@ -60,14 +76,8 @@ def row_filter(condition: str, dialect: Dialect, columns: Mapping[str, str] | No
     for node in found.find_all(exp.Placeholder, exp.Parameter):
         if not isinstance(node, exp.Placeholder) or node.name not in ROW_FILTER_PARAMETERS:
             raise BadFilter(f"a parameter that is none of {', '.join(':' + each for each in ROW_FILTER_PARAMETERS)}")
-    if columns is None:
-        return found
-    for column in found.find_all(exp.Column):
-        if column.find_ancestor(exp.Select) is not tree:
-            continue
-        if column.args.get("table") is not None or fold_of(column.this, dialect) not in columns:
-            raise BadFilter(f"{column.sql()[:80]} is no column of the table")
-    return found
+    # Without what was only there to read it, so that nothing of it counts as a query around the condition.
+    return found.copy()
 
 
 def reachable_tables(policy: ConnectionPolicy, dialect: Dialect) -> tuple[str, ...] | None:
