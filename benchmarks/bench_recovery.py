@@ -312,12 +312,15 @@ async def measure_mutants(
         made = [json.loads(line) for line in given.read_text("utf-8").splitlines()]
     else:
         made = list(mutants(questions, folder, per_class=per_class, seed=SEED))
-    known = places(folder, (each["db_id"] for each in made))
-    counts: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
+    # Foreign mutants may be of any of the databases.
+    names = {str(each["db_id"]) for each in made}
+    training = {each for each in names if (folder / f"{each}.sqlite").is_file()}
+    known = places(folder, training) | places(data / "databases", names - training)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (CLASSES if given is None else ())}
     times: list[float] = []
     for each in made:
         place = known[each["db_id"]]
-        tried = await go(place, each.get("question", ""), each["sql"])
+        tried = await go(place, each.get("question", ""), each.get("sql") or each["pred"])
         score(place, tried, each["gold"])
         times += tried.milliseconds
         state = "right" if tried.right else "wrong" if tried.runs else "left"

@@ -119,3 +119,10 @@ def test_the_day_of_an_item_counts_as_today(folder: Path) -> None:
     ]
     figures, _ = figures_of(folder, items, "--model", "builtin")
     assert figures["final_right"] == 2
+
+
+def test_a_database_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
+    (folder / "shop").mkdir()
+    (folder / "shop.sqlite").rename(folder / "shop" / "shop.sqlite")
+    figures, _ = figures_of(folder, ITEMS[:1])
+    assert figures["final_right"] == 1

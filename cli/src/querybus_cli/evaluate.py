@@ -141,10 +141,7 @@ async def evaluate(
         for item in items:
             name = str(item["db_id"])
             if name not in places:
-                path = databases / f"{name}.sqlite"
-                if not path.is_file():
-                    raise ValueError(f"no database {path}")
-                places[name] = Place(path, children)
+                places[name] = Place(database_file(databases, name), children)
             asking = Asking(item, places[name], model, None if door is None else Counted(door), policy)
             judged.append(await asking.judged())
     finally:
@@ -152,6 +149,14 @@ async def evaluate(
         if door is not None:
             await door.drain()
     return judged
+
+
+def database_file(databases: Path, name: str) -> Path:
+    """Return `<name>.sqlite` of the folder, or of the database's own folder in it; ValueError for neither."""
+    for path in (databases / f"{name}.sqlite", databases / name / f"{name}.sqlite"):
+        if path.is_file():
+            return path
+    raise ValueError(f"no database {databases / name}.sqlite")
 
 
 def _door(model: str) -> ModelDoor:
