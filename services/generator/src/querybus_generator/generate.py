@@ -53,7 +53,7 @@ from querybus_generator.linker import Linker, Prepared
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Progress, Taught
 from querybus_generator.texts import Texts
 from querybus_generator.tongue import is_third_language
-from querybus_generator.translator import NotRead, Translated, translate
+from querybus_generator.translator import NotRead, Translated, translate, translate_in_thread
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
@@ -198,7 +198,7 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
             )
         subject = replace(subject, notes=(*subject.notes, *undefined))
     if subject.model is None:
-        return await _builtin(subject)
+        return await _builtin(subject, turns=turns)
     if body.clarifies is None:
         return await _model(subject, turns=turns, attempts=())
     tried = await history.attempts(envelope, body.clarifies.query_id)
@@ -451,7 +451,7 @@ async def _model(
         on_text=subject.progress.hear(envelope) if subject.progress is not None and hears else None,
     )
     if isinstance(reply, Failure):
-        return await _builtin(subject, instead_of=reply)
+        return await _builtin(subject, turns=turns, instead_of=reply)
     if envelope.classification is None:
         # In hybrid mode only what the rules left open can still be chat, and only by the word that was agreed on.
         said = reply.text.strip()
@@ -477,14 +477,14 @@ async def _model(
     return _drafted(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
 
 
-async def _builtin(subject: _Subject, *, instead_of: Failure | None = None) -> Outgoing | Failure:
+async def _builtin(
+    subject: _Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
+) -> Outgoing | Failure:
     """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
     envelope, catalog = subject.envelope, subject.catalog
     if is_third_language(subject.readable):
         return instead_of or _other_language(subject)
-    reading = await asyncio.to_thread(
-        translate, subject.readable, catalog, language=envelope.language, today=subject.today
-    )
+    reading = await asyncio.to_thread(_read_in_thread, subject, turns)
     if isinstance(reading, NotRead):
         return instead_of or _not_read(subject, reading)
     if _is_known(reading.sql, catalog, envelope.attempts):
@@ -493,6 +493,19 @@ async def _builtin(subject: _Subject, *, instead_of: Failure | None = None) -> O
     return _drafted(
         subject, Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN), _read(reading, catalog), notes
     )
+
+
+def _read_in_thread(subject: _Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
+    """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
+    catalog, language = subject.catalog, subject.envelope.language
+    if turns:
+        earlier = tuple(turn.question for turn in turns)
+        followed = translate_in_thread(
+            subject.envelope.question, earlier, catalog, language=language, today=subject.today
+        )
+        if isinstance(followed, Translated):
+            return followed
+    return translate(subject.readable, catalog, language=language, today=subject.today)
 
 
 def _read(reading: Translated, catalog: Catalog) -> Analysis:

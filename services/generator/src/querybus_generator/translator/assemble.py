@@ -94,7 +94,7 @@ def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -
 
 def _form(sketch: Sketch, anchor: int) -> Form | None:
     tables = _kept_tables(sketch, anchor)
-    group, shown = _groups(sketch)
+    group, shown = read_groups_of(sketch)
     targets = [measure for _, measure in sketch.targets]
     places = [place for place, _ in sketch.targets]
     targets = [_counting(each, anchor) for each in targets]
@@ -139,7 +139,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
         group += [each.column for each in plain if each.column is not None and each.column not in group]
-    where = _alternatives(sketch)
+    where = read_alternatives(sketch)
     where += [membership for _, membership in sketch.absences]
     form = Form(
         targets=tuple(targets),
@@ -284,7 +284,7 @@ def _labels(sketch: Sketch, table: int) -> list[Measure]:
     return [Measure(each) for each in labels(sketch.index, table, chinese=sketch.chinese)]
 
 
-def _groups(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
+def read_groups_of(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
     """Return the columns to group by, and those of them to show."""
     group: list[ColumnRef] = []
     shown: list[ColumnRef] = []
@@ -332,7 +332,7 @@ def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: 
     return columns
 
 
-def _alternatives(sketch: Sketch) -> list[Condition]:
+def read_alternatives(sketch: Sketch) -> list[Condition]:
     """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
     placed = sorted(sketch.conditions, key=lambda each: each.place)
     found: list[list[Placed]] = []

@@ -70,7 +70,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     """Return the judgement of one reading; `best_score` is that of the best assignment of links."""
     unread = _unread(sketch, form)
     picks = sketch.assignment.picks
-    scores = [each.score for each in picks.values()] or [0.5]
+    # A follow-up without links speaks of what was said before.
+    scores = [each.score for each in picks.values()] or [1.0 if sketch.context else 0.5]
     mean, least = sum(scores) / len(scores), min(scores)
     rule = (
         0.98

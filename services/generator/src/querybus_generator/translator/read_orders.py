@@ -181,7 +181,8 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
 def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
     has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
-    has_figure = has_figure or _counts_by(sketch)
+    # A follow-up groups what was asked before.
+    has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
@@ -200,7 +201,9 @@ def read_groups(sketch: Sketch) -> None:
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
             continue
         grouped = sketch.after(named)
-        if has_figure and (sketch.chinese or _follows_figure(sketch, place) or sketch.op(grouped) is Op.GROUPED):
+        if has_figure and (
+            sketch.context or sketch.chinese or _follows_figure(sketch, place) or sketch.op(grouped) is Op.GROUPED
+        ):
             _group(sketch, place, named)
             joint = sketch.after(named)
             if sketch.op(joint) is Op.AND:

@@ -43,7 +43,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
     """Return the readings of a question's nodes, best first, each with its confidence beside its rivals."""
     chinese = any(detect_language(node.text) == "zh" for node in nodes)
     assignments = resolve(nodes, index)
-    hints = frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
+    hints = hints_of(nodes)
     found: list[tuple[float, Form, Written, Sketch, Judgement]] = []
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
@@ -56,6 +56,11 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         found.append((score, form, written, sketch, judgement))
     found.sort(key=lambda each: -each[0])
     return tuple(_beside_rivals(place, found) for place in range(len(found)))
+
+
+def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """Return the words that tell keys between the same tables apart."""
+    return frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
 
 
 def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:

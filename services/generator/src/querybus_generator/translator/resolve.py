@@ -45,8 +45,11 @@ class _State:
     picks: tuple[tuple[int, Candidate], ...]
 
 
-def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...]:
-    """Return the best assignments of candidates to links, best first; one empty assignment if nothing was linked."""
+def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = frozenset()) -> tuple[Assignment, ...]:
+    """Return the best assignments of candidates to links, best first; one empty assignment if nothing was linked.
+
+    `near` are tables that are spoken of already.
+    """
     places = [place for place, node in enumerate(nodes) if node.candidates]
     mentioned = {
         each.table: each.score
@@ -54,10 +57,11 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Assignment, ...
         for each in nodes[place].candidates
         if (each.column is None or each.with_table) and each.score >= _MENTION_MIN
     }
+    mentioned |= dict.fromkeys(near, 1.0)
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
-    beam = [_State(0.0, frozenset(), ())]
+    beam = [_State(0.0, near, ())]
     for place in order:
         grown: list[_State] = []
         for state in beam:

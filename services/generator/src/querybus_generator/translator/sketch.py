@@ -72,6 +72,7 @@ class Sketch:
     absences: list[tuple[int, Membership | Comparison]] = field(
         default_factory=list[tuple[int, Membership | Comparison]]
     )
+    context: tuple[int, ...] = ()
     anchor: int | None = None
     everything: int | None = None
     hidden_tables: set[int] = field(default_factory=set[int])
@@ -172,6 +173,8 @@ class Sketch:
                 named.setdefault(self.assignment.picks[place].table)
         for place in sorted(self.assignment.picks):
             named.setdefault(self.assignment.picks[place].table)
+        for table in self.context:
+            named.setdefault(table)
         return list(named)
 
     def nearest_table(self, place: int) -> int | None:

@@ -7,6 +7,7 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -15,7 +16,8 @@ from querybus.core.catalog import Catalog, Language
 from querybus.core.language import detect_language
 from querybus.core.messages import Link, Trigger
 from querybus_generator.translator.clarify import choice_of
-from querybus_generator.translator.form import describe
+from querybus_generator.translator.follow import follow, follow_up
+from querybus_generator.translator.form import Form, describe
 from querybus_generator.translator.index import CatalogIndex, index_of
 from querybus_generator.translator.lexicon import Op
 from querybus_generator.translator.nodes import Node, NodeKind, read_nodes
@@ -26,6 +28,7 @@ from querybus_generator.translator.resolve import Assignment
 CONFIDENCE_MIN: Final = 0.72
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
+EARLIER_MAX: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,53 @@ def translate(
     return answer_from(read_question(question, index, today), index, language or detect_language(question))
 
 
+def translate_in_thread(
+    question: str, earlier: Sequence[str], catalog: Catalog, *, language: Language | None = None, today: date
+) -> Translated | NotRead:
+    """Return the SQL for a question of a thread; `earlier` are the thread's questions before it, oldest first.
+
+    A follow-up changes what was read last. The earlier questions are read again, at most EARLIER_MAX of them.
+    """
+    index = index_of(catalog)
+    spoken = language or detect_language(question)
+    read = read_question(question, index, today)
+    alone = answer_from(read, index, spoken)
+    if not earlier or read.command is not None or (isinstance(alone, Translated) and not _follows(question, read)):
+        return alone
+    previous = last_form(earlier, index, today)
+    followed = follow(previous, question, index, today) if previous is not None else None
+    if followed is None or not is_sure(followed):
+        return alone
+    return _translated(QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ()), index)
+
+
+def _follows(question: str, read: QuestionRead) -> bool:
+    """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
+    if follow_up(question).is_marked:
+        return True
+    asks = any(node.op in _ASKING for node in read.nodes)
+    named = any(read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings)
+    return not asks and not named
+
+
+_ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.SUM, Op.AVERAGE, Op.DETAILS, Op.ADJECTIVE_ASK})
+
+
+def last_form(earlier: Sequence[str], index: CatalogIndex, today: date) -> Form | None:
+    """Return the form that a thread's questions lead to; None where the last of them could not be read."""
+    form: Form | None = None
+    for question in earlier[-EARLIER_MAX:]:
+        read = read_question(question, index, today)
+        alone = read.readings[0] if read.readings and is_sure(read.readings[0]) else None
+        changed = None
+        if form is not None and (alone is None or _follows(question, read)):
+            changed = follow(form, question, index, today)
+        best = changed if changed is not None and is_sure(changed) else alone
+        # A question that was asked about changed nothing.
+        form = best.form if best is not None else form
+    return form
+
+
 def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRead:
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
@@ -89,6 +139,11 @@ def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> 
     best = read.readings[0] if read.readings else None
     if best is None or not is_sure(best):
         return _choice(read, index, language) or _not_read(read.nodes, index, language, best)
+    return _translated(read, index)
+
+
+def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
+    best = read.readings[0]
     return Translated(
         sql=best.written.sql,
         reading=describe(best.form, index),
