@@ -76,7 +76,7 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
-bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -guard, -house, -linking, -presenter, -recovery, -translator
+bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -translator
 	@$(BIN)/python benchmarks/bench_$*.py
 
 pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures

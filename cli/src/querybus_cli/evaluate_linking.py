@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-import sqlalchemy as sa
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -29,7 +28,7 @@ from querybus.core.prompts.schema import render_schema
 from querybus.core.prompts.tokens import token_estimate
 from querybus_cli.demo_database import demo_connection, write_demo
 from querybus_cli.evaluate import read_items
-from querybus_executor.introspect import introspect, open_sqlite_catalog
+from querybus_executor.introspect import open_sqlite_catalog
 from querybus_generator.lexicon import load_link_words
 
 KEPT: Final = (12, 20)
@@ -313,18 +312,32 @@ def shop_catalog(path: Path) -> Catalog:
     if not path.exists():
         write_demo(path)
     known = demo_connection(path)
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
-    try:
-        return introspect(
-            engine,
-            SHOP,
-            display_names=known["display_names"],
-            synonyms=known["synonyms"],
-            glossary=known["glossary"],
-            personal=known["personal"],
+    catalog = open_sqlite_catalog(path, SHOP)
+    tables = tuple(
+        _called(
+            table,
+            table.name,
+            known,
+            columns=tuple(_called(column, f"{table.name}.{column.name}", known) for column in table.columns),
         )
-    finally:
-        engine.dispose()
+        for table in catalog.tables
+    )
+    return Catalog.model_validate(
+        {name: getattr(catalog, name) for name in Catalog.model_fields}
+        | {"tables": tables, "glossary": known["glossary"]}
+    )
+
+
+NamedT = TypeVar("NamedT", Table, Column)
+
+
+def _called(value: NamedT, key: str, known: Mapping[str, Any], **changes: object) -> NamedT:
+    """Return a table or column with what people call it, and without its values where they are personal."""
+    fields: dict[str, object] = {name: getattr(value, name) for name in type(value).model_fields} | changes
+    fields |= {"display_names": known["display_names"].get(key, {}), "synonyms": tuple(known["synonyms"].get(key, ()))}
+    if key in known["personal"]:
+        fields |= {"values": (), "values_complete": False, "personal": True}
+    return type(value).model_validate(fields)
 
 
 def wide(tables: int) -> Catalog:

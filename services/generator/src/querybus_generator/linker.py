@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import OrderedDict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pydantic import BaseModel
+from typing import Final
 
 from querybus.core.catalog import Catalog, Table
 from querybus.core.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
@@ -20,6 +18,7 @@ from querybus.core.linking import LinkIndex
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.prompts.schema import render_schema
 from querybus.core.staleness import stale
+from querybus.core.visible import visible
 from querybus_generator.lexicon import load_link_words
 
 CONNECTIONS_KEPT_MAX: Final = 32
@@ -98,45 +97,6 @@ class Linker:
         self._kept.move_to_end(key)
         # One cancelled query must not take the work from the others.
         return await asyncio.shield(kept.prepared)
-
-
-def visible(catalog: Catalog, policy: ConnectionPolicy) -> Catalog:
-    """Return the catalog without the tables and columns that the policy keeps from everybody."""
-    if policy.tables_allowed is None and not policy.columns_denied:
-        return catalog
-    allowed = None if policy.tables_allowed is None else {name.lower() for name in policy.tables_allowed}
-    denied = {table.lower(): {name.lower() for name in columns} for table, columns in policy.columns_denied.items()}
-    tables = [
-        _without(table, denied.get(table.name.lower(), set()))
-        for table in catalog.tables
-        if allowed is None
-        or table.name.lower() in allowed
-        or f"{table.schema_name or ''}.{table.name}".lower() in allowed
-    ]
-    values = _fields(catalog)
-    values["tables"] = tuple(tables)
-    return Catalog(**values)
-
-
-def _without(table: Table, denied: Set[str]) -> Table:
-    if not denied:
-        return table
-
-    def stays(columns: tuple[str, ...]) -> bool:
-        return not any(each.lower() in denied for each in columns)
-
-    changes: dict[str, Any] = {
-        "columns": tuple(each for each in table.columns if each.name.lower() not in denied),
-        "primary_key": table.primary_key if stays(table.primary_key) else (),
-        "foreign_keys": tuple(each for each in table.foreign_keys if stays(each.columns)),
-        "unique_keys": tuple(each for each in table.unique_keys if stays(each)),
-    }
-    return Table(**{**_fields(table), **changes})
-
-
-def _fields(value: BaseModel) -> dict[str, Any]:
-    # Not model_copy: it would take along what the value has cached about its old self.
-    return {name: getattr(value, name) for name in type(value).model_fields}
 
 
 def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -> Prepared:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -50,6 +50,12 @@ class ColumnKind(StrEnum):
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy that has computed nothing yet: what this value keeps of itself does not fit changed fields."""
+        del deep
+        fields: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**(fields | (self.__pydantic_extra__ or {}) | dict(update or {})))
 
 
 class Column(_Value):
