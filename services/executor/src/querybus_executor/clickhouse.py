@@ -205,6 +205,8 @@ class Clickhouse:
         finally:
             # Closing the response ends the query on the server, where it still runs.
             await self._threads.run(stream.source.close)
+        if not columns and not asked.own:
+            asked.into.describe(await self._described(session, asked.sql))
         return await asked.into.rows()
 
     async def explain(self, session: Channel, sql: str) -> Estimate | Failure:
@@ -248,6 +250,12 @@ class Clickhouse:
         if trouble is None:
             return None
         return Failure.of(FailureCode.PERMISSION, f"not authorized: {trouble}", Facts(native_code="164"))
+
+    async def _described(self, session: Channel, sql: str) -> tuple[ResultColumn, ...]:
+        """Return the columns of a statement without rows: without rows the protocol does not name them."""
+        lines = await self._lines(session, f"DESCRIBE TABLE ({sql.rstrip().removesuffix(';')})")
+        pairs = (each.split("\t")[:2] for each in lines)
+        return tuple(ResultColumn(name=name, kind=_kind(type_text), type=type_text) for name, type_text in pairs)
 
     async def _lines(self, session: Channel, sql: str) -> list[str]:
         """Return the lines of an EXPLAIN; a format asked for would become part of what is explained."""

@@ -1,0 +1,260 @@
+"""What every edge promises, tried on every engine that runs here: limits, pages, codes, cancels, waiting.
+
+What only one engine can do, and its own attacks, stand in the engine's own file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.bus.pages import Batch, cells_of
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Scalar
+from querybus.ops.metrics import Metrics
+from querybus_executor.connections import parse_connections
+from querybus_executor.databases import ConnectedDatabase
+from querybus_executor.engines import Engines
+from querybus_executor.ports import Edge, Estimate, Purpose, Rows
+from tests.database_servers import ClickhouseServer, clickhouse_server
+
+ENGINES = [
+    "sqlite",
+    "duckdb",
+    pytest.param("postgres", marks=pytest.mark.servers),
+    pytest.param("mariadb", marks=pytest.mark.servers),
+    pytest.param("clickhouse", marks=pytest.mark.servers),
+]
+SERIES = {
+    "sqlite": "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {0}) SELECT n FROM r) AS s",
+    "duckdb": "(SELECT range + 1 AS n FROM range({0})) AS s",
+    "postgres": "(SELECT n FROM generate_series(1, {0}) AS g(n)) AS s",
+    "mariadb": "(SELECT seq AS n FROM seq_1_to_{0}) AS s",
+    "clickhouse": "(SELECT number + 1 AS n FROM numbers({0})) AS s",
+}
+ENDLESS = {
+    "sqlite": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+    "duckdb": "SELECT count(*) FROM range(10000000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5",
+    "postgres": "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b",
+    "mariadb": "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b WHERE a.seq % 7 = b.seq % 5",
+    "clickhouse": "SELECT number FROM numbers(1000000000000) WHERE sipHash64(number) = 1",
+}
+CODES = [
+    ("SELECT nosuch FROM item", FailureCode.COLUMN_NOT_FOUND),
+    ("SELECT * FROM nosuch", FailureCode.TABLE_NOT_FOUND),
+    ("SELECT FROM WHERE", FailureCode.SYNTAX_ERROR),
+    ("SELECT nosuchfunction(id) FROM item", FailureCode.FUNCTION_NOT_FOUND),
+    ("SELECT z.id FROM item", None),
+    ("SELECT id FROM item WHERE sum(id) > 1", FailureCode.AGGREGATE_MISUSE),
+]
+
+
+@dataclass
+class Subject:
+    """One engine's database with a small table, as the executor opens it."""
+
+    name: str
+    database: ConnectedDatabase
+    metrics: Metrics
+
+    @property
+    def edge(self) -> Edge:
+        return self.database.edge
+
+    def series(self, rows: int) -> str:
+        return SERIES[self.name].format(rows)
+
+    async def run(
+        self,
+        sql: str,
+        rows_max: int = 100,
+        seconds_max: float = 20,
+        pages: Any = None,
+        purpose: Purpose = Purpose.EXECUTE,
+    ) -> Rows | Failure:
+        return await self.database.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose, pages=pages)
+
+    async def idle(self) -> None:
+        async with asyncio.timeout(10):
+            while (load := self.edge.load()).idle < load.open:
+                await asyncio.sleep(0.01)
+
+
+@dataclass
+class Shelf:
+    """Keeps pages in memory."""
+
+    first_rows: int = 100
+    rows: list[tuple[Scalar, ...]] = field(default_factory=list[tuple[Scalar, ...]])
+
+    async def put(self, batches: Sequence[Batch]) -> bool:
+        for each in batches:
+            self.rows += cells_of(each)
+        return True
+
+
+@pytest.fixture(scope="module")
+def clickhouse() -> Iterator[ClickhouseServer]:
+    with clickhouse_server() as running:
+        yield running
+
+
+def made(name: str, folder: Path, request: pytest.FixtureRequest) -> str:
+    """Make the table `item` (1, 'a'), (2, 'b'), (3, NULL) and return the URL of its database."""
+    script = ["CREATE TABLE item (id INT, name VARCHAR(20))", "INSERT INTO item VALUES (1, 'a'), (2, 'b'), (3, NULL)"]
+    if name == "sqlite":
+        with closing(sqlite3.connect(folder / "a.sqlite")) as opened:
+            opened.executescript(";".join(script))
+        return f"sqlite:///{folder}/a.sqlite"
+    if name == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(folder / "a.duckdb")) as opened:
+            for each in script:
+                opened.execute(each)
+        return f"duckdb:///{folder}/a.duckdb"
+    server: Any = request.getfixturevalue(name)
+    if name == "clickhouse":
+        server.execute("CREATE DATABASE IF NOT EXISTS contract")
+        server.execute("DROP TABLE IF EXISTS contract.item")
+        server.execute("CREATE TABLE contract.item (id Int32, name Nullable(String)) ENGINE = MergeTree ORDER BY id")
+        server.execute("INSERT INTO contract.item VALUES (1, 'a'), (2, 'b'), (3, NULL)")
+        return str(server.url("contract"))
+    if name == "postgres":
+        server.execute(
+            "DROP DATABASE IF EXISTS contract; CREATE DATABASE contract;\n\\c contract\n" + ";".join(script) + ";"
+        )
+        return str(server.url(database="contract"))
+    server.execute("DROP DATABASE IF EXISTS contract; CREATE DATABASE contract; USE contract;" + ";".join(script) + ";")
+    return str(server.url("root", "contract"))
+
+
+@pytest.fixture(params=ENGINES)
+async def subject(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Subject]:
+    name = str(request.param)
+    url = await asyncio.to_thread(made, name, tmp_path, request)
+    entry = {"name": "it", "url": url, "role_may_write": True, "pool": {"size": 4, "overflow": 0}}
+    engines, metrics = Engines(children=4, reserved=1), Metrics("t")
+    (database,) = engines.connected(parse_connections({"connections": [entry]}), metrics=metrics)
+    await engines.start()
+    yield Subject(name, database, metrics)
+    await engines.drain()
+
+
+async def test_rows_come_in_order_with_their_columns(subject: Subject) -> None:
+    found = await subject.run("SELECT id, name FROM item ORDER BY id")
+    assert isinstance(found, Rows), found
+    assert [tuple(each) for each in found.rows] == [(1, "a"), (2, "b"), (3, None)]
+    assert [each.name for each in found.columns] == ["id", "name"]
+    nothing = await subject.run("SELECT id FROM item WHERE id > 9")
+    assert isinstance(nothing, Rows)
+    assert (list(nothing.rows), [each.name for each in nothing.columns]) == ([], ["id"])
+
+
+async def test_one_row_more_only_shows_that_there_are_more(subject: Subject) -> None:
+    cut, whole = (
+        await subject.run("SELECT id FROM item", rows_max=2),
+        await subject.run("SELECT id FROM item", rows_max=3),
+    )
+    assert isinstance(cut, Rows)
+    assert isinstance(whole, Rows)
+    assert (cut.row_count, cut.truncated, whole.row_count, whole.truncated) == (2, True, 3, False)
+
+
+async def test_many_rows_become_pages_and_only_the_first_ones_are_held(subject: Subject) -> None:
+    shelf = Shelf()
+    found = await subject.run(f"SELECT n, n * 2 AS twice FROM {subject.series(20_000)}", rows_max=20_000, pages=shelf)
+    assert isinstance(found, Rows), found
+    assert (found.row_count, len(found.rows), found.truncated) == (20_000, 100, False)
+    assert sorted(int(str(each[0])) for each in shelf.rows) == list(range(1, 20_001))
+    assert list(found.rows) == shelf.rows[:100]
+    assert all(each[1] == 2 * int(str(each[0])) for each in shelf.rows)
+
+
+@pytest.mark.parametrize(("sql", "code"), CODES, ids=[each[0] for each in CODES])
+async def test_an_error_has_the_code_of_its_class(subject: Subject, sql: str, code: FailureCode | None) -> None:
+    found = await subject.run(sql)
+    assert isinstance(found, Failure)
+    assert found.code in ({code} if code else {FailureCode.MISSING_ALIAS, FailureCode.COLUMN_NOT_FOUND})
+
+
+async def test_nothing_that_writes_gets_through(subject: Subject) -> None:
+    for each in ("INSERT INTO item VALUES (4, 'x')", "DELETE FROM item", "DROP TABLE item", "CREATE TABLE x (a INT)"):
+        assert isinstance(await subject.run(each), Failure), each
+    assert isinstance(await subject.run("SELECT 1; DELETE FROM item"), Failure)
+    found = await subject.run("SELECT count(*) FROM item")
+    assert isinstance(found, Rows)
+    assert found.rows[0][0] == 3
+
+
+async def test_a_statement_ends_at_its_limit_and_the_next_one_runs(subject: Subject) -> None:
+    await subject.run("SELECT 1")
+    begun = time.monotonic()
+    found = await subject.run(ENDLESS[subject.name], seconds_max=1)
+    assert isinstance(found, Failure)
+    assert found.code is FailureCode.TIMEOUT
+    assert time.monotonic() - begun < 6
+    assert isinstance(await subject.run("SELECT 1"), Rows)
+    assert 'querybus_database_timeouts_total{connection="it"} 1.0' in subject.metrics.exposition().decode()
+
+
+async def test_a_cancel_ends_the_statement_in_the_database(subject: Subject) -> None:
+    await subject.run("SELECT 1")
+    task = asyncio.create_task(subject.run(ENDLESS[subject.name], seconds_max=30))
+    await asyncio.sleep(0.7)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    await subject.idle()
+    assert isinstance(await subject.run("SELECT 1"), Rows)
+
+
+async def test_an_explain_says_what_is_wrong_without_running(subject: Subject) -> None:
+    good = await subject.database.explain("SELECT id FROM item", seconds_max=20)
+    bad = await subject.database.explain("SELECT id FROM nosuch", seconds_max=20)
+    assert isinstance(good, Estimate), good
+    assert isinstance(bad, Failure)
+    assert bad.code is FailureCode.TABLE_NOT_FOUND
+
+
+async def test_a_full_pool_is_waited_for_and_never_by_an_explain(subject: Subject) -> None:
+    await subject.run("SELECT 1")
+    await subject.database.explain("SELECT id FROM item", seconds_max=20)
+    slow = [asyncio.create_task(subject.run(ENDLESS[subject.name], seconds_max=3)) for _ in range(4)]
+    await asyncio.sleep(0.3)
+    late = asyncio.create_task(subject.run("SELECT 1", seconds_max=60))
+    explained = await subject.database.explain("SELECT id FROM item", seconds_max=20)
+    assert isinstance(explained, Estimate)
+    assert isinstance(await late, Rows)
+    await asyncio.gather(*slow)
+    said = subject.metrics.exposition().decode()
+    assert 'querybus_database_wait_seconds_count{connection="it"}' in said
+
+
+async def test_a_slow_database_does_not_starve_another_of_its_kind(tmp_path: Path) -> None:
+    entries: list[dict[str, Any]] = []
+    for name in ("slow", "other"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as opened:
+            opened.execute("CREATE TABLE item (id INT)")
+        entries.append({"name": name, "url": f"sqlite:///{tmp_path}/{name}.sqlite"})
+    engines = Engines(children=1, reserved=1)
+    slow, other = engines.connected(parse_connections({"connections": entries}), metrics=Metrics("t"))
+    tasks = [
+        asyncio.create_task(slow.run(ENDLESS["sqlite"], rows_max=1, seconds_max=20, purpose=Purpose.EXECUTE))
+        for _ in range(3)
+    ]
+    await asyncio.sleep(0.3)
+    found = await other.run("SELECT count(*) FROM item", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
+    for each in tasks:
+        each.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await engines.drain()
+    assert isinstance(found, Rows), found
