@@ -1,4 +1,4 @@
-"""A full event log refuses a question with 503 and when to come again, and keeps no half of it."""
+"""A full event log refuses a question with 503 and keeps no half of it; a full queue knows how many wait in it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from querybus.bus.connection import Held
 from querybus.bus.migrate import migrate
+from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import topology
+from querybus.ops.clock import system_clock
+from querybus_gateway.bus_stores import SubmitQueue
 
 from .house_of_tests import DoorHouse, door_house
 
@@ -51,3 +55,15 @@ async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepte
         assert "Idempotency-Replayed" not in taken.headers
         assert await house.events(taken.json()["id"]) == ["asked"]
         await house.answer(taken.json()["id"])
+
+
+async def test_the_queue_counts_what_waits_whoever_holds_it() -> None:
+    async with door_house(in_flight_max=1, in_flight_total_max=1) as house, house.http() as http:
+        queries = [(await http.post("/v1/queries", json=QUESTION)).json() for _ in range(4)]
+        assert [each["status"] for each in queries] == ["running", "queued", "queued", "queued"]
+        queue = SubmitQueue(Held(await house.user(StageName.GATEWAY)), clock=system_clock)
+        assert await queue.waiting("acme") == 3
+        assert await queue.waiting("other") == 0
+        for each in queries:
+            await house.until(each["id"], EventName.ASKED)
+            await house.answer(each["id"])

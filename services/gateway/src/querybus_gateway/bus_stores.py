@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-import nats.errors
-
 from querybus.bus.connection import Connected
-from querybus.bus.direct import last
+from querybus.bus.direct import last, unsettled_of
 from querybus.bus.journal import Entry
 from querybus.bus.kv import ConnectionStore, SecretStore
-from querybus.bus.publish import BusTrouble, Published, publish_event, publish_message
+from querybus.bus.publish import Published, publish_event, publish_message
 from querybus.core.envelope import Envelope, encode
 from querybus.core.subjects import (
     StageName,
@@ -149,11 +147,8 @@ class SubmitQueue:
     async def waiting(self, tenant: str) -> int:
         known = self._waiting.get(tenant)
         if known is None or self._clock() - known[1] > WAITING_TRUST_MS:
-            try:
-                info = await self._holder.connection.jetstream().consumer_info(SUBMIT, submit_durable(tenant))
-            except (nats.errors.Error, TimeoutError) as error:
-                raise BusTrouble(f"the queue was not read: {type(error).__name__}") from error
-            known = ((info.num_pending or 0) + (info.num_ack_pending or 0), self._clock())
+            unsettled = await unsettled_of(self._holder.connection, SUBMIT, submit_durable(tenant))
+            known = (unsettled, self._clock())
             self._waiting[tenant] = known
         return known[0]
 

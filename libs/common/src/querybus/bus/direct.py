@@ -85,6 +85,15 @@ async def some_below(connection: Client, stream: str, filtered: str, *, sequence
     return [kept async for kept in _batch(connection, stream, request)]
 
 
+async def unsettled_of(connection: Client, stream: str, durable: str) -> int:
+    """Return how many messages of a durable wait for delivery or for their settlement."""
+    try:
+        info = await connection.jetstream().consumer_info(stream, durable)
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"{durable} of {stream} not read: {type(error).__name__}") from error
+    return (info.num_pending or 0) + (info.num_ack_pending or 0)
+
+
 async def store(connection: Client, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> int | None:
     """Publish to a stream and return the sequence; None if the message's own fence refused it.
 
