@@ -197,16 +197,8 @@ def rows(dialect: Dialect, sql: str, *, own: bool) -> Counter[Any] | None:
     return Counter(tuple(each) for each in found)
 
 
-@pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB])
-@seed(20_240_601)
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    database=None,
-)
-@given(sql=queries())
-def test_no_shape_of_query_escapes_a_row_filter_or_changes_its_meaning(dialect: Dialect, sql: str) -> None:
+def hold(dialect: Dialect, sql: str) -> None:
+    """Hold one statement against a database of the reader's rows only."""
     plain = checked(sql, dialect, OPEN)
     if isinstance(plain, Failure):
         return
@@ -215,6 +207,26 @@ def test_no_shape_of_query_escapes_a_row_filter_or_changes_its_meaning(dialect: 
     assert guard(narrowed.sql, dialect, CATALOGS[dialect], POLICY, ANN) is None, narrowed.sql
     expected = rows(dialect, plain.sql, own=True)
     assert rows(dialect, narrowed.sql, own=False) == expected, f"{sql}\n{narrowed.sql}"
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+
+@pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB])
+@seed(20_240_601)
+@settings(max_examples=60, deadline=None, suppress_health_check=QUIET, database=None)
+@given(sql=queries())
+def test_no_shape_of_query_escapes_a_row_filter_or_changes_its_meaning(dialect: Dialect, sql: str) -> None:
+    hold(dialect, sql)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB])
+@seed(20_240_602)
+@settings(max_examples=400, deadline=None, suppress_health_check=QUIET, database=None)
+@given(sql=queries())
+def test_nor_does_any_of_many_more(dialect: Dialect, sql: str) -> None:
+    hold(dialect, sql)
 
 
 SHAPES = [
