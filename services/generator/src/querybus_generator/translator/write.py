@@ -1,7 +1,7 @@
 """A logical form becomes a sqlglot tree, and that the SQL of the catalog's dialect.
 
 Tables are joined along the cheapest keys; a join that would count a row more than once counts its key instead.
-Limits: a table occurs once in a statement; a form whose tables no key connects cannot be written.
+Limits: a form whose tables no key connects, or whose sums a join would multiply, cannot be written.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ _AGGREGATES: dict[Aggregate, type[exp.Expr]] = {
     Aggregate.MAXIMUM: exp.Max,
     Aggregate.MINIMUM: exp.Min,
 }
+_MULTIPLIED = frozenset({Aggregate.SUM, Aggregate.AVERAGE, Aggregate.COUNT})
 _COMPARISONS: dict[Operator, type[exp.Expr]] = {
     Operator.EQUAL: exp.EQ,
     Operator.UNEQUAL: exp.NEQ,
@@ -198,6 +199,9 @@ class _Writer:
                 raise _Unjoinable
             return names.column(measure.column)
         if measure.column is not None:
+            if measure.aggregate in _MULTIPLIED and not measure.distinct and plan.fans_out(measure.column.table):
+                # Each figure would be taken once for every row that it meets: better asked about than wrong.
+                raise _Unjoinable
             column: exp.Expr = names.column(measure.column)
             if measure.aggregate is not Aggregate.COUNT:
                 column = self._as_figure(measure.column, column)
@@ -206,8 +210,9 @@ class _Writer:
             return _AGGREGATES[measure.aggregate](this=column)
         if measure.table is not None and plan.fans_out(measure.table):
             key = self._index.table(measure.table).primary_key
-            if len(key) == 1:
-                return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
+            if len(key) != 1:
+                raise _Unjoinable
+            return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
 
     def _as_figure(self, column: ColumnRef, written: exp.Expr) -> exp.Expr:
