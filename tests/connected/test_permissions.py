@@ -60,16 +60,16 @@ BUCKETS_READ = {
     "preferences": {"gateway", "generator", "recovery", "presenter"},
     "batches": {"gateway"},
     "credentials": {"gateway"},
-    "limits": {"gateway", "generator"},
+    "limits": {"gateway", "generator", "presenter"},
     "threads": {"gateway"},
-    "models": {"generator"},
+    "models": {"generator", "presenter"},
 }
 
 # subject -> who may publish it, of the six services
 PUBLISHED = {
     **{f"querybus.v1.event.acme.t1.q1.{event}": who for event, who in EVENTS.items()},
     **{f"$KV.querybus_{bucket}.some.key": who for bucket, who in BUCKETS_WRITTEN.items()},
-    "$KV.querybus_limits.model.some": {"gateway", "generator"},
+    "$KV.querybus_limits.model.some": {"gateway", "generator", "presenter"},
     **{f"$JS.API.DIRECT.GET.KV_querybus_{b}.$KV.querybus_{b}.some.key": who for b, who in BUCKETS_READ.items()},
     **{f"$JS.API.DIRECT.GET.KV_querybus_{bucket}": who for bucket, who in BUCKETS_READ.items()},
     **{f"$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.{service}": {service} for service in SERVICES},
@@ -132,7 +132,7 @@ HEARD = {
     "$KV.querybus_catalog.*.head": {"generator", "validator", "recovery", "presenter"},
     "$KV.querybus_connections.*": {"gateway", "generator", "validator", "recovery", "presenter"},
     "$KV.querybus_knowledge.>": {"generator"},
-    "$KV.querybus_models.>": {"generator"},
+    "$KV.querybus_models.>": {"generator", "presenter"},
     "$KV.querybus_preferences.>": {"gateway"},
     "$KV.querybus_credentials.>": set(),
     "$KV.querybus_writes.>": set(),

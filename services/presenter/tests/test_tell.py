@@ -51,9 +51,10 @@ class Model:
     heard: list[Sequence[ChatMessage]] = field(default_factory=list[Sequence[ChatMessage]])
 
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, tenant: str = ""
     ) -> ModelReply | Failure:
         assert timeout_seconds > 0
+        assert tenant == "acme"
         self.heard.append(messages)
         return self.says
 

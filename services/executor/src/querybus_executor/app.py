@@ -21,7 +21,7 @@ from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus_executor.catalog_kv import CatalogKeeper, subscriber
 from querybus_executor.connections import load_connections
 from querybus_executor.databases import Connected
@@ -38,6 +38,7 @@ from querybus_executor.writers import WriterDoors
 def build(settings: Settings) -> Service:
     """Return the executor, wired and not yet started; BadConnections if its file cannot be used."""
     metrics = Metrics(StageName.EXECUTOR)
+    tracing = tracing_of(StageName.EXECUTOR, settings)
     broker = make_broker(settings, StageName.EXECUTOR, metrics)
     engines = Engines(
         children=settings.children, reserved=settings.children_reserved, bytes_max=settings.result_bytes_max
@@ -79,10 +80,12 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         verify=Verifier(settings.verify_key),
-        tracing=Tracing(StageName.EXECUTOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved)
+    server = serve_database(
+        broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved, tracing=tracing
+    )
     return Service(
         StageName.EXECUTOR,
         broker,

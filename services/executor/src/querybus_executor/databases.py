@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 from querybus.core.catalog import Catalog, Dialect
@@ -17,6 +18,7 @@ from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import token
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.trace import call_span, database_attributes, fail, statement_content
 from querybus_executor.connections import ConnectionConfig
 from querybus_executor.ports import Edge, Estimate, PageSink, Purpose, Rows
 
@@ -118,7 +120,12 @@ class ConnectedDatabase:
         load = self._edge.load()
         self._metrics.database_pool(name, open_=load.open, idle=load.idle, waiting=load.waiting)
         try:
-            found = await self._edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose, pages=pages)
+            with self._call(purpose.value, sql):
+                found = await self._edge.run(
+                    sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose, pages=pages
+                )
+                if isinstance(found, Failure):
+                    fail(found.code)
         except asyncio.CancelledError:
             self._metrics.database_cancelled(name)
             raise
@@ -132,7 +139,14 @@ class ConnectedDatabase:
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it."""
         self._metrics.database_call(self.config.name, "explain")
-        return await self._edge.explain(sql, seconds_max=seconds_max)
+        with self._call("explain", sql):
+            return await self._edge.explain(sql, seconds_max=seconds_max)
+
+    def _call(self, purpose: str, sql: str) -> AbstractContextManager[object]:
+        """Return the span of one call of the database."""
+        name = self.config.name
+        attributes = database_attributes(self.dialect, name, purpose)
+        return call_span(f"{purpose} {name}", attributes, content=statement_content(sql))
 
     def _is_recent(self, seconds: float) -> bool:
         return self._read_at is not None and self._timer() - self._read_at < seconds

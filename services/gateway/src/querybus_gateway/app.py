@@ -22,7 +22,7 @@ from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus.picture import Pictures
 from querybus_gateway.allowances import Allowances, Meter
 from querybus_gateway.answers import AnswerDesk
@@ -71,7 +71,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     """Return the service; nothing is connected yet."""
     name = StageName.GATEWAY
     metrics = Metrics(name)
-    tracing = Tracing(name, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio)
+    tracing = tracing_of(name, settings)
     broker = make_broker(settings, name, metrics)
     journal = Journal(broker)
     credentials = CredentialStore(broker)

@@ -17,7 +17,7 @@ from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus_generator.generate import generate, generation_failed
 from querybus_generator.journal_history import JournalHistory
 from querybus_generator.linker import Linker
@@ -53,7 +53,7 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         on_failure=generation_failed,
-        tracing=Tracing(StageName.GENERATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        tracing=tracing_of(StageName.GENERATOR, settings),
         drain_seconds=settings.drain_seconds,
     )
     parts: tuple[Part, ...] = (catalogs, connections, knowledge, models, model, generating)

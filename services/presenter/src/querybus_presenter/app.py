@@ -7,18 +7,19 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.models import ModelStore
 from querybus.bus.stage import stage
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.plain import plain_finished
 from querybus.core.subjects import StageName
-from querybus.llm import open_door
+from querybus.llm import NamedModels
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus_presenter.catalog_kv import PatientCatalogs
 from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
@@ -33,7 +34,12 @@ def build(settings: Settings) -> Service:
     store = CatalogStore(broker, follow=True)
     catalogs = PatientCatalogs(store, wait_seconds=settings.catalog_wait_seconds)
 
-    model = open_door(settings, metrics) if settings.summary_by_model else None
+    known = ModelStore(broker, follow=True)
+    model = (
+        NamedModels(settings, metrics, known=known, counters=CounterStore(broker))
+        if settings.summary_by_model
+        else None
+    )
     connections = ConnectionStore(broker, follow=True)
     teller = (
         Teller(model, connections, prompts=load_prompts(), seconds_max=settings.summary_seconds_max)
@@ -52,10 +58,10 @@ def build(settings: Settings) -> Service:
         metrics=metrics,
         on_failure=plainly,
         after_deadline="proceed",
-        tracing=Tracing(StageName.PRESENTER, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        tracing=tracing_of(StageName.PRESENTER, settings),
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (store, *((connections, model) if model is not None else ()), presenting)
+    parts: tuple[Part, ...] = (store, *((connections, known, model) if model is not None else ()), presenting)
     return Service(StageName.PRESENTER, broker, parts, metrics=metrics, settings=settings)
 
 

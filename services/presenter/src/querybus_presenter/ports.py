@@ -31,7 +31,12 @@ class ChatModel(Protocol):
     """A chat model."""
 
     async def reply(
-        self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        timeout_seconds: float,
+        model: str | None = None,
+        tenant: str = "",
     ) -> ModelReply | Failure:
         """Return the reply in time, or a Failure; never raises."""
         ...

@@ -86,7 +86,7 @@ class Teller:
             return envelope
         facts = facts_of(envelope, result)
         prompt = [ChatMessage("system", self._prompts[answer.language]), ChatMessage("user", facts)]
-        reply = await self._model.reply(prompt, timeout_seconds=timeout_seconds)
+        reply = await self._model.reply(prompt, timeout_seconds=timeout_seconds, tenant=envelope.tenant)
         if isinstance(reply, Failure) or reply.is_cut:
             return envelope
         told = " ".join(reply.text.split())

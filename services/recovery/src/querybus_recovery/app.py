@@ -12,7 +12,7 @@ from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import conclude_failed, recover
 from querybus_recovery.settings import Settings
@@ -31,7 +31,7 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         on_failure=conclude_failed,
-        tracing=Tracing(StageName.RECOVERY, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        tracing=tracing_of(StageName.RECOVERY, settings),
         drain_seconds=settings.drain_seconds,
     )
     return Service(StageName.RECOVERY, broker, (catalogs, connections, recovering), metrics=metrics, settings=settings)

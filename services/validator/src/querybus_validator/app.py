@@ -21,7 +21,7 @@ from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
-from querybus.ops.trace import Tracing
+from querybus.ops.trace import tracing_of
 from querybus_validator.explain_cache import ExplainCache
 from querybus_validator.settings import Settings
 from querybus_validator.validate import validate
@@ -49,7 +49,7 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         sign=Signer(settings.signing_key.get_secret_value()),
-        tracing=Tracing(StageName.VALIDATOR, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
+        tracing=tracing_of(StageName.VALIDATOR, settings),
         drain_seconds=settings.drain_seconds,
     )
     return Service(StageName.VALIDATOR, broker, (catalogs, connections, validating), metrics=metrics, settings=settings)

@@ -262,7 +262,7 @@ _MORE: Final[dict[StageName, Rights]] = {
             f"{ROOT}.progress.*.*.*",
         ),
     ),
-    # Of the shared limits a generator counts what models are asked, and nothing else.
+    # Of the shared limits whoever asks a model counts what models are asked, and nothing else.
     StageName.GENERATOR: Rights((_LOG, _REMEMBERED, f"$KV.{LIMITS}.model.>"), ()),
     StageName.VALIDATOR: Rights(
         (_LOG, f"{ROOT}.rpc.database.*.*.explain", f"{ROOT}.rpc.database.*.*.probe"),
@@ -273,7 +273,7 @@ _MORE: Final[dict[StageName, Rights]] = {
         (f"{ROOT}.rpc.database.*.*.*", f"{ROOT}.ctl.refresh.*.*"),
     ),
     StageName.RECOVERY: Rights((), ()),
-    StageName.PRESENTER: Rights((_PAGES,), ()),
+    StageName.PRESENTER: Rights((_PAGES, f"$KV.{LIMITS}.model.>"), ()),
 }
 
 

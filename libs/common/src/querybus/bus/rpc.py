@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Final, TypeVar
 
 import nats.errors
@@ -26,6 +26,7 @@ from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeReq
 from querybus.core.subjects import rpc_filter, rpc_subject, token
 from querybus.ops.clock import Clock, system_clock
 from querybus.ops.log import get_log
+from querybus.ops.trace import Tracing, carried
 
 REPLY_MARGIN_SECONDS: Final = 0.25
 """What a reply may take on its way after the deadline has cut the work."""
@@ -107,7 +108,9 @@ class DatabaseClient:
         heard = self._calls[call] = asyncio.Queue[Msg]()
         try:
             async with asyncio.timeout(seconds):
-                await self._holder.connection.publish(subject, data, reply=f"{self._inbox}.{call}")
+                await self._holder.connection.publish(
+                    subject, data, reply=f"{self._inbox}.{call}", headers=carried() or None
+                )
                 while True:
                     async with asyncio.timeout(self._silent_seconds_max):
                         message = await heard.get()
@@ -132,23 +135,39 @@ class DatabaseClient:
 
 
 def serve_database(
-    broker: NatsBroker, *, explain: Explain, probe: Probe, slots: int, clock: Clock = system_clock
+    broker: NatsBroker,
+    *,
+    explain: Explain,
+    probe: Probe,
+    slots: int,
+    tracing: Tracing | None = None,
+    clock: Clock = system_clock,
 ) -> DatabaseServer:
     """Return the part that answers `explain` and `probe`, with `slots` places for each and each connection.
 
     More requests wait. The validator asks for connections that exist only, so their number bounds the places.
     """
-    return DatabaseServer(broker, explain, probe, slots=slots, clock=clock)
+    return DatabaseServer(broker, explain, probe, slots=slots, tracing=tracing, clock=clock)
 
 
 class DatabaseServer:
     """The executor's side, as two FastStream subscribers in one queue group."""
 
-    def __init__(self, broker: NatsBroker, explain: Explain, probe: Probe, *, slots: int, clock: Clock) -> None:
+    def __init__(
+        self,
+        broker: NatsBroker,
+        explain: Explain,
+        probe: Probe,
+        *,
+        slots: int,
+        tracing: Tracing | None,
+        clock: Clock,
+    ) -> None:
         self.name = "rpc-database"
         self._broker = broker
         self._explain = explain
         self._probe = probe
+        self._tracing = tracing
         self._clock = clock
         self._is_open = False
         self._slots = slots
@@ -224,7 +243,8 @@ class DatabaseServer:
         try:
             places = self._places.setdefault((operation, connection), asyncio.Semaphore(self._slots))
             async with asyncio.timeout(remaining), places:
-                reply = await serve(tenant, connection, request)
+                with self._tracing.span("executor", message.headers) if self._tracing else nullcontext():
+                    reply = await serve(tenant, connection, request)
         except TimeoutError:
             return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is

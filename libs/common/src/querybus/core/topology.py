@@ -266,7 +266,7 @@ READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
     StageName.RECOVERY: (CATALOG, CONNECTIONS, PREFERENCES),
-    StageName.PRESENTER: (CATALOG, CONNECTIONS, PREFERENCES),
+    StageName.PRESENTER: (CATALOG, CONNECTIONS, PREFERENCES, MODELS, LIMITS),
 }
 """The buckets that a service reads."""
 
@@ -281,6 +281,6 @@ FOLLOWED_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
     StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, MODELS),
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.RECOVERY: (CATALOG, CONNECTIONS),
-    StageName.PRESENTER: (CATALOG, CONNECTIONS),
+    StageName.PRESENTER: (CATALOG, CONNECTIONS, MODELS),
 }
 """The buckets whose changes a service hears, so that it need not look at each read."""

@@ -8,6 +8,7 @@ here: prompts and replies are question text.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from querybus.llm.settings import ModelServiceSettings
 from querybus.llm.shared import SharedLimit
 from querybus.ops.clock import Jitter, system_jitter
 from querybus.ops.metrics import Metrics
+from querybus.ops.trace import Attributes, call_span, fail, is_sampled, model_attributes, model_usage, prompt_content
 
 TOKENS_OUT_EXPECTED: Final = 200
 """What a reply is taken to need of a shared limit until it is there."""
@@ -145,17 +147,21 @@ class ModelDoor:
             return unavailable("not_configured", "no model of the name asked for is configured")
         started = self._seconds()
         total = min(timeout_seconds, self._limits.total_timeout_seconds)
-        try:
-            async with asyncio.timeout(max(total, 0)), self._slots:
-                outcome = await self._limited(messages, chosen, started + total, on_text)
-        except TimeoutError:
-            outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
+        shown = self._shown(chosen)
+        with call_span(f"chat {shown}", model_attributes(chosen), content=_content(messages)) as span:
+            try:
+                async with asyncio.timeout(max(total, 0)), self._slots:
+                    outcome = await self._limited(messages, chosen, started + total, on_text)
+            except TimeoutError:
+                outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
+            if isinstance(outcome, Failure):
+                fail(outcome.code)
+            elif span.is_recording():
+                span.set_attributes(dict(model_usage(outcome.model, outcome.tokens_in, outcome.tokens_out)))
         if isinstance(outcome, Failure):
-            self._metrics.model_error(self._shown(chosen), outcome.code)
+            self._metrics.model_error(shown, outcome.code)
         else:
-            self._metrics.model_call(
-                self._shown(chosen), self._seconds() - started, outcome.tokens_in, outcome.tokens_out
-            )
+            self._metrics.model_call(shown, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
         return outcome
 
     def seconds(self) -> float:
@@ -239,3 +245,10 @@ class ModelDoor:
 def unavailable(native_code: str, detail: str) -> Failure:
     """Return the failure of a call that gave no usable reply."""
     return Failure.of(FailureCode.MODEL_UNAVAILABLE, detail, Facts(native_code=native_code))
+
+
+def _content(messages: Sequence[ChatMessage]) -> Attributes | None:
+    """Return the prompt as a span may hold it; nothing is written out for a trace that is not kept."""
+    if not is_sampled():
+        return None
+    return prompt_content(json.dumps([{"role": each.role, "content": each.text} for each in messages]))

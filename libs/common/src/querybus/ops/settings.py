@@ -34,6 +34,7 @@ class ServiceSettings(BaseSettings):
     drain_seconds: float = Field(default=25.0, gt=0, description="time that running work has after SIGTERM")
     otlp_endpoint: str = Field(default="", description="where traces go; empty: nowhere")
     trace_ratio: float = Field(default=0.01, ge=0, le=1, description="share of queries that are traced")
+    trace_content: bool = Field(default=False, description="prompts and statements are part of traces")
 
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)

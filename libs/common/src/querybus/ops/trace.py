@@ -23,6 +23,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, StatusCode, TraceFlags
 
+from querybus.ops.settings import ServiceSettings
+
 Attributes = Mapping[str, str | int | float | bool]
 
 PARENT_HEADER: Final = "traceparent"
@@ -133,9 +135,7 @@ class Tracing:
 
     def inject(self, headers: MutableMapping[str, str]) -> None:
         """Write the current span's context into headers."""
-        context = trace.get_current_span().get_span_context()
-        if context.is_valid:
-            headers[PARENT_HEADER] = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+        headers.update(carried())
 
     def flush(self) -> None:
         """Export what is there by now."""
@@ -144,6 +144,21 @@ class Tracing:
     def close(self) -> None:
         """Export what is left and stop."""
         self._provider.shutdown()
+
+
+def tracing_of(service: str, settings: ServiceSettings) -> Tracing:
+    """Return the tracer that a service's settings describe."""
+    return Tracing(
+        service, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio, with_content=settings.trace_content
+    )
+
+
+def carried() -> dict[str, str]:
+    """Return the headers that pass the current span on; none where there is none."""
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {PARENT_HEADER: f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
 
 
 @contextmanager
