@@ -31,9 +31,7 @@ async def explain(
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
     found = await database.explain(request.sql, seconds_max=seconds)
     if not isinstance(found, Failure):
-        return ExplainReply(
-            rows_estimate=found.rows, rows_read_estimate=found.rows_read, cost_estimate=found.cost
-        )
+        return ExplainReply(rows_estimate=found.rows, rows_read_estimate=found.rows_read, cost_estimate=found.cost)
     if found.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
     return ExplainReply(failure=found)
@@ -75,7 +73,5 @@ async def _admitted(
     if not isinstance(catalog, Catalog):
         return catalog
     reader = Reader(request.tenant, request.user)
-    refused = guard(
-        request.sql, database.dialect, catalog, database.policy, reader, checks_size=request.checks_size
-    )
+    refused = guard(request.sql, database.dialect, catalog, database.policy, reader, checks_size=request.checks_size)
     return refused or database
