@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
@@ -310,6 +310,23 @@ async def test_where_a_model_gives_no_further_draft_its_last_one_is_mended(code:
     assert isinstance(after.body, Drafted)
     assert after.body.draft.sql == "SELECT city FROM customers"
     assert after.body.notes
+
+
+async def test_a_last_draft_is_mended_by_the_name_that_only_the_engine_missed() -> None:
+    # The sub-query's own table has no such column, the outer one has: to the catalog all is well.
+    sql = "SELECT city FROM customers WHERE id = (SELECT id FROM visits GROUP BY id)"
+    visits = Table(
+        name="visits",
+        columns=(Column(name="visitor", type="INTEGER", kind=ColumnKind.INTEGER),),
+        foreign_keys=(ForeignKey(columns=("visitor",), referred_table="customers", referred_columns=("id",)),),
+    )
+    customers = CATALOG.tables[0].model_copy(update={"primary_key": ("id",)})
+    known = CATALOG.model_copy(update={"tables": (customers, visits)})
+    tried = Attempt(origin=Origin.MODEL, sql=sql, code=FailureCode.COLUMN_NOT_FOUND, detail="no such column", name="id")
+    event = failure_event(FailureCode.MODEL_UNAVAILABLE, sql=None, earlier=(tried,), stage=StageName.GENERATOR)
+    after = await recovered(event, Catalogs({"shop": known}))
+    assert isinstance(after.body, Drafted)
+    assert "SELECT visitor FROM visits" in after.body.draft.sql
 
 
 async def test_a_model_without_retries_left_gets_its_draft_mended_and_marked() -> None:

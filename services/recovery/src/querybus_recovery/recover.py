@@ -16,7 +16,7 @@ from typing import Any, Final
 from querybus.core.catalog import Catalog, Language
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, concluded, draft_of, drafted, returned
-from querybus.core.failure import TRAITS, Ending, Failure, FailureCode
+from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import (
     Advice,
     Analysis,
@@ -95,7 +95,7 @@ async def recover(
             why = failure
             if last is not None:
                 draft = Draft(sql=last.sql, dialect=connection.dialect, origin=last.origin)
-                why = Failure.of(last.code or failure.code, last.detail)
+                why = Failure.of(last.code or failure.code, last.detail, Facts(name=last.name))
             # The search may take tens of milliseconds: it must not hold up the loop.
             if draft is not None:
                 found = await asyncio.to_thread(_new_mends, envelope, draft, why, known, connection)
@@ -274,7 +274,7 @@ def _new_mends(
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a mend: what else the author's own draft could have meant comes after it.
-        why = still_fails(first.sql) or Failure.of(first.code, first.detail)
+        why = still_fails(first.sql) or Failure.of(first.code, first.detail, Facts(name=first.name))
         found += search(draft.model_copy(update={"sql": first.sql}), why)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
     earlier = {each.sql for each in envelope.attempts} - {draft.sql}

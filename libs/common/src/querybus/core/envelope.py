@@ -68,6 +68,7 @@ class Attempt(Value):
     stage: StageName | None = Field(default=None, description="where it failed")
     code: FailureCode | None = None
     detail: str = ""
+    name: str | None = Field(default=None, description="the name that the failure was about, as written")
     duration_ms: float | None = Field(default=None, description="of the execution")
     validated: bool = False
     executed: bool = False
@@ -229,7 +230,14 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
     if draft is not None and envelope.event in (EventName.DRAFTED, EventName.APPROVED):
         was = envelope.attempts[-1].probed if envelope.attempts else False
         probed = was or failure.facts.probed
-        attempts = _amend_last(envelope, stage=stage, code=failure.code, detail=failure.detail, probed=probed)
+        attempts = _amend_last(
+            envelope,
+            stage=stage,
+            code=failure.code,
+            detail=failure.detail,
+            name=failure.facts.name,
+            probed=probed,
+        )
     body = Failed(
         code=failure.code,
         stage=stage,
