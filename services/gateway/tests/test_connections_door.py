@@ -40,6 +40,9 @@ CATALOG = Catalog(
                 ),
                 Column(name="zq_limit", type="REAL", kind=ColumnKind.NUMBER, comment="credit limit"),
                 Column(name="zq_pin", type="TEXT", kind=ColumnKind.TEXT, comment="pin", distinct_count=9),
+                Column(
+                    name="zq_link", type="TEXT", kind=ColumnKind.TEXT, comment="kept in zq_hidden", distinct_count=3
+                ),
                 Column(name="zq_bare", type="TEXT", kind=ColumnKind.TEXT, comment="same as zq_pin of zq_cust"),
             ),
         ),
@@ -105,7 +108,13 @@ async def test_an_analyst_sees_names_as_far_as_the_policy_goes(house: DoorHouse)
         one = (await http.get("/v1/connections/shop")).json()
     assert one == {"name": "shop", "description": "the shop", "dialect": "sqlite", "access": "read_only"}
     assert [each["name"] for each in shown["tables"]] == ["zq_cust", "zq_order", "zq_unnamed"]
-    assert [each["name"] for each in shown["tables"][0]["columns"]] == ["zq_id", "zq_city", "zq_limit", "zq_bare"]
+    assert [each["name"] for each in shown["tables"][0]["columns"]] == [
+        "zq_id",
+        "zq_city",
+        "zq_limit",
+        "zq_link",
+        "zq_bare",
+    ]
     assert [each["referred_table"] for each in shown["tables"][1]["foreign_keys"]] == ["zq_cust"]
     assert shown["glossary"] == CATALOG.glossary
     assert "zq_pin" not in json.dumps(shown["tables"][0]["columns"][:3])

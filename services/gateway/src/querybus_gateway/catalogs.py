@@ -7,6 +7,7 @@ what people call things, and nothing that has no such name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from querybus.bus.publish import BusTrouble
@@ -38,6 +39,14 @@ class KnownCatalogs(Protocol):
     async def read(self, connection: str) -> Catalog | None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A catalog as its reader may see it, and the whole of it, none of whose names a label may give away."""
+
+    seen: Catalog
+    whole: Catalog
+
+
 class Catalogs:
     """The connections and their catalogs, as each caller may see them."""
 
@@ -64,13 +73,13 @@ class Catalogs:
         if isinstance(found, Problem):
             return found
         if credential.audience == "analyst":
-            tables = [_table(each, found, language) for each in found.tables]
+            tables = [_table(each, found.whole, language) for each in found.seen.tables]
         else:
             tables = _topics(found, language)
         return {
             "connection": name,
             "tables": tables,
-            "glossary": dict(found.glossary) if _is_analyst(credential) else {},
+            "glossary": dict(found.seen.glossary) if _is_analyst(credential) else {},
         }
 
     async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
@@ -78,7 +87,10 @@ class Catalogs:
         found = await self._seen(name, credential)
         if isinstance(found, Problem):
             return found
-        return {"connection": name, "questions": list(suggestions(found, language, credential.audience))}
+        return {
+            "connection": name,
+            "questions": list(suggestions(found.seen, language, credential.audience, found.whole)),
+        }
 
     async def _known(self, name: str, credential: Credential) -> Connection | Problem:
         missing = Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
@@ -89,7 +101,7 @@ class Catalogs:
         except BusTrouble:
             return _TROUBLE
 
-    async def _seen(self, name: str, credential: Credential) -> Catalog | Problem:
+    async def _seen(self, name: str, credential: Credential) -> _Seen | Problem:
         connection = await self._known(name, credential)
         if isinstance(connection, Problem):
             return connection
@@ -99,7 +111,7 @@ class Catalogs:
             return _TROUBLE
         if catalog is None:
             return Problem(ProblemCode.NOT_FOUND, "this connection has not been read yet")
-        return visible(catalog, connection.policy.of(credential.tenant))
+        return _Seen(visible(catalog, connection.policy.of(credential.tenant)), catalog)
 
 
 def _is_own(name: str, credential: Credential) -> bool:
@@ -152,10 +164,11 @@ def _column(column: Column, catalog: Catalog, language: Language) -> Json:
     }
 
 
-def _topics(catalog: Catalog, language: Language) -> list[Json]:
+def _topics(known: _Seen, language: Language) -> list[Json]:
     """Return tables and columns that people have a name for."""
+    catalog = known.whole
     found: list[Json] = []
-    for table in catalog.tables:
+    for table in known.seen.tables:
         label = table_label(table, language, catalog)
         if label is None:
             continue

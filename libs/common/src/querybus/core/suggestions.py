@@ -27,10 +27,15 @@ _TEXTS: Final[dict[Language, tuple[str, str, str]]] = {
 }
 
 
-def suggestions(catalog: Catalog, language: Language, audience: Audience) -> tuple[str, ...]:
-    """Return up to SUGGESTIONS_MAX questions; the first of each table come first, larger tables before smaller."""
+def suggestions(
+    catalog: Catalog, language: Language, audience: Audience, whole: Catalog | None = None
+) -> tuple[str, ...]:
+    """Return up to SUGGESTIONS_MAX questions; the first of each table come first, larger tables before smaller.
+
+    `whole` is the catalog before anything was hidden from this reader: no name of it is given away.
+    """
     ranked = sorted(enumerate(catalog.tables), key=lambda each: (-(each[1].row_estimate or 0), each[0]))
-    by_table = [list(_of_table(table, catalog, language, audience)) for _, table in ranked[:SUGGESTIONS_MAX]]
+    by_table = [list(_of_table(table, whole or catalog, language, audience)) for _, table in ranked[:SUGGESTIONS_MAX]]
     found = [
         questions[place] for place in range(len(_TEXTS[language])) for questions in by_table if place < len(questions)
     ]
