@@ -401,6 +401,12 @@ MODELS: Final = Dashboard(
             ((rate("querybus_model_tokens_total", "model, kind"), "{{model}} {{kind}}"),),
         ),
         Panel(
+            "Cost",
+            "What calls cost each hour, in the unit of the prices that are set; empty without prices.",
+            "short",
+            (("sum by (model) (increase(querybus_model_cost_total[1h]))", "{{model}}"),),
+        ),
+        Panel(
             "Tokens per call",
             "Mean tokens of one call, in and out.",
             "short",
