@@ -197,17 +197,16 @@ class Bigquery:
         """Return what an error of the client, the service or the network means."""
         from concurrent.futures import TimeoutError as Waited
 
-        from google.api_core.exceptions import GoogleAPICallError
-        from google.auth.exceptions import GoogleAuthError
-        from requests.exceptions import RequestException
-
-        if isinstance(error, GoogleAPICallError):
-            said = error.errors[0] if error.errors else {}
-            reason = str(said.get("reason") or error.code or "")
-            return native_failure(_RULES, reason, str(said.get("message") or error.message))
+        called = driver_module("google.api_core.exceptions", "bigquery").GoogleAPICallError
+        unknown = driver_module("google.auth.exceptions", "bigquery").GoogleAuthError
+        if isinstance(error, called):
+            refused: Any = error
+            said = refused.errors[0] if refused.errors else {}
+            reason = str(said.get("reason") or refused.code or "")
+            return native_failure(_RULES, reason, str(said.get("message") or refused.message))
         if isinstance(error, Waited):
             return Failure.of(FailureCode.TIMEOUT, "the statement was stopped at its time limit")
-        if isinstance(error, GoogleAuthError | RequestException | OSError):
+        if isinstance(error, unknown | OSError):
             return away(error)
         return None
 
@@ -243,13 +242,10 @@ def _client(module: Any, config: ConnectionConfig) -> Any:
     if endpoint:
         options["api_endpoint"] = endpoint
     if urlsplit(endpoint).scheme == "http" and urlsplit(endpoint).hostname in ("127.0.0.1", "localhost"):
-        from google.auth.credentials import AnonymousCredentials
-
-        more["credentials"] = AnonymousCredentials()
+        more["credentials"] = driver_module("google.auth.credentials", "bigquery").AnonymousCredentials()
     elif "credentials_file" in url.query:
-        from google.oauth2 import service_account
-
-        more["credentials"] = service_account.Credentials.from_service_account_file(str(url.query["credentials_file"]))
+        accounts = driver_module("google.oauth2.service_account", "bigquery")
+        more["credentials"] = accounts.Credentials.from_service_account_file(str(url.query["credentials_file"]))
     location = url.query.get("location")
     return module.Client(
         project=url.host, location=None if location is None else str(location), client_options=options or None, **more

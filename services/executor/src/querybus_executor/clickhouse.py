@@ -230,14 +230,13 @@ class Clickhouse:
 
     def failure(self, error: BaseException, sql: str) -> Failure | None:  # noqa: ARG002 - other engines look names up in the statement
         """Return what an error of the client, the server or the network means."""
-        from clickhouse_connect.driver.exceptions import ClickHouseError, OperationalError
-
+        errors = driver_module("clickhouse_connect.driver.exceptions", "clickhouse")
         text = str(error)
         code = _CODE.search(text)
-        if isinstance(error, ClickHouseError) and code is not None:
+        if isinstance(error, errors.ClickHouseError) and code is not None:
             said = text[code.end() :].lstrip(". ").removeprefix("DB::Exception: ")
             return native_failure(_RULES, code[1], re.split(r"\s*\(version |\n\s*\(for url", said)[0])
-        if isinstance(error, OperationalError | OSError):
+        if isinstance(error, errors.OperationalError | OSError):
             return away(error)
         return None
 
