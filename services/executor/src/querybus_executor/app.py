@@ -89,7 +89,7 @@ def build(settings: Settings) -> Service:
     return Service(
         StageName.EXECUTOR,
         broker,
-        (engines, writers, keeper, following, server, executing),
+        (tracing, engines, writers, keeper, following, server, executing),
         metrics=metrics,
         settings=settings,
     )

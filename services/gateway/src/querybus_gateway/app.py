@@ -188,7 +188,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     def on_listening(address: str) -> None:
         _log.info("http.listening", address=address)
 
-    parts: list[Part] = []
+    parts: list[Part] = [tracing]
     if settings.environment == "development" and settings.development_key_file is not None:
         parts.append(
             DevelopmentKey(

@@ -29,6 +29,7 @@ from querybus_generator.token_progress import TokenProgress
 def build(settings: Settings) -> Service:
     """Return the generator, wired and not yet started."""
     metrics = Metrics(StageName.GENERATOR)
+    tracing = tracing_of(StageName.GENERATOR, settings)
     broker = make_broker(settings, StageName.GENERATOR, metrics)
     catalogs = CatalogStore(broker, follow=True)
     connections = ConnectionStore(broker, follow=True)
@@ -53,10 +54,10 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         on_failure=generation_failed,
-        tracing=tracing_of(StageName.GENERATOR, settings),
+        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (catalogs, connections, knowledge, models, model, generating)
+    parts: tuple[Part, ...] = (tracing, catalogs, connections, knowledge, models, model, generating)
     return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
 
 

@@ -30,6 +30,7 @@ from querybus_presenter.texts import load_texts
 def build(settings: Settings) -> Service:
     """Return the presenter, wired and not yet started."""
     metrics = Metrics(StageName.PRESENTER)
+    tracing = tracing_of(StageName.PRESENTER, settings)
     broker = make_broker(settings, StageName.PRESENTER, metrics)
     store = CatalogStore(broker, follow=True)
     catalogs = PatientCatalogs(store, wait_seconds=settings.catalog_wait_seconds)
@@ -58,10 +59,10 @@ def build(settings: Settings) -> Service:
         metrics=metrics,
         on_failure=plainly,
         after_deadline="proceed",
-        tracing=tracing_of(StageName.PRESENTER, settings),
+        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (store, *((connections, known, model) if model is not None else ()), presenting)
+    parts: tuple[Part, ...] = (tracing, store, *((connections, known, model) if model is not None else ()), presenting)
     return Service(StageName.PRESENTER, broker, parts, metrics=metrics, settings=settings)
 
 

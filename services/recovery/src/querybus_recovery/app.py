@@ -21,6 +21,7 @@ from querybus_recovery.settings import Settings
 def build(settings: Settings) -> Service:
     """Return recovery, wired and not yet started."""
     metrics = Metrics(StageName.RECOVERY)
+    tracing = tracing_of(StageName.RECOVERY, settings)
     broker = make_broker(settings, StageName.RECOVERY, metrics)
     catalogs = CatalogStore(broker, follow=True)
     connections = ConnectionStore(broker, follow=True)
@@ -31,10 +32,12 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         on_failure=conclude_failed,
-        tracing=tracing_of(StageName.RECOVERY, settings),
+        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    return Service(StageName.RECOVERY, broker, (catalogs, connections, recovering), metrics=metrics, settings=settings)
+    return Service(
+        StageName.RECOVERY, broker, (tracing, catalogs, connections, recovering), metrics=metrics, settings=settings
+    )
 
 
 def main() -> None:

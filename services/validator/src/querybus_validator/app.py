@@ -30,6 +30,7 @@ from querybus_validator.validate import validate
 def build(settings: Settings) -> Service:
     """Return the validator, wired and not yet started."""
     metrics = Metrics(StageName.VALIDATOR)
+    tracing = tracing_of(StageName.VALIDATOR, settings)
     broker = make_broker(settings, StageName.VALIDATOR, metrics)
     catalogs = CatalogStore(broker, follow=True)
     connections = ConnectionStore(broker, follow=True)
@@ -49,10 +50,12 @@ def build(settings: Settings) -> Service:
         slots=settings.slots,
         metrics=metrics,
         sign=Signer(settings.signing_key.get_secret_value()),
-        tracing=tracing_of(StageName.VALIDATOR, settings),
+        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    return Service(StageName.VALIDATOR, broker, (catalogs, connections, validating), metrics=metrics, settings=settings)
+    return Service(
+        StageName.VALIDATOR, broker, (tracing, catalogs, connections, validating), metrics=metrics, settings=settings
+    )
 
 
 def counting(think: Think, metrics: Metrics) -> Think:

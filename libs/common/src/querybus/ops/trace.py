@@ -8,6 +8,7 @@ databases and GenAI (the last still in development), all in this module.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -53,7 +54,9 @@ def parent_of(headers: Mapping[str, str] | None) -> SpanContext | None:
 
 
 class Tracing:
-    """The tracer of one process; several may live in one process side by side."""
+    """The tracer of one service; several may live in one process side by side. A part: its drain sends what is left."""
+
+    name = "traces"
 
     def __init__(
         self,
@@ -137,13 +140,16 @@ class Tracing:
         """Write the current span's context into headers."""
         headers.update(carried())
 
-    def flush(self) -> None:
-        """Export what is there by now."""
-        self._provider.force_flush()
+    async def start(self) -> None:
+        """Do nothing: spans are taken from the beginning."""
 
-    def close(self) -> None:
+    async def drain(self) -> None:
         """Export what is left and stop."""
-        self._provider.shutdown()
+        await asyncio.to_thread(self._provider.shutdown)
+
+    async def ping(self) -> str | None:
+        """Return None: a collector that is away costs traces, it does not make the service unready."""
+        return None
 
 
 def tracing_of(service: str, settings: ServiceSettings) -> Tracing:

@@ -1,0 +1,95 @@
+"""One question is one trace, from the door to the end, over every service, a repair, the model and the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.core.subjects import StageName
+from querybus_cli.ask import ask
+from querybus_cli.demo_database import demo_connection, write_demo
+from querybus_cli.house import House, HousePlan
+from tests.scripted_model import ScriptedModel, say
+from tests.trace_collector import Span, TraceCollector
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow]
+
+WRONG = "SELECT nam FROM customer LIMIT 3"
+QUESTION = "Which names do three customers have, as planted-question?"
+
+
+@pytest.fixture
+def collector() -> Iterator[TraceCollector]:
+    with TraceCollector() as found:
+        yield found
+
+
+async def spans_of(
+    tmp_path: Path, collector: TraceCollector, *, ratio: float, content: bool = False
+) -> tuple[dict[str, Any], list[Span]]:
+    """Ask one question whose first SQL has to be mended; return the answer and what was exported by the end."""
+    file = tmp_path / "shop.sqlite"
+    write_demo(file)
+    traced = {"otlp_endpoint": collector.endpoint, "trace_ratio": ratio, "trace_content": content}
+    extra: dict[StageName, dict[str, Any]] = {each: dict(traced) for each in StageName}
+    with ScriptedModel(lambda _: say(f"```sql\n{WRONG}\n```")) as model:
+        for each in (StageName.GENERATOR, StageName.RECOVERY):
+            extra[each]["llm_base_url"] = model.base_url
+        connections = tmp_path / "connections.yaml"
+        connections.write_text(json.dumps({"connections": [demo_connection(file) | {"name": "shop"}]}))
+        plan = HousePlan(connections_file=connections, sync="2m", extra=extra)
+        async with House(plan) as house, house.client("analyst") as client:
+            answer = await ask(
+                client,
+                {"question": QUESTION, "connection": "shop", "options": {"repair_policy": "rules_first"}},
+                lambda _: None,
+            )
+    return answer, collector.spans
+
+
+async def test_a_mended_question_is_one_trace_over_all_services(tmp_path: Path, collector: TraceCollector) -> None:
+    answer, spans = await spans_of(tmp_path, collector, ratio=1.0)
+    assert answer["outcome"] == "answered", answer
+    (trace,) = {each.trace for each in spans if each.attributes.get("querybus.query_id") == answer["query_id"]}
+    mine = [each for each in spans if each.trace == trace]
+    assert {each.service for each in mine} == {f"querybus-{name}" for name in StageName}
+    # Every span hangs below another of the same trace, all below the door.
+    ids = {each.id for each in mine}
+    assert [each.service for each in mine if each.parent not in ids] == ["querybus-gateway"]
+    failed = [each for each in mine if each.is_error]
+    assert {(each.service, each.attributes["error.type"]) for each in failed} == {
+        ("querybus-validator", "table_not_found")
+    }
+    (chat,) = [each for each in mine if each.attributes.get("gen_ai.operation.name") == "chat"]
+    assert chat.attributes["gen_ai.usage.output_tokens"] > 0
+    purposes = {each.attributes["db.operation.name"] for each in mine if "db.system.name" in each.attributes}
+    assert purposes >= {"explain", "execute"}
+    stages = [each for each in mine if each.attributes.get("messaging.system") == "nats"]
+    assert all("{tenant}" in str(each.attributes["messaging.destination.template"]) for each in stages)
+    # Nothing that a person or a model wrote, unless it is asked for.
+    told = repr([each.attributes for each in mine])
+    assert "planted-question" not in told
+    assert "SELECT" not in told
+
+
+async def test_prompts_and_statements_are_told_only_when_switched_on(tmp_path: Path, collector: TraceCollector) -> None:
+    _, spans = await spans_of(tmp_path, collector, ratio=1.0, content=True)
+    told = repr([each.attributes for each in spans])
+    assert "planted-question" in told
+    assert any("SELECT" in str(each.attributes.get("db.query.text")) for each in spans)
+
+
+async def test_what_failed_is_traced_from_there_on_though_nothing_is_sampled(
+    tmp_path: Path, collector: TraceCollector
+) -> None:
+    answer, spans = await spans_of(tmp_path, collector, ratio=0.0)
+    assert answer["outcome"] == "answered", answer
+    mine = [each for each in spans if each.name in set(StageName)]
+    assert len({each.trace for each in mine}) == 1
+    services = [each.service.removeprefix("querybus-") for each in mine]
+    assert set(services) == {"validator", "recovery", "executor", "presenter"}
+    assert "generator" not in services, "what was before the failure was not sampled"
