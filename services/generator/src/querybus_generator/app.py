@@ -50,6 +50,7 @@ def build(settings: Settings) -> Service:
             taught=knowledge,
             definitions=settings.definitions,
             progress=TokenProgress(broker),
+            with_hints=settings.hints,
         ),
         slots=settings.slots,
         metrics=metrics,

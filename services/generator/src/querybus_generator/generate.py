@@ -54,6 +54,7 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.texts import Texts
 from querybus_generator.tongue import is_third_language
 from querybus_generator.translator import NotRead, Translated, translate, translate_in_thread
+from querybus_generator.translator.hints import hints_for
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
@@ -88,6 +89,7 @@ class _Subject:
     definitions: Mapping[str, str]
     notes: tuple[str, ...] = ()
     progress: Progress | None = None
+    with_hints: bool = False
 
     @property
     def catalog(self) -> Catalog:
@@ -123,6 +125,7 @@ async def generate(
     taught: Taught | None = None,
     definitions: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    with_hints: bool = False,
 ) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
@@ -144,6 +147,7 @@ async def generate(
         timeout_seconds=_timeout_seconds(envelope, delivery),
         definitions={**(definitions or {}), **prepared.catalog.glossary},
         progress=progress,
+        with_hints=with_hints,
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
@@ -404,6 +408,8 @@ def _question_prompt(
     found = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX)
     used = [hit.entry for hit in found if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
     used = used[:EXAMPLES_SENT_MAX]
+    readable, today = subject.readable, subject.today
+    hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
     messages = render_question(
         subject.texts.prompt,
         catalog=prepared.catalog,
@@ -417,7 +423,7 @@ def _question_prompt(
         advice=advice,
         attempts=attempts,
         examples=[Example(entry.key, entry.text) for entry in used],
-        instructions=[entry.text for entry in prepared.knowledge.of(EntryKind.INSTRUCTION)],
+        instructions=[*(entry.text for entry in prepared.knowledge.of(EntryKind.INSTRUCTION)), *hints],
         offers_chat=envelope.classification is None and advice is None,
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))

@@ -15,6 +15,7 @@ class Settings(ModelServiceSettings):
     definitions: dict[str, str] = Field(
         default={}, description="words that otherwise are asked about -> what they mean, on every connection"
     )
+    hints: bool = Field(default=False, description="tell a model what the built-in translator reads in the question")
     prompts_directory: Path | None = Field(
         default=None, description="files here replace the texts of the same name, e.g. system.en.md"
     )
