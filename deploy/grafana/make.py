@@ -350,10 +350,49 @@ SQL: Final = Dashboard(
             ),
         ),
         Panel(
+            "Connections opened",
+            "Sessions opened at database servers each second. Many: connections do not live long enough to be used again.",
+            "cps",
+            ((rate("querybus_database_connections_opened_total", "connection"), "{{connection}}"),),
+        ),
+        Panel(
             "Rows read",
             "Rows that came out of the databases each second.",
             "rowsps",
             ((rate("querybus_database_rows_total", "connection"), "{{connection}}"),),
+        ),
+        Panel(
+            "Wait for a session",
+            "How long statements waited for a free session or process before they ran, median and p95.",
+            "s",
+            (
+                (quantile(0.5, "querybus_database_wait_seconds", "connection"), "p50 {{connection}}"),
+                (quantile(0.95, "querybus_database_wait_seconds", "connection"), "p95 {{connection}}"),
+            ),
+        ),
+        Panel(
+            "Bytes of results",
+            "Bytes of result pages, as they were kept, each second.",
+            "Bps",
+            ((rate("querybus_database_bytes_total", "connection"), "{{connection}}"),),
+        ),
+        Panel(
+            "Tried on another session",
+            "Statements that ran again because their session was lost or locked out. Many: the database or the way to it.",
+            "reqps",
+            ((rate("querybus_database_reconnects_total", "connection"), "{{connection}}"),),
+        ),
+        Panel(
+            "Cache hits",
+            "Share of looks into a cache that found something. `explain`: plans of statements that came before.",
+            "percentunit",
+            (
+                (
+                    'sum by (cache) (rate(querybus_cache_requests_total{result="hit"}[$__rate_interval])) / '
+                    "sum by (cache) (rate(querybus_cache_requests_total[$__rate_interval]))",
+                    "{{cache}}",
+                ),
+            ),
         ),
         Panel(
             "Cut and cancelled",

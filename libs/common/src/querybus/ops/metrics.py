@@ -72,7 +72,7 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow(
         "querybus_database_calls_total", "counter", ("connection", "purpose"), "calls to the database by purpose"
     ),
-    MetricRow("querybus_database_connections_opened_total", "counter", ("connection",), "connections opened"),
+    MetricRow("querybus_database_connections_opened_total", "counter", ("connection",), "sessions opened at a server"),
     MetricRow("querybus_database_rows_total", "counter", ("connection",), "rows read"),
     MetricRow("querybus_database_bytes_total", "counter", ("connection",), "bytes of results, as they were kept"),
     MetricRow(
@@ -283,7 +283,7 @@ class Metrics:
 
     def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
         """Set the state of a connection's pool; the connection's rare counters exist from then on."""
-        for each in ("cancels", "timeouts", "rows", "bytes", "reconnects"):
+        for each in ("cancels", "timeouts", "rows", "bytes", "reconnects", "connections_opened"):
             self._metrics[f"querybus_database_{each}_total"].labels(connection)
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
             self._metrics["querybus_database_pool_connections"].labels(connection, state).set(count)
