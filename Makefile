@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 MEMBERS := libs/common libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
+# Whole files go to one worker, so that what a file shares is started once; more workers than that only compete.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 export UV_PYTHON_DOWNLOADS = never
 
 help: ## print the verbs
@@ -55,10 +57,10 @@ build/environments/%/.set-up: requirements-%.lock
 snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
 
 test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
-	@$(BIN)/python -m pytest -q -m "not slow and not servers"
+	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not servers"
 
 test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q $(PARALLEL)
 
 check: $(STAMP) ## format, lint, types, import contracts, house rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make fix puts the format right."; exit 1; }

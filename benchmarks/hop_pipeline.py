@@ -154,7 +154,11 @@ class HopPipeline:
         self._connection = await self._bus.connect(StageName.GATEWAY)
         # The gateway's own durable, for both kinds alike: it is how the last event is heard.
         self._ear = PullLoop(
-            Held(self._connection), stream=EVENTS, durable=StageName.GATEWAY, slots=HEARD_SLOTS, handle=self._on_finished
+            Held(self._connection),
+            stream=EVENTS,
+            durable=StageName.GATEWAY,
+            slots=HEARD_SLOTS,
+            handle=self._on_finished,
         )
         await self._ear.start()
         assert self._bus.pid is not None

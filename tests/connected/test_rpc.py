@@ -135,6 +135,7 @@ async def test_an_executor_that_dies_over_a_request_is_replaced_within_its_deadl
     asking = asyncio.create_task(client.explain("acme", "shop", request(seconds=20)))
     await until(lambda: bool(doomed.asked))
     # As a killed process does: no beat, no answer, no farewell.
+    assert part._beating is not None
     part._beating.cancel()
     await broker.connection.close()
     async with serving(bus, database := Database()):

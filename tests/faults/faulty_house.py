@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pytest
 
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.embedded_cluster import EmbeddedBus
 from querybus.bus.journal import Entry, Journal
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
@@ -86,7 +86,7 @@ class FaultyHouse:
     """A running house and what a test wants to see of it."""
 
     house: House
-    bus: EmbeddedNats
+    bus: EmbeddedBus
     desk: Desk
     model: ScriptedModel
     database: Path

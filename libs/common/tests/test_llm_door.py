@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.failure import Failure, FailureCode
 from querybus.llm import Limits, ModelDoor, ModelServiceSettings, open_door
+from querybus.llm.door import OnText
 from querybus.llm.fault import Fault, FaultKind
 from querybus.ops.metrics import Metrics
 from tests.scripted_model import (
@@ -46,7 +47,9 @@ class ScriptedAddress:
 
     async def close(self) -> None: ...
 
-    async def complete(self, messages: Sequence[ChatMessage], *, model: str) -> ModelReply | Fault:
+    async def complete(
+        self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
+    ) -> ModelReply | Fault:
         self.calls += 1
         self._in_flight += 1
         self.in_flight_max = max(self.in_flight_max, self._in_flight)
