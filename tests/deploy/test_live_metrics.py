@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 import urllib.parse
 import urllib.request
@@ -127,6 +128,15 @@ def selectors(expression: str) -> set[str]:
     return {match[0] for match in re.finditer(r"\b(?:\w+:)*(?:querybus[\w:]*|up)\b(?:\{[^}]*\})?", expression)}
 
 
+def set_prices(running: Running, base_url: str) -> None:
+    """Make the scripted model one that costs something."""
+    priced = {"name": "priced", "base_url": base_url, "model": "scripted", "price_in": 0.2, "price_out": 0.6}
+    file = running.directory / "models.yaml"
+    file.write_text(json.dumps({"models": [priced], "default": "priced"}))
+    command = [str(Path(sys.executable).parent / "querybus"), "models", "set", str(file), "--store", str(running.store)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+
 async def bury_one(running: Running) -> None:
     """Put something that is no envelope into the log, as a broken publisher would."""
     environ = (Path("/proc") / str(running.children()["querybus_gateway"]) / "environ").read_bytes().decode()
@@ -184,6 +194,7 @@ def running(tmp_path: Path) -> Generator[tuple[Running, Desk]]:
         house = Running(tmp_path, QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
             house.wait_ready()
+            set_prices(house, model.base_url)
             yield house, desk
         finally:
             house.stop()
@@ -219,6 +230,10 @@ async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Runnin
         assert prometheus.value('sum(querybus_queries_total{pass="retry",outcome="answered"})') == counted["retry"]
         assert prometheus.value('sum(querybus_queries_total{pass="first",outcome="answered"})') >= counted["first"]
         assert prometheus.value('sum(querybus_queries_total{outcome="refused"})') == counted["refused"]
+        assert prometheus.value('sum(querybus_model_cost_total{model="priced"})') > 0
+        assert prometheus.value('sum(querybus_cache_requests_total{cache="explain",result="hit"})') > 0
+        assert prometheus.value("sum(querybus_database_wait_seconds_count)") >= counted["first"] + counted["retry"]
+        assert prometheus.value("sum(querybus_database_bytes_total)") > 0
         assert prometheus.value('sum(querybus_dead_letters_total{stage="generator"})') == 1
         assert prometheus.series('ALERTS{alertname="QuerybusDeadLetters",alertstate="firing",stage="generator"}')
         assert not prometheus.series('ALERTS{alertname="QuerybusServiceGone"}')
