@@ -1,8 +1,8 @@
-"""How likely a mended statement gives the right rows, from answers and databases that the rules were not made from.
+"""How likely a mended statement gives the right rows, from published answers of models and broken reference statements.
 
-The doubt of a mend's steps ranks mends; how fast the share that is right falls with it was measured on published answers
-of unseen models and, cross-validated by database, on broken reference statements of databases that no rule was developed
-on. The level is that of the published answers, because a broken reference statement is right in all but what was broken,
+The doubt of a mend's steps ranks mends; how fast the share that is right falls with it was set by hand between the two.
+The rules were improved with sight of both, so nothing here is blind: a deployment's own figures (feedback, `querybus
+evaluate`) say more. The level is that of the published answers, because a broken reference statement is right in all but what was broken,
 and a model's failing answer is not: other models' running answers to the same questions are right in six of ten. A rule
 that was seen often enough there draws its mends towards its own share. Limits: a share says how such answers fared, not
 whether this one is right; what assumes nothing about names says nothing.
