@@ -347,6 +347,25 @@ def test_only_prometheus_and_the_ingress_come_in(overlay: str) -> None:
     }
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_ingress_leads_every_service_of_the_grpc_contract_to_its_port(overlay: str) -> None:
+    doors = of_kind(overlay, "Ingress")
+    (service,) = of_kind(overlay, "Service").values()
+    offered = {port["name"] for port in service["spec"]["ports"]}
+    led: dict[str, dict[str, str]] = {}
+    for name, door in doors.items():
+        (rule,) = door["spec"]["rules"]
+        assert rule["host"] in door["spec"]["tls"][0]["hosts"]
+        led[name] = {each["path"]: each["backend"]["service"]["port"]["name"] for each in rule["http"]["paths"]}
+        assert set(led[name].values()) <= offered
+    contract = "\n".join(file.read_text() for file in (ROOT / "proto/querybus/v1").glob("*.proto"))
+    services = set(re.findall(r"^service (\w+)", contract, re.MULTILINE))
+    assert services
+    assert led == {"gateway": {"/": "http"}, "gateway-grpc": {f"/querybus.v1.{each}": "grpc" for each in services}}
+    annotations = doors["gateway-grpc"]["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/backend-protocol"] == "GRPC"
+
+
 def test_the_bus_lets_in_who_needs_it() -> None:
     policy = yaml.safe_load((ROOT / "deploy/nats/networkpolicies.yaml").read_text())["spec"]
     ports = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
