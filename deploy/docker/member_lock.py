@@ -15,6 +15,9 @@ from typing import Final
 FOLDER: Final = Path(__file__).parent / "packages"
 LOCK: Final = Path(__file__).parents[2] / "requirements.lock"
 MEMBERS: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
+DRIVERS: Final = ("clickhouse", "oracle", "bigquery")
+"""Extras of the executor that requirements.lock holds."""
+SNOWFLAKE_LOCK: Final = LOCK.with_name("requirements-snowflake.lock")
 BUILD: Final = "build"
 """What makes wheels of the members; in no image."""
 
@@ -62,6 +65,7 @@ def closure(roots: list[str]) -> set[str]:
 def names() -> dict[str, set[str]]:
     """Return the packages of each image, and of the build."""
     found = {member: closure([f"querybus-{member}"]) for member in MEMBERS}
+    found |= {f"executor-{each}": closure([f"querybus-executor[{each}]"]) for each in DRIVERS}
     return found | {BUILD: closure(["hatchling"])}
 
 
@@ -85,6 +89,8 @@ def main() -> None:
             FOLDER.mkdir(exist_ok=True)
             for name, packages in names().items():
                 (FOLDER / f"{name}.txt").write_text("".join(f"{each}\n" for each in sorted(packages)))
+        case ["filter", "executor-snowflake"]:
+            sys.stdout.write(SNOWFLAKE_LOCK.read_text())
         case ["filter", member]:
             sys.stdout.write(filtered(LOCK.read_text(), set((FOLDER / f"{member}.txt").read_text().split())))
         case _:

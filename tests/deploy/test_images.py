@@ -22,6 +22,12 @@ ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "deploy/docker"
 COMPOSE = ROOT / "deploy/compose"
 MEMBERS = (*(str(each) for each in StageName), "cli")
+DRIVERS = {
+    "clickhouse": "clickhouse-connect",
+    "oracle": "oracledb",
+    "bigquery": "google-cloud-bigquery",
+    "snowflake": "snowflake-connector-python",
+}
 
 # Refuses every import of a distribution that the image does not hold, then imports what the image starts.
 ONLY_WHAT_IS_IN_THE_IMAGE = """
@@ -72,14 +78,33 @@ def test_the_packages_of_each_image_are_what_its_member_needs() -> None:
         assert packages(name) == wanted, f"{name}: run python deploy/docker/member_lock.py write"
 
 
-@pytest.mark.parametrize("member", [*MEMBERS, "build"])
+def part_of_lock(image: str) -> str:
+    command = [sys.executable, str(DOCKER / "member_lock.py"), "filter", image]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def names_in(part: str) -> set[str]:
+    return {re.sub(r"[-_.]+", "-", each).lower() for each in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("member", [*MEMBERS, "build", "executor-clickhouse", "executor-oracle", "executor-bigquery"])
 def test_the_part_of_the_lock_for_an_image_has_versions_and_hashes_only(member: str) -> None:
-    command = [sys.executable, str(DOCKER / "member_lock.py"), "filter", member]
-    part = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = {re.sub(r"[-_.]+", "-", each).lower() for each in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
+    part = part_of_lock(member)
+    names = names_in(part)
     assert names == packages(member)
     assert part.count("--hash=sha256:") >= len(names)
     assert "://" not in part
+
+
+@pytest.mark.parametrize(("driver", "package"), DRIVERS.items())
+def test_an_executor_with_a_driver_has_what_the_plain_one_has_and_that_driver(driver: str, package: str) -> None:
+    part = part_of_lock(f"executor-{driver}")
+    names = names_in(part)
+    assert package in names - packages("executor")
+    assert packages("executor") <= names
+    assert part.count("--hash=sha256:") >= len(names)
+    assert "://" not in part
+    assert set(DRIVERS.values()) & names == {package}
 
 
 def test_no_image_has_another_services_dependencies() -> None:
