@@ -26,7 +26,10 @@ from querybus_cli.house import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_loc
 from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.run_up import is_ready
 
-SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 ORDER BY price DESC LIMIT 5"
+SQL = (
+    "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND id <> {number} ORDER BY price DESC LIMIT 5"
+)
+"""No two questions get the same statement, so nothing that is kept by a statement's text helps."""
 ANSWER = f"```sql\n{SQL}\n```"
 FIRST_NUMBER = 777_001
 SLOTS = 64
@@ -146,7 +149,7 @@ class HouseUnderLoad:
         await admit_locals(self._bus)
         await self._group.start(
             "model-capture",
-            [sys.executable, "-m", "benchmarks.prompt_capture", str(self._model_port), ANSWER],
+            [sys.executable, "-m", "benchmarks.prompt_capture", str(self._model_port), ANSWER.replace("{number}", "0")],
             speaks=True,
         )
         await self._group.line("model-capture")

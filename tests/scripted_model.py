@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -274,13 +275,21 @@ async def _stream(step: Step, seen: Seen, writer: asyncio.StreamWriter) -> None:
 
 
 def main() -> None:
-    """Serve one answer until the process is ended; the first line printed is the base address."""
+    """Serve one answer until the process is ended; the first line printed is the base address.
+
+    `{number}` in the answer becomes the question's own: its last number of six digits or more.
+    """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--answer", default="```sql\nSELECT 1\n```")
     parser.add_argument("--delay-seconds", type=float, default=0.0)
     parser.add_argument("--port", type=int, default=0)
     arguments = parser.parse_args()
-    with ScriptedModel(say(arguments.answer, delay_seconds=arguments.delay_seconds), port=arguments.port) as model:
+
+    def answer(seen: Seen) -> Step:
+        numbers = re.findall(r"\d{6,}", seen.text) or ["0"]
+        return say(arguments.answer.replace("{number}", numbers[-1]), delay_seconds=arguments.delay_seconds)
+
+    with ScriptedModel(answer, port=arguments.port) as model:
         print(model.base_url, flush=True)
         threading.Event().wait()
 

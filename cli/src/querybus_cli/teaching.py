@@ -34,6 +34,7 @@ Json = dict[str, Any]
 def document(knowledge: Knowledge) -> Json:
     """Return the knowledge as it stands in a file.
 
+    >>> from querybus.core.knowledge import Entry
     >>> document(Knowledge(connection="shop", entries=(Entry(kind=EntryKind.TERM, key="a", text="b"),)))["terms"]
     {'a': 'b'}
     """

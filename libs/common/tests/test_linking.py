@@ -88,9 +88,9 @@ def test_a_question_to_ten_thousand_tables_takes_milliseconds():
     index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
     question = "how many customers have an invoice payment amount by status and date in 77?"
     index.link(question)
-    started = time.process_time()
+    started = time.thread_time()
     index.link(question)
-    assert time.process_time() - started < 0.1
+    assert time.thread_time() - started < 0.1
 
 
 def test_words_are_pieces_of_names_in_the_singular():

@@ -127,9 +127,9 @@ def run_all(dialect: Dialect, run: Callable[[str], None], state: Callable[[], ob
     since: list[str] = []
     ran = 0
     for sql in statements(dialect):
-        started = time.process_time()
+        started = time.thread_time()
         decision = check(sql, dialect=dialect, catalog=CATALOGS[dialect], policy=ConnectionPolicy(), row_limit=20)
-        assert time.process_time() - started < CHECK_SECONDS_MAX, sql[:300]
+        assert time.thread_time() - started < CHECK_SECONDS_MAX, sql[:300]
         if isinstance(decision, Failure):
             continue
         assert isinstance(decision, Checked)

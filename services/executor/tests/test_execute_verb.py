@@ -14,13 +14,14 @@ from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Approved, Concluded, Origin, Outcome, PagesAddress, ResultColumn, Scalar
 from querybus.core.options import Options
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
 from querybus_executor.dry_run import explain, probe
 from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows, Run
 from querybus_executor.receive import FIRST_PAGE_BYTES_MAX, Receiver
+from querybus_executor.verdicts import Verdicts
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(
@@ -156,7 +157,11 @@ async def run(
     envelope: Envelope[Approved], database: ShelfDatabase, pages: KeptPages | None = None, deliveries: int = 1
 ) -> Envelope[Concluded] | Failure:
     return await execute(
-        envelope, Delivery(7, deliveries, NOW), databases=Shelf({"shop": database}), pages=pages or KeptPages()
+        envelope,
+        Delivery(7, deliveries, NOW),
+        databases=Shelf({"shop": database}),
+        pages=pages or KeptPages(),
+        verdicts=Verdicts(),
     )
 
 
@@ -263,7 +268,9 @@ async def test_the_time_of_a_statement_is_the_smaller_of_policy_and_what_is_left
 
 
 async def test_an_unknown_connection_an_unread_database_and_a_foreign_dialect_are_failures() -> None:
-    unknown = await execute(approved(), Delivery(7, 1, NOW), databases=Shelf({}), pages=KeptPages())
+    unknown = await execute(
+        approved(), Delivery(7, 1, NOW), databases=Shelf({}), pages=KeptPages(), verdicts=Verdicts()
+    )
     assert isinstance(unknown, Failure)
     assert unknown.code is FailureCode.CONNECTION
     trouble = Failure.of(FailureCode.CONNECTION, "the database file does not exist")
@@ -289,10 +296,16 @@ def request(sql: str = "SELECT id FROM orders", *, deadline_ms: int = 1_000) -> 
 async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
     database = ShelfDatabase()
     shelf = Shelf({"My Shop": database})
-    assert (await explain("acme", token("My Shop"), request(), databases=shelf, now_ms=NOW)).failure is None
-    refused = await explain("acme", token("My Shop"), request("DROP TABLE orders"), databases=shelf, now_ms=NOW)
-    late = await explain("acme", token("My Shop"), request(deadline_ms=0), databases=shelf, now_ms=NOW)
-    unknown = await explain("acme", "nowhere", request(), databases=shelf, now_ms=NOW)
+    assert (
+        await explain("acme", token("My Shop"), request(), databases=shelf, verdicts=Verdicts(), now_ms=NOW)
+    ).failure is None
+    refused = await explain(
+        "acme", token("My Shop"), request("DROP TABLE orders"), databases=shelf, verdicts=Verdicts(), now_ms=NOW
+    )
+    late = await explain(
+        "acme", token("My Shop"), request(deadline_ms=0), databases=shelf, verdicts=Verdicts(), now_ms=NOW
+    )
+    unknown = await explain("acme", "nowhere", request(), databases=shelf, verdicts=Verdicts(), now_ms=NOW)
     assert [each.failure.code for each in (refused, late, unknown) if each.failure] == [
         FailureCode.SAFETY,
         FailureCode.TIMEOUT,
@@ -304,7 +317,22 @@ async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
 async def test_a_probe_gives_at_most_ten_rows_on_reserved_slots() -> None:
     database = ShelfDatabase(rows=[(n,) for n in range(30)])
     asked = ProbeRequest(**request(deadline_ms=1_000).model_dump())
-    reply = await probe("acme", "shop", asked, databases=Shelf({"shop": database}), now_ms=NOW)
+    reply = await probe("acme", "shop", asked, databases=Shelf({"shop": database}), verdicts=Verdicts(), now_ms=NOW)
     assert reply.result is not None
     assert (reply.result.row_count, reply.result.truncated, reply.result.pages) == (10, True, None)
     assert database.asked == [("SELECT id FROM orders", 10, 1.0, Purpose.PROBE)]
+
+
+def test_a_verdict_is_kept_for_the_same_text_reader_and_rules_alone() -> None:
+    text = "SELECT id FROM orders"
+    catalog, policy, reader = CATALOG, ConnectionPolicy(), Reader("acme", "ann")
+    verdicts = Verdicts()
+    assert verdicts.refusal(text, Dialect.SQLITE, catalog, policy, reader, checks_size=True) is None
+    hidden = ConnectionPolicy(tables_allowed=("nothing_else",))
+    refused = verdicts.refusal(text, Dialect.SQLITE, catalog, hidden, reader, checks_size=True)
+    assert refused is not None
+    assert verdicts.refusal(text, Dialect.SQLITE, catalog, hidden, reader, checks_size=True) is refused
+    assert verdicts.refusal("DROP TABLE orders", Dialect.SQLITE, catalog, policy, reader, checks_size=True) is not None
+    assert verdicts.refusal(
+        text, Dialect.SQLITE, Catalog(connection="shop", dialect=Dialect.SQLITE), policy, reader, checks_size=True
+    )

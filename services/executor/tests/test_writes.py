@@ -30,6 +30,7 @@ from querybus_executor.engines import Engines
 from querybus_executor.execute import execute
 from querybus_executor.ports import Purpose, Rows
 from querybus_executor.sqlite_errors import sqlite_failure
+from querybus_executor.verdicts import Verdicts
 from querybus_executor.write import Written, write
 from querybus_executor.writers import WriterDoors
 from tests.database_servers import MariadbServer, PostgresServer
@@ -153,7 +154,7 @@ async def test_what_is_refused_here_has_not_begun(envelope: Any, policy: Access,
 
 async def test_a_change_never_passes_for_a_query() -> None:
     place: Any = Place()
-    result = await execute(approved(), Delivery(1, 1, NOW), databases=place, pages=place)
+    result = await execute(approved(), Delivery(1, 1, NOW), databases=place, pages=place, verdicts=Verdicts())
     assert isinstance(result, Failure)
     assert result.code is FailureCode.SAFETY
 

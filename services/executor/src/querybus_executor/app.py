@@ -31,6 +31,7 @@ from querybus_executor.execute import execute
 from querybus_executor.reload import ConnectionsReload
 from querybus_executor.result_pages import ResultPages
 from querybus_executor.settings import Settings
+from querybus_executor.verdicts import Verdicts
 from querybus_executor.write import write
 from querybus_executor.writers import WriterDoors
 
@@ -46,7 +47,8 @@ def build(settings: Settings) -> Service:
     configs = load_connections(settings.connections_file)
     databases = Connected(engines.connected(configs, metrics=metrics))
     writers = WriterDoors(configs, alone=engines.without_duckdb_readers)
-    reading = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)))
+    verdicts = Verdicts()
+    reading = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts)
     writing = partial(write, databases=databases, writers=writers, writes=WriteStore(broker))
 
     async def think(envelope: Envelope[Any], delivery: Delivery) -> Envelope[Any] | Failure:
@@ -54,10 +56,10 @@ def build(settings: Settings) -> Service:
         return await (writing if is_write else reading)(envelope, delivery)
 
     async def on_explain(tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
-        return await explain(tenant, connection, request, databases=databases, now_ms=system_clock())
+        return await explain(tenant, connection, request, databases=databases, verdicts=verdicts, now_ms=system_clock())
 
     async def on_probe(tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
-        return await probe(tenant, connection, request, databases=databases, now_ms=system_clock())
+        return await probe(tenant, connection, request, databases=databases, verdicts=verdicts, now_ms=system_clock())
 
     keeper = CatalogKeeper(
         databases,

@@ -12,20 +12,20 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Result
 from querybus.core.policy import Reader
 from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
-from querybus.core.sql.guard import guard
 from querybus.core.subjects import token
 from querybus_executor.ports import Database, Databases, Purpose
 from querybus_executor.receive import first_page
+from querybus_executor.verdicts import Verdicts
 
 EXPLAIN_SECONDS_MAX: Final = 5.0
 PROBE_SECONDS_MAX: Final = 5.0
 
 
 async def explain(
-    tenant: str, connection: str, request: ExplainRequest, *, databases: Databases, now_ms: int
+    tenant: str, connection: str, request: ExplainRequest, *, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> ExplainReply:
     """Return what the engine has against the statement; `tenant` and `connection` are the subject's tokens."""
-    database = await _admitted(tenant, connection, request, databases, now_ms)
+    database = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
     if isinstance(database, Failure):
         return ExplainReply(failure=database)
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
@@ -38,10 +38,10 @@ async def explain(
 
 
 async def probe(
-    tenant: str, connection: str, request: ProbeRequest, *, databases: Databases, now_ms: int
+    tenant: str, connection: str, request: ProbeRequest, *, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> ProbeReply:
     """Return the first rows of the statement; `tenant` and `connection` are the subject's tokens."""
-    database = await _admitted(tenant, connection, request, databases, now_ms)
+    database = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
     if isinstance(database, Failure):
         return ProbeReply(failure=database)
     found = await database.run(
@@ -58,7 +58,7 @@ async def probe(
 
 
 async def _admitted(
-    tenant: str, connection: str, request: ExplainRequest, databases: Databases, now_ms: int
+    tenant: str, connection: str, request: ExplainRequest, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> Database | Failure:
     if request.deadline_at <= now_ms:
         return Failure.of(FailureCode.TIMEOUT, "the deadline passed before the database was asked")
@@ -73,5 +73,12 @@ async def _admitted(
     if not isinstance(catalog, Catalog):
         return catalog
     reader = Reader(request.tenant, request.user)
-    refused = guard(request.sql, database.dialect, catalog, database.policy, reader, checks_size=request.checks_size)
+    refused = verdicts.refusal(
+        request.sql,
+        database.dialect,
+        catalog,
+        database.policy.of(request.tenant),
+        reader,
+        checks_size=request.checks_size,
+    )
     return refused or database

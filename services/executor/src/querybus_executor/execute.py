@@ -19,11 +19,11 @@ from querybus.core.messages import (
     Result,
 )
 from querybus.core.policy import Reader
-from querybus.core.sql.guard import guard
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
 from querybus_executor.receive import first_page
+from querybus_executor.verdicts import Verdicts
 
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""
@@ -35,7 +35,7 @@ WARNING_STORE: Final = "the result store was full: only the first page was kept"
 
 
 async def execute(
-    envelope: Envelope[Approved], delivery: Delivery, *, databases: Databases, pages: Pages
+    envelope: Envelope[Approved], delivery: Delivery, *, databases: Databases, pages: Pages, verdicts: Verdicts
 ) -> Envelope[Concluded] | Failure:
     """Return the conclusion with the first page, or the typed failure of guard or engine."""
     body = envelope.body
@@ -49,7 +49,7 @@ async def execute(
         return catalog
     policy = database.policy.of(envelope.tenant)
     reader = Reader(envelope.tenant, envelope.user)
-    refused = guard(body.sql, database.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+    refused = verdicts.refusal(body.sql, database.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
     if refused is not None:
         return refused
     left_seconds = envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS

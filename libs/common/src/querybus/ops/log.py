@@ -89,7 +89,8 @@ def configure_logging(level: str = "info", *, as_json: bool = True) -> None:
         processors=[*shared, renderer],
         logger_factory=_lines,
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        cache_logger_on_first_use=True,
+        # A logger that was used before must not stay with what was configured then.
+        cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
