@@ -1,7 +1,7 @@
 """Which packages of requirements.lock an image needs: names are committed, versions and hashes stay in the one lock.
 
-`python deploy/docker/member_lock.py write` follows the dependencies of each member as they are installed here and
-writes packages/<member>.txt. `... filter <member>` prints the part of the lock for these names; the image build calls
+`python deploy/docker/member_lock.py write` follows what each member declares, through the packages as they are installed
+here, and writes packages/<member>.txt. `... filter <member>` prints the part of the lock for these names; the image build calls
 it, so it needs nothing but Python.
 """
 
@@ -33,6 +33,21 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def declared(member: str) -> list[str]:
+    """Return what a member's pyproject.toml requires: what is installed of it may be older than the file."""
+    import tomllib
+
+    _, _, short = member.partition("-")
+    folder = {"": "libs/common", "client": "libs/client", "cli": "cli"}.get(short, f"services/{short}")
+    project = tomllib.loads((LOCK.parent / folder / "pyproject.toml").read_text())["project"]
+    found = list(project.get("dependencies", ()))
+    for extra, requirements in project.get("optional-dependencies", {}).items():
+        for each in requirements:
+            what, _, marker = each.partition(";")
+            found.append(f'{what}; {f"({marker}) and " if marker else ""}extra == "{extra}"')
+    return found
+
+
 def closure(roots: list[str]) -> set[str]:
     """Return the packages that these requirements bring on this platform, members of the workspace left out."""
     from importlib import metadata
@@ -51,7 +66,8 @@ def closure(roots: list[str]) -> set[str]:
             seen.add((name, extra))
             if not name.startswith("querybus"):
                 found.add(name)
-            for text in metadata.requires(wanted.name) or ():
+            ours = name.startswith("querybus")
+            for text in declared(name) if ours else metadata.requires(wanted.name) or ():
                 each = Requirement(text)
                 # Without an extra's marker a requirement holds for every extra: it is followed once, with "".
                 if each.marker is None:
