@@ -48,19 +48,19 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Hous
 async def test_questions_to_a_database_that_is_away_hold_up_nobody_else(house: House, away: str) -> None:
     async with house.client("analyst") as client:
 
-        async def ask(connection: str, number: int) -> tuple[dict[str, Any], float]:
+        async def ask(connection: str) -> tuple[dict[str, Any], float]:
             begun = time.monotonic()
             request = {
-                "question": f"How many customers are there, {number}?",
+                "question": "How many customers are there?",
                 "connection": connection,
                 "options": {"deadline_seconds": 20},
                 "wait_seconds": 30,
             }
             return await client.call("ask", request), time.monotonic() - begun
 
-        lost = [asyncio.create_task(ask(away, number)) for number in range(AWAY_QUESTIONS)]
+        lost = [asyncio.create_task(ask(away)) for _ in range(AWAY_QUESTIONS)]
         await asyncio.sleep(0.2)
-        answers = [await ask("shop", number) for number in range(5)]
+        answers = [await ask("shop") for _ in range(5)]
         assert [answer["outcome"] for answer, _ in answers] == ["answered"] * 5
         took = max(seconds for _, seconds in answers)
         assert took < SHOP_SECONDS_MAX
