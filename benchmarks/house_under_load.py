@@ -27,7 +27,7 @@ from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.run_up import is_ready
 
 SQL = (
-    "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND id <> {number} ORDER BY price DESC LIMIT 5"
+    "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"
 )
 """No two questions get the same statement, so nothing that is kept by a statement's text helps."""
 ANSWER = f"```sql\n{SQL}\n```"
