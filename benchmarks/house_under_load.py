@@ -26,9 +26,7 @@ from querybus_cli.house import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_loc
 from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.run_up import is_ready
 
-SQL = (
-    "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"
-)
+SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"
 """No two questions get the same statement, so nothing that is kept by a statement's text helps."""
 ANSWER = f"```sql\n{SQL}\n```"
 FIRST_NUMBER = 777_001
