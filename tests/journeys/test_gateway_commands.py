@@ -140,7 +140,7 @@ class Terminal:
 
     def __init__(self, running: Running, *arguments: str) -> None:
         self.pid, self._fd = pty.fork()
-        if self.pid == 0:  # pragma: no cover - the child becomes the command
+        if self.pid == 0:  # the child becomes the command
             os.chdir(running.file.parent)
             os.execve(str(BIN), [str(BIN), *arguments], running.environment() | {"TERM": "dumb", "COLUMNS": "100"})
         self.seen = ""

@@ -185,11 +185,6 @@ def progress_subject(tenant: str, user: str, query: str) -> str:
     return f"{ROOT}.progress.{_safe(tenant, user, query)}"
 
 
-def every_progress_filter() -> str:
-    """Return the filter of all progress."""
-    return f"{ROOT}.progress.*.*.*"
-
-
 def page_subject(tenant: str, query: str, run: str, page: int) -> str:
     """Return where one Arrow page of one run is kept; pages count from 1."""
     if page < 1:
