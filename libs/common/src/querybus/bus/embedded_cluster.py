@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from nats.aio.client import Client
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
 
 from querybus.bus.connection import OnError, connect
 from querybus.bus.embedded import EmbeddedNats, EmbeddedNatsError, Membership, Sync, new_passwords
@@ -28,6 +30,7 @@ from querybus.core.topology import Sizes, topology
 
 SERVERS: Final = 3
 READY_SECONDS_MAX: Final = 30.0
+_ASK_SECONDS_MAX: Final = 2.0
 _PAUSE_SECONDS: Final = 0.1
 
 
@@ -106,14 +109,24 @@ class EmbeddedCluster:
         await asyncio.gather(*(each.stop() for each in self.servers))
 
     async def leader_of(self, stream: str) -> EmbeddedNats:
-        """Return the server that leads a stream just now."""
+        """Return the server that leads a stream just now; EmbeddedNatsError if none comes to lead it.
+
+        While the cluster chooses a leader for its own business nobody answers, and while the stream's chooses one the
+        answer names none: both pass, so it is asked again.
+        """
+        until = time.monotonic() + READY_SECONDS_MAX
         connection = await self.connect("migrate")
         try:
-            reply = await connection.request(f"$JS.API.STREAM.INFO.{stream}", b"", timeout=5)
+            while True:
+                with contextlib.suppress(NatsTimeoutError, NoRespondersError):
+                    reply = await connection.request(f"$JS.API.STREAM.INFO.{stream}", b"", timeout=_ASK_SECONDS_MAX)
+                    if name := json.loads(reply.data).get("cluster", {}).get("leader"):
+                        return self.servers[int(name.removeprefix("n")) - 1]
+                if time.monotonic() > until:
+                    raise EmbeddedNatsError(f"nobody leads {stream}; the log is {self.servers[0].log_file}")
+                await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             await connection.close()
-        name = json.loads(reply.data)["cluster"]["leader"]
-        return self.servers[int(name.removeprefix("n")) - 1]
 
     async def settled(self) -> None:
         """Wait until every server that runs has the cluster's leader and is up to date with it."""
