@@ -8,10 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from querybus.core.catalog import COLUMN_VALUES_MAX, Catalog, ColumnKind, Table
-from querybus_executor.introspect import introspect, open_sqlite_catalog, sqlite_engine
+from querybus_executor.introspect import TABLES_AT_ONCE, introspect, open_sqlite_catalog, sqlite_engine
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -151,6 +152,40 @@ def test_time_that_has_run_out_costs_values_and_counts_but_not_the_tables(tmp_pa
     path = made(tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x')")
     found = table(introspect(sqlite_engine(path), "c", seconds_max=0.0), "t")
     assert (found.columns[0].name, found.columns[0].values, found.row_estimate) == ("a", (), None)
+
+
+def test_the_structure_of_many_tables_takes_a_few_statements_and_a_broken_view_costs_only_its_neighbours(
+    tmp_path: Path,
+) -> None:
+    count = 2 * TABLES_AT_ONCE + 50
+    script = "".join(
+        f"CREATE TABLE t{n:04d} (id INTEGER PRIMARY KEY, above INT REFERENCES t{max(0, n - 1):04d}, name TEXT UNIQUE);"
+        for n in range(count)
+    )
+    path = made(
+        tmp_path / "a.sqlite",
+        script + "CREATE VIEW broken AS SELECT name FROM t0000; INSERT INTO t0007 (name) VALUES ('x')",
+    )
+    engine = sqlite_engine(path)
+    asked: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    catalog = introspect(engine, "c")
+    assert len(catalog.tables) == count + 1
+    assert len(asked) == 1 + 3 * 3, "one list of tables, then three statements for each TABLES_AT_ONCE"
+    found = table(catalog, "t0007")
+    assert (found.primary_key, found.unique_keys, found.row_estimate) == (("id",), (("name",),), 1)
+    assert [(each.columns, each.referred_table) for each in found.foreign_keys] == [(("above",), "t0006")]
+    assert found.columns[2].values == ("x",)
+
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA writable_schema=ON")
+        database.execute(
+            "UPDATE sqlite_master SET sql = 'CREATE VIEW broken AS SELECT * FROM gone' WHERE name = 'broken'"
+        )
+        database.commit()
+    asked.clear()
+    assert introspect(engine, "c", seconds_max=0.0).table("broken") is None
+    assert len(asked) <= 1 + 3 * 3 + 3 * 51
 
 
 def test_what_is_no_database_raises_and_is_not_created(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
         return introspect(
             engine,
             config.name,
-            dialect=config.dialect,
             display_names=config.display_names,
             synonyms=config.synonyms,
             glossary=config.glossary,
