@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test test-all check fix bench faults pictures doctor docs proto lock clean
+.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs proto lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +14,7 @@ export UV_PYTHON_DOWNLOADS = never
 
 help: ## print the verbs
 	@echo "QueryBus. The verbs:"
-	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # uv is used when it is there; plain venv and pip do the same. The stamp makes the second run cost nothing.
 $(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
@@ -77,6 +77,9 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 
 faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
+
+kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running house under load, and print what it did
+	@$(BIN)/python -m benchmarks.kill_and_scale
 
 bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -translator
 	@$(BIN)/python benchmarks/bench_$*.py

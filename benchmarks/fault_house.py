@@ -52,6 +52,8 @@ class Plan:
     model_delay_seconds: float = 0.15
     is_cluster: bool = False
     """Three servers, and three copies of each stream."""
+    is_production: bool = False
+    """Whether the services are told so: then they look first whether the bus syncs every write."""
     connection: Callable[[Path], dict[str, Any]] | None = None
     """Makes a database of the row's own in the house's directory and returns its entry of the connections file."""
     modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
@@ -192,7 +194,8 @@ class FaultHouse:
             # One caller stands for many; the tenant's rate is not what is measured here.
             StageName.GATEWAY: {"rate_per_second": 10_000.0, "rate_burst": 10_000},
         }
-        plan = HousePlan(connections_file=connections, extra=extra)
+        environment = "production" if self.plan.is_production else "development"
+        plan = HousePlan(connections_file=connections, environment=environment, extra=extra)
         names = [(each, n) for each in SERVICES for n in range(1, self.plan.replicas.get(each, 1) + 1)]
         replicas: list[Replica] = []
         for (service, number), port in zip(names, _free_ports(len(names)), strict=True):

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -163,11 +163,13 @@ class Load:
             if not asked.outcome:
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def figures(self) -> Figures:
-        """Return the row, once every query has finished or can only be lost."""
+    async def figures(self, besides: Collection[str] = ()) -> Figures:
+        """Return the row, once every query of the log has finished or can only be lost; `besides` those left out."""
         until = time.time() + self._deadline_seconds + LATE_SECONDS
         while True:
             logs = await read_logs(self._house)
+            for query in besides:
+                logs.pop(query, None)
             accepted = {each.query_id for each in self.asked if each.query_id} | set(logs)
             open_queries = [query for query in accepted if _count(logs[query], EventName.FINISHED) == 0]
             # Nothing can still finish in time that is as far past its deadline.
