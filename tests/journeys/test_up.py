@@ -215,15 +215,18 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
 
 
 @pytest.mark.slow
-def test_each_service_idles_below_150_megabytes(running: Running) -> None:
-    running.ask("How many customers are there?")
-    sizes = {
-        name: int(
-            next(
-                line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
-            ).split()[1]
-        )
-        / 1_024
-        for name, pid in running.children().items()
-    }
+def test_each_service_idles_below_150_megabytes_also_with_a_model(directory: Path) -> None:
+    with ScriptedModel(say("```sql\nSELECT COUNT(*) FROM customers\n```")) as model:
+        house = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        try:
+            house.wait_ready()
+            assert house.ask("How many customers are there?")["attempts"][0]["origin"] == "model"
+            sizes = {name: resident_mib(pid) for name, pid in house.children().items()}
+        finally:
+            house.stop()
     assert {name: size for name, size in sizes.items() if size >= 150} == {}
+
+
+def resident_mib(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1_024

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -15,6 +17,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.llm import Limits, ModelDoor, ModelServiceSettings, open_door
 from querybus.llm.door import OnText
 from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.ops.metrics import Metrics
 from tests.scripted_model import (
     ScriptedModel,
@@ -209,6 +212,34 @@ async def test_a_made_up_tool_call_is_read_as_its_arguments():
         found = await ask(server)
     assert isinstance(found, ModelReply)
     assert found.text == '{"sql": "SELECT 1"}'
+
+
+@pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a FROM", finish_reason="length"), say("")])
+async def test_a_streamed_reply_is_the_same_as_a_whole_one(step: Step):
+    heard: list[str] = []
+    with ScriptedModel(step) as server:
+        address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=server.base_url))
+        whole = await address.complete(HELLO, model="m")
+        streamed = await address.complete(HELLO, model="m", on_text=heard.append)
+        await address.close()
+    assert whole == streamed
+    assert "".join(heard) == step.text
+
+
+def test_whole_replies_load_the_small_client_only():
+    code = (
+        "import asyncio, sys\n"
+        "from querybus.core.dialogue import ChatMessage\n"
+        "from querybus.llm import ModelServiceSettings\n"
+        "from querybus.llm.openai_chat import OpenAIChatAddress\n"
+        "address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=sys.argv[1]))\n"
+        "said = asyncio.run(address.complete([ChatMessage('user', 'hello')], model='m'))\n"
+        "print(said.text, 'openai' in sys.modules, 'langchain_core' in sys.modules)\n"
+    )
+    with ScriptedModel(say("SELECT")) as server:
+        command = [sys.executable, "-c", code, server.base_url]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout.split() == ["SELECT", "True", "False"]
 
 
 async def test_a_reply_at_its_token_limit_is_marked():
