@@ -2,6 +2,7 @@
 
 Every method returns public JSON in the shape that HTTP has, or a Told problem. What differs by nature is left out: HTTP's
 links, instance and trace of a problem. Values that nobody set are left out too: gRPC does not send them.
+Every answer over HTTP and the bus is held to the document of its door on the way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from querybus_gateway.grpc_messages import word
 from querybus_gateway.v1 import batch_service_pb2, query_pb2, query_service_pb2, thread_service_pb2
 from querybus_gateway.v1 import connection_service_pb2 as connections_pb2
 
+from .documents import faults, holds_call, holds_http
 from .grpc_caller import GrpcCaller, Refusal, grpc_caller
 from .house_of_tests import DoorHouse, frames_of
 
@@ -101,9 +103,11 @@ class HttpFace:
         if wait:
             headers["Prefer"] = f"wait={wait}"
         answer = await self._http.request(method, path, json=body, headers=headers, params=query)
+        said: Any = answer.json() if answer.content else None
+        holds_http(method, path, answer.status_code, answer.headers.get("content-type", ""), said)
         if answer.status_code >= 400:
-            return told(answer.json())
-        found: Json = answer.json() if answer.content else {}
+            return told(said)
+        found: Json = said or {}
         return found | ({"idempotency_replayed": True} if "idempotency-replayed" in answer.headers else {})
 
     async def _query(self, *arguments: Any, **more: Any) -> Json | Told:
@@ -196,6 +200,8 @@ class HttpFace:
         """Return a finished query's stored events."""
         answer = await self._http.get(f"/v1/queries/{query}/events")
         frames = [each for each in frames_of(answer.text) if "id" in each]
+        for each in frames:
+            assert not faults(json.loads(each["data"]), "#/components/schemas/EventView", "openapi"), each
         return [bare(json.loads(each["data"]) | {"sequence": int(each["id"])}) for each in frames]
 
 
@@ -215,6 +221,7 @@ class BusFace:
     async def _send(self, verb: str, body: Json, **more: Any) -> Json | Told:
         named = {name: value for name, value in more.items() if value not in (None, 0)}
         found = await self._client.call(verb, body | named)
+        holds_call(verb, found)
         return told(found) if "detail" in found and "title" in found else found
 
     async def _query(self, verb: str, body: Json, **more: Any) -> Json | Told:

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -67,14 +66,7 @@ async def test_the_javascript_example_asks_and_prints_the_rows(house: DoorHouse)
     assert "Authorization Violation" in text
 
 
-def references(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return own + [found for each in value.values() for found in references(each)]
-    return [found for each in value for found in references(each)] if isinstance(value, list) else []
-
-
-async def test_the_asyncapi_document_has_every_verb_and_no_loose_end(house: DoorHouse) -> None:
+async def test_the_asyncapi_document_is_served_and_has_every_verb(house: DoorHouse) -> None:
     async with httpx.AsyncClient(base_url=house.address) as http:
         document = (await http.get("/v1/asyncapi.json")).json()
     assert document == asyncapi()
@@ -85,8 +77,3 @@ async def test_the_asyncapi_document_has_every_verb_and_no_loose_end(house: Door
         assert f"call.{verb}" in document["operations"]
     assert {"submit", "answer", "progress"} <= set(document["channels"])
     assert "question" in document["components"]["schemas"]["AskCall"]["properties"]
-    for reference in references(document):
-        found: Any = document
-        for part in reference.removeprefix("#/").split("/"):
-            assert part in found, reference
-            found = found[part]

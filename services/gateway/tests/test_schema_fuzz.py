@@ -45,17 +45,32 @@ async def house() -> AsyncGenerator[DoorHouse]:
         yield made
 
 
-async def finished(house: DoorHouse, credential: str) -> str:
+CHART: dict[str, Any] = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+    "data": {"values": [{"n": 1, "t": "上海"}]},
+    "mark": {"type": "bar"},
+    "encoding": {"x": {"field": "t", "type": "nominal"}, "y": {"field": "n", "type": "quantitative"}},
+}
+
+
+async def finished(house: DoorHouse, credential: str) -> tuple[str, str]:
+    """Return a query that has rows and a chart, which is its thread too, and a batch; both have ended."""
     async with house.http("acme", credential) as http:
+        async with house.stages(), asyncio.timeout(CALL_SECONDS):
+            items = [{"id": "a", "question": "How many?", "connection": "shop"}]
+            batch = (await http.post("/v1/batches", json={"items": items})).json()["id"]
+            while (await http.get(f"/v1/batches/{batch}")).json()["status"] != "finished":
+                await asyncio.sleep(0.1)
         query = (await http.post("/v1/queries", json={"question": "How many?", "connection": "shop"})).json()["id"]
     columns = (ResultColumn(name="n", kind=ColumnKind.INTEGER), ResultColumn(name="t", kind=ColumnKind.TEXT))
-    await house.answer(query, result=Result(columns=columns, rows=((1, "上海"), (None, None)), row_count=2))
-    return query
+    await house.conclude(query, result=Result(columns=columns, rows=((1, "上海"), (None, None)), row_count=2))
+    await house.finish(query, chart=CHART)
+    return query, batch
 
 
-def make_real(case: Any, query: str) -> None:
+def make_real(case: Any, query: str, batch: str) -> None:
     """Let a generated request name what there is; what it would delete is left to others."""
-    known = {"query_id": query, "thread_id": query, "name": "shop"}
+    known = {"query_id": query, "thread_id": query, "batch_id": batch, "name": "shop"}
     for name in set(known) & set(case.path_parameters or ()):
         if case.method.upper() != "DELETE":
             case.path_parameters[name] = known[name]
@@ -64,7 +79,7 @@ def make_real(case: Any, query: str) -> None:
         case.body.pop("thread_id", None)
 
 
-def fuzz(address: str, credential: str, query: str, examples: int) -> list[str]:
+def fuzz(address: str, credential: str, query: str, batch: str, examples: int) -> list[str]:
     """Send `examples` requests to each operation; return the operations."""
     schema = schemathesis.openapi.from_url(f"{address}/v1/openapi.json")
     checks: Any = [CHECKS.get_one(each) for each in CHECKED]
@@ -87,7 +102,7 @@ def fuzz(address: str, credential: str, query: str, examples: int) -> list[str]:
         @given(case=operation.as_strategy())
         def send(case: Any) -> None:
             if dice.random() < 0.5:
-                make_real(case, query)
+                make_real(case, query, batch)
             case.call_and_validate(headers=headers, checks=checks, timeout=CALL_SECONDS)
 
         send()
@@ -97,9 +112,14 @@ def fuzz(address: str, credential: str, query: str, examples: int) -> list[str]:
 @pytest.mark.slow
 async def test_no_answer_breaks_the_document(house: DoorHouse) -> None:
     for credential in ("web", "lab"):
-        query = await finished(house, credential)
-        seen = await asyncio.to_thread(fuzz, house.address, credential, query, 12)
-        assert {"POST /v1/queries", "GET /v1/queries/{query_id}/export", "GET /v1/connections"} <= set(seen)
+        query, batch = await finished(house, credential)
+        seen = await asyncio.to_thread(fuzz, house.address, credential, query, batch, 12)
+        assert {
+            "POST /v1/queries",
+            "GET /v1/queries/{query_id}/export",
+            "GET /v1/threads",
+            "GET /v1/batches/{batch_id}",
+        } <= set(seen)
 
 
 json_values = st.recursive(
@@ -111,7 +131,7 @@ json_values = st.recursive(
 
 @pytest.mark.slow
 async def test_whatever_is_called_over_the_bus_is_answered_with_json(house: DoorHouse) -> None:
-    query = await finished(house, "web")
+    query, _ = await finished(house, "web")
     made: list[bytes] = []
 
     @seed(20_250_131)

@@ -9,17 +9,29 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from querybus.core.preferences import Preferences
 from querybus.core.redact import Json
 from querybus.core.subjects import ROOT
 from querybus_gateway.admit import AskCall
 from querybus_gateway.bus_door import VERBS
 from querybus_gateway.views import (
+    BatchItemsView,
+    BatchView,
+    DeletedThreadView,
+    FeedbackView,
     FinishedCallView,
+    HitsView,
+    KnowledgeView,
     PageView,
     ProblemCallView,
     ProgressView,
     RunningCallView,
-    View,
+    TaughtView,
+    ThreadEventsView,
+    ThreadStateView,
+    ThreadsView,
+    ThreadView,
+    TurnsView,
 )
 
 REFERENCE: Final = "#/components/schemas/{model}"
@@ -31,8 +43,18 @@ _REPLIES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "confirm": _QUERY,
     "clarify": _QUERY,
     "page": (PageView,),
+    "batch": (BatchItemsView, BatchView),
+    "feedback": (FeedbackView,),
+    "knowledge": (KnowledgeView, HitsView, TaughtView),
+    "preferences": (Preferences,),
+    "threads": (ThreadsView,),
+    "turns": (TurnsView,),
+    "state": (ThreadStateView,),
+    "thread-events": (ThreadEventsView,),
+    "fork": (ThreadView,),
+    "delete-thread": (DeletedThreadView,),
 }
-"""What a verb answers besides a problem; an object of its own kind where nothing is named."""
+"""What a verb answers besides a problem."""
 
 
 def asyncapi() -> Json:
@@ -48,7 +70,7 @@ def asyncapi() -> Json:
             schemas.update(schema.pop("$defs", {}))
             schemas[model.__name__] = schema
         references = [{"$ref": REFERENCE.format(model=each.__name__)} for each in models]
-        payload: Json = references[0] if len(references) == 1 else {"oneOf": references}
+        payload: Json = references[0] if len(references) == 1 else {"anyOf": references}
         messages[name] = {"name": name, "contentType": "application/json", "summary": summary, "payload": payload}
         return {"$ref": f"#/components/messages/{name}"}
 
@@ -67,9 +89,7 @@ def asyncapi() -> Json:
 
     for verb, taken in VERBS.items():
         asked = message(f"{verb}.request", taken.takes, summary=_first_line(taken.takes))
-        answers = message(
-            f"{verb}.reply", *_REPLIES.get(verb, (View,)), ProblemCallView, summary="the answer, or a problem"
-        )
+        answers = message(f"{verb}.reply", *_REPLIES[verb], ProblemCallView, summary="the answer, or a problem")
         name = f"call.{verb}"
         call = channel(name, f"{ROOT}.call.{{tenant}}.{{credential}}.{verb}", "request and reply", request=asked)
         back = f"{name}.reply"

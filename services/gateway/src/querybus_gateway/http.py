@@ -33,11 +33,11 @@ from querybus_gateway import (
     http_threads,
 )
 from querybus_gateway.asyncapi import asyncapi
-from querybus_gateway.http_request import REQUEST_MODELS, JsonResponse, problem_response
+from querybus_gateway.http_request import DOCUMENTED, JsonResponse, gives, problem_response
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.request_ids import request_id
 from querybus_gateway.use_cases import UseCases
-from querybus_gateway.views import ProblemView
+from querybus_gateway.views import AsyncApiView, ProblemView
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
@@ -140,7 +140,13 @@ def http_door(
     app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
     for router in ROUTERS:
         app.include_router(router, responses=REFUSALS)
-    app.add_api_route("/v1/asyncapi.json", _asyncapi, response_class=JsonResponse, tags=["documents"])
+    app.add_api_route(
+        "/v1/asyncapi.json",
+        _asyncapi,
+        response_class=JsonResponse,
+        responses=gives(AsyncApiView),
+        tags=["documents"],
+    )
     _refusals(app)
     _document(app)
     return app
@@ -182,7 +188,7 @@ async def _asyncapi() -> JsonResponse:
 
 
 def _document(app: FastAPI) -> None:
-    """Describe the request bodies, which the door reads by itself so that it can count them."""
+    """Describe the request bodies, which the door reads by itself so that it can count them, and what it streams."""
 
     def openapi() -> Json:
         if app.openapi_schema is None:
@@ -193,7 +199,7 @@ def _document(app: FastAPI) -> None:
                 "header": {"type": "apiKey", "in": "header", "name": "x-api-key"},
             }
             document["security"] = [{"key": []}, {"header": []}]
-            for model in (*REQUEST_MODELS, ProblemView):
+            for model in (*DOCUMENTED, ProblemView):
                 schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
                 schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
             app.openapi_schema = document

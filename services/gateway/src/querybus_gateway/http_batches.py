@@ -16,13 +16,26 @@ from querybus.core.batch import ITEMS_MAX
 from querybus.core.credential import Credential
 from querybus_gateway.batches import Batches, BatchRequest
 from querybus_gateway.http_events import SSE_RETRY_MS
-from querybus_gateway.http_request import Caller, JsonResponse, Rooms, body_of, problem_response, takes
+from querybus_gateway.http_request import (
+    KEY_HEADER,
+    LAST_EVENT_HEADER,
+    Caller,
+    JsonResponse,
+    Rooms,
+    answered,
+    body_of,
+    gives,
+    problem_response,
+    streams,
+    takes,
+)
 from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.views import BatchItemsView, BatchItemView, BatchView, MendingView
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
-@router.post("", status_code=202, openapi_extra=takes(BatchRequest))
+@router.post("", status_code=202, responses=gives(BatchView, 202), openapi_extra=takes(BatchRequest, KEY_HEADER))
 async def submit(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
     """Submit many questions at once: 202 and where to look."""
     asked = await body_of(request, BatchRequest)
@@ -36,7 +49,7 @@ async def submit(request: Request, rooms: Rooms, credential: Caller) -> JSONResp
     return JsonResponse(found, 202, headers=headers)
 
 
-@router.get("/{batch_id}")
+@router.get("/{batch_id}", responses=gives(BatchItemsView))
 async def show(
     request: Request,
     rooms: Rooms,
@@ -45,22 +58,19 @@ async def show(
     offset: Annotated[int, Query(ge=0, le=ITEMS_MAX)] = 0,
 ) -> JSONResponse:
     """Return the batch with its items in their order, and the answers of those that have finished."""
-    found = await rooms.batches.read(batch_id, credential, offset=offset)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+    return answered(request, await rooms.batches.read(batch_id, credential, offset=offset))
 
 
-@router.post("/{batch_id}/cancel", status_code=202)
+@router.post("/{batch_id}/cancel", status_code=202, responses=gives(BatchView, 202))
 async def cancel(request: Request, rooms: Rooms, batch_id: str, credential: Caller) -> JSONResponse:
     """Cancel what has not finished."""
-    found = await rooms.batches.cancel(batch_id, credential)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found, 202)
+    return answered(request, await rooms.batches.cancel(batch_id, credential), 202)
 
 
-@router.post("/{batch_id}/retry", status_code=202)
+@router.post("/{batch_id}/retry", status_code=202, responses=gives(BatchView, 202))
 async def retry(request: Request, rooms: Rooms, batch_id: str, credential: Caller) -> JSONResponse:
     """Ask the failed items of an ended batch again."""
-    found = await rooms.batches.run_again(batch_id, credential)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found, 202)
+    return answered(request, await rooms.batches.run_again(batch_id, credential), 202)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +83,14 @@ class _Stream:
     after: int
 
 
-async def _stream_of(request: Request, rooms: Rooms, batch_id: str, credential: Caller) -> _Stream:
-    after = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+async def _stream_of(
+    request: Request,
+    rooms: Rooms,
+    batch_id: str,
+    credential: Caller,
+    after: Annotated[str, Query(description="the last item seen; `Last-Event-ID` says the same", max_length=40)] = "",
+) -> _Stream:
+    after = request.headers.get("last-event-id") or after or "0"
     if not (after.isascii() and after.isdigit() and len(after) <= len(str(ITEMS_MAX))):
         raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
     problem = await rooms.batches.open_stream(batch_id, credential)
@@ -83,7 +99,12 @@ async def _stream_of(request: Request, rooms: Rooms, batch_id: str, credential: 
     return _Stream(rooms.batches, batch_id, credential, int(after))
 
 
-@router.get("/{batch_id}/events", response_class=EventSourceResponse)
+@router.get(
+    "/{batch_id}/events",
+    response_class=EventSourceResponse,
+    responses=streams(BatchItemView, MendingView, BatchView),
+    openapi_extra={"parameters": [LAST_EVENT_HEADER]},
+)
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:
     """Follow the batch: `item` in the order of completion, `mending` between; ends with `finished`."""
     retry_ms = SSE_RETRY_MS

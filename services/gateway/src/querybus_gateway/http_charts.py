@@ -9,8 +9,9 @@ from fastapi.responses import Response
 
 from querybus.picture import PictureForm
 from querybus_gateway.charts import ChartForm
-from querybus_gateway.http_request import Caller, JsonResponse, Rooms, problem_response
+from querybus_gateway.http_request import Caller, JsonResponse, Rooms, files, problem_response
 from querybus_gateway.problems import Problem
+from querybus_gateway.views import ChartView
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
 
@@ -21,7 +22,7 @@ _SVG_POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 
 @router.get(
     "/{query_id}/chart",
     response_class=Response,
-    responses={200: {"content": {media_type: {} for media_type in _MEDIA_TYPES.values()}}},
+    responses={200: {"model": ChartView} | files(_MEDIA_TYPES[ChartForm.SVG], _MEDIA_TYPES[ChartForm.PNG])},
 )
 async def chart(
     request: Request,

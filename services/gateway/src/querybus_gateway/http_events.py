@@ -13,9 +13,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from querybus.core.credential import Credential
-from querybus_gateway.http_request import Caller, Rooms, header
+from querybus_gateway.http_request import LAST_EVENT_HEADER, Caller, Rooms, streams
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.queries import Queries
+from querybus_gateway.views import EventView, ProgressView
 
 SSE_RETRY_MS: Final = 2_000
 SEQUENCE_MAX: Final = 2**63 - 1
@@ -55,7 +56,8 @@ async def _stream_of(
 @router.get(
     "/{query_id}/events",
     response_class=EventSourceResponse,
-    openapi_extra={"parameters": [header("Last-Event-ID", "the last event seen", pattern="^[0-9]+$", maxLength=19)]},
+    responses=streams(EventView, ProgressView),
+    openapi_extra={"parameters": [LAST_EVENT_HEADER]},
 )
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:
     """Follow the query: each stored event with its sequence as id, progress without; ends with `finished`."""

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from querybus_gateway.export import MEDIA_TYPES, Format, export_stream
-from querybus_gateway.http_request import Caller, JsonResponse, Rooms, gives, problem_response
+from querybus_gateway.http_request import Caller, JsonResponse, Rooms, files, gives, problem_response
 from querybus_gateway.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.results import PAGE_SIZE_MAX
@@ -44,7 +44,7 @@ async def result(
 @router.get(
     "/{query_id}/export",
     response_class=StreamingResponse,
-    responses={200: {"content": {media_type.partition(";")[0]: {} for media_type in MEDIA_TYPES.values()}}},
+    responses={200: files(*MEDIA_TYPES.values())},
 )
 async def export(
     request: Request,

@@ -88,13 +88,27 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-REQUEST_MODELS: Final[set[type[BaseModel]]] = set()
-"""What the paths take, for the document."""
+DOCUMENTED: Final[set[type[BaseModel]]] = set()
+"""What the paths take and stream, for the document: FastAPI knows only what they answer at once."""
 
 
 def gives(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of a path that answers with this model."""
     return {status: {"model": model} for status in statuses or (200,)}
+
+
+def files(*media_types: str) -> dict[str, Any]:
+    """Return the `content` of a path that answers with text or bytes of these media types."""
+    bare = [media_type.partition(";")[0] for media_type in media_types]
+    return {"content": {each: {"schema": {"type": "string", "contentMediaType": each}} for each in bare}}
+
+
+def streams(*models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of a path whose server-sent events have these models as `data`."""
+    DOCUMENTED.update(models)
+    known = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in models]
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": {"anyOf": known}}
+    return {200: {"content": {"text/event-stream": {"itemSchema": {"properties": {"data": data}}}}}}
 
 
 def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
@@ -105,11 +119,12 @@ def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
 
 WAIT_HEADER: Final = header("Prefer", f"`wait=N`: seconds that the answer is waited for, at most {WAIT_SECONDS_MAX}")
 KEY_HEADER: Final = header("Idempotency-Key", "the same key again is the same query", pattern="^[!-~]+$")
+LAST_EVENT_HEADER: Final = header("Last-Event-ID", "the last event seen", pattern="^[0-9]+$", maxLength=19)
 
 
 def takes(model: type[BaseModel], *headers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `openapi_extra` of a path that reads this model with `body_of`, and these headers."""
-    REQUEST_MODELS.add(model)
+    DOCUMENTED.add(model)
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     return {"requestBody": body} | ({"parameters": list(headers)} if headers else {})

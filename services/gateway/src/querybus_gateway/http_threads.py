@@ -8,9 +8,19 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from querybus_gateway.http_request import Caller, JsonResponse, Rooms, body_of, problem_response, takes
+from querybus_gateway.http_request import (
+    Caller,
+    JsonResponse,
+    Rooms,
+    answered,
+    body_of,
+    gives,
+    problem_response,
+    takes,
+)
 from querybus_gateway.problems import Problem
 from querybus_gateway.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
+from querybus_gateway.views import ThreadEventsView, ThreadStateView, ThreadsView, ThreadView, TurnsView
 
 router = APIRouter(prefix="/v1/threads", tags=["threads"])
 
@@ -27,7 +37,7 @@ class ForkRequest(BaseModel):
     query_id: str | None = Field(default=None, max_length=64)
 
 
-@router.get("")
+@router.get("", responses=gives(ThreadsView))
 async def list_threads(
     request: Request,
     rooms: Rooms,
@@ -36,18 +46,16 @@ async def list_threads(
     cursor: Annotated[str, Query(max_length=20)] = "",
 ) -> JSONResponse:
     """Return the caller's threads, those that began last first."""
-    found = await rooms.threads.list(credential, limit=limit, cursor=cursor)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+    return answered(request, await rooms.threads.list(credential, limit=limit, cursor=cursor))
 
 
-@router.get("/{thread_id}")
+@router.get("/{thread_id}", responses=gives(ThreadStateView))
 async def state(request: Request, rooms: Rooms, thread_id: str, credential: Caller, at: Sequence = 0) -> JSONResponse:
     """Return the thread as it stands, or as it stood once the event at this sequence was stored."""
-    found = await rooms.threads.state(thread_id, credential, at_sequence=at)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+    return answered(request, await rooms.threads.state(thread_id, credential, at_sequence=at))
 
 
-@router.get("/{thread_id}/turns")
+@router.get("/{thread_id}/turns", responses=gives(TurnsView))
 async def turns(
     request: Request,
     rooms: Rooms,
@@ -57,11 +65,10 @@ async def turns(
     before: Sequence = 0,
 ) -> JSONResponse:
     """Return the thread's newest turns before a sequence, oldest first."""
-    found = await rooms.threads.turns(thread_id, credential, limit=limit, before_sequence=before)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+    return answered(request, await rooms.threads.turns(thread_id, credential, limit=limit, before_sequence=before))
 
 
-@router.get("/{thread_id}/events")
+@router.get("/{thread_id}/events", responses=gives(ThreadEventsView))
 async def events(
     request: Request,
     rooms: Rooms,
@@ -71,11 +78,10 @@ async def events(
     limit: Annotated[int, Query(ge=1, le=EVENTS_MAX)] = EVENTS_MAX,
 ) -> JSONResponse:
     """Return every event of the thread behind a sequence, oldest first."""
-    found = await rooms.threads.events(thread_id, credential, after_sequence=after, limit=limit)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+    return answered(request, await rooms.threads.events(thread_id, credential, after_sequence=after, limit=limit))
 
 
-@router.post("/{thread_id}/fork", status_code=201, openapi_extra=takes(ForkRequest))
+@router.post("/{thread_id}/fork", status_code=201, responses=gives(ThreadView, 201), openapi_extra=takes(ForkRequest))
 async def fork(request: Request, rooms: Rooms, thread_id: str, credential: Caller) -> JSONResponse:
     """Begin a new thread that knows this one up to an event or a turn."""
     wanted = await body_of(request, ForkRequest)

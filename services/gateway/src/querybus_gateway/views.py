@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from querybus.core.batch import Status as ItemStatus
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.failure import FailureCode
 from querybus.core.knowledge import EntryKind
-from querybus.core.messages import OptionAction, Outcome, Trigger
-from querybus.core.subjects import EventName
+from querybus.core.messages import Operation, OptionAction, Origin, Outcome, Trigger
+from querybus.core.subjects import EventName, StageName
 from querybus_gateway.problems import ProblemCode
 
 Cell = str | int | float | bool | None
@@ -99,6 +100,59 @@ class PagesView(View):
     page_size: int
 
 
+class RetriesView(View):
+    generation: int = Field(description="new drafts by a model or the translator")
+    mend: int = Field(description="drafts mended by rule")
+
+
+class AttemptView(View):
+    """A statement that was tried; analysts get `sql` and `detail` as well."""
+
+    origin: Origin
+    stage: StageName | None = Field(description="where it failed")
+    code: FailureCode | None
+    duration_ms: float | None
+    validated: bool
+    executed: bool
+
+
+class StepView(View):
+    """A stage that was passed."""
+
+    stage: str
+    event: EventName
+    started_at: int
+    ended_at: int
+
+
+class ClassificationView(View):
+    """What the question was taken for; analysts get the `reason` as well."""
+
+    kind: str
+    confidence: float
+    method: str
+
+
+class ConfirmationView(View):
+    """What a yes is asked for; analysts get `table` and `columns` as well."""
+
+    reason: Literal["write", "cost"]
+    kind: str
+    sql_sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    rows_affected: int | None
+    rows_known: Literal["exact", "estimate", "unknown"]
+    rows_affected_max: int
+
+
+class ChartView(View):
+    """A Vega-Lite specification with its data."""
+
+    schema_: str = Field(alias="$schema")
+    data: dict[str, Any]
+    mark: dict[str, Any]
+    encoding: dict[str, Any]
+
+
 class AnswerView(View):
     """How a query ended, in words for its reader; analysts get `sql`, `detail` and `enriched_question` as well."""
 
@@ -113,18 +167,23 @@ class AnswerView(View):
     next_step: str
     options: list[OptionView]
     trigger: Trigger | None
+    confirmation: ConfirmationView | None
+    rows_affected: int | None = Field(description="rows that a confirmed write has changed")
     columns: list[ColumnView]
     rows: list[list[Cell]] = Field(description="the first page")
     row_count: int
     truncated: bool
     pages: PagesView | None
     summary: str
-    chart: dict[str, Any] | None = Field(description="a Vega-Lite specification with its data")
+    chart: ChartView | None
     notes: list[str]
+    mended: list[str] = Field(description="what rules changed in the statement that was run")
+    confidence: float | None = Field(description="from 0 to 1; null where nobody can say")
     explanation: str
-    retries: dict[str, int]
-    attempts: list[dict[str, Any]]
-    path: list[dict[str, Any]]
+    classification: ClassificationView | None
+    retries: RetriesView
+    attempts: list[AttemptView]
+    path: list[StepView]
     asked_at: int
     deadline_at: int
 
@@ -141,6 +200,32 @@ class QueryView(View):
     deadline_at: int = 0
     message: str = ""
     links: dict[str, str] = {}
+
+
+class EarlyResultView(View):
+    """The first page of a result before it is worded: business readers get numbered labels."""
+
+    columns: list[ColumnView]
+    rows: list[list[Cell]]
+    row_count: int
+    truncated: bool
+
+
+class EventView(View):
+    """A stored event; what stands behind `at` depends on its kind, and analysts get more of it, such as `sql`."""
+
+    event: EventName
+    query_id: str
+    thread_id: str
+    at: int = 0
+    retries: RetriesView = RetriesView(generation=0, mend=0)
+    question: str = Field(default="", description="of `asked`")
+    operation: Operation = Field(default=Operation.ASK, description="of `asked`")
+    stage: StageName | None = Field(default=None, description="of `failed`")
+    code: FailureCode | None = Field(default=None, description="of `failed`, `returned` and `concluded`")
+    outcome: Outcome | None = Field(default=None, description="of `concluded`")
+    result: EarlyResultView | None = Field(default=None, description="of `concluded`, where there is one")
+    answer: AnswerView | None = Field(default=None, description="of `finished`, the last event of every query")
 
 
 class PageView(View):
@@ -184,6 +269,163 @@ class SuggestionsView(View):
     questions: list[str]
 
 
+class ForkedFromView(View):
+    """The event of another thread that a thread begins behind."""
+
+    thread_id: str
+    sequence: int
+
+
+class ThreadView(View):
+    """A thread as a list shows it."""
+
+    thread_id: str
+    title: str
+    connection: str
+    created_at: int
+    forked_from: ForkedFromView | None
+
+
+class ThreadsView(View):
+    """Threads, those that began last first."""
+
+    threads: list[ThreadView]
+    next_cursor: str | None = Field(description="`cursor` of the next page; null on the last")
+
+
+class TurnView(View):
+    """A question of a thread and what became of it; analysts get its `sql` as well."""
+
+    query_id: str
+    question: str
+    status: Status
+    outcome: Outcome | None
+    code: FailureCode | None
+    message: str
+    summary: str
+    row_count: int
+    asked_at: int
+    deadline_at: int
+    sequence: int = Field(description="of its first event")
+    last_sequence: int
+
+
+class TurnsView(View):
+    """Turns of a thread, oldest first."""
+
+    thread_id: str
+    forked_from: ForkedFromView | None
+    turns: list[TurnView]
+
+
+class ThreadStateView(TurnsView):
+    """A thread as it stood once an event was stored: that event, and the turns up to it."""
+
+    connection: str
+    sequence: int
+    at: int
+    event: EventName
+    query_id: str
+    status: Status
+
+
+class ThreadEventView(EventView):
+    sequence: int = Field(description="what a state and a fork take")
+
+
+class ThreadEventsView(View):
+    """Events of a thread, oldest first."""
+
+    thread_id: str
+    events: list[ThreadEventView]
+    next_after: int | None = Field(description="`after` of the next page; null on the last")
+
+
+class BatchTotalsView(View):
+    """Counts of items, and shares from 0 to 1: null while nothing was tried."""
+
+    items: int
+    waiting: int
+    running: int
+    finished: int
+    answered: int
+    failed: int
+    first_pass: int
+    after_retry: int
+    mending: int
+    first_pass_success: float | None
+    retry_success: float | None
+
+
+class BatchView(View):
+    """A batch without its items."""
+
+    id: str
+    status: Literal["running", "finished"]
+    cancelled: bool
+    created_at: int
+    deadline_at: int
+    ended_at: int | None
+    concurrency: int
+    totals: BatchTotalsView
+    links: dict[str, str]
+
+
+class ItemFailureView(View):
+    """A failure of an item; analysts get its `detail` as well."""
+
+    code: str
+    stage: str | None
+
+
+class BatchItemView(View):
+    """An item of a batch, with its answer once it has finished."""
+
+    id: str
+    name: str
+    status: ItemStatus
+    outcome: Outcome | None
+    run: int = Field(description="counts its queries")
+    attempts: int
+    finished_as: int | None = Field(description="its place in the order of completion")
+    first_failure: ItemFailureView | None
+    last_failure: ItemFailureView | None
+    query_id: str | None
+    answer: AnswerView | None
+
+
+class BatchItemsView(BatchView):
+    """A batch with its items in their order, as many as fit one reading."""
+
+    offset: int
+    items: list[BatchItemView]
+    next_offset: int | None = Field(description="`offset` of the next reading; null once all items are there")
+
+
+class MendingView(View):
+    """So many queries of a batch have failed and are mended."""
+
+    n: int
+    message: str
+
+
+class DeletedThreadView(View):
+    """A thread that is gone, as the bus says it."""
+
+    thread_id: str
+    deleted: Literal[True]
+
+
+class AsyncApiView(View):
+    """The document of the bus."""
+
+    asyncapi: Literal["3.0.0"]
+    info: dict[str, str]
+    channels: dict[str, dict[str, Any]]
+    operations: dict[str, dict[str, Any]]
+    components: dict[str, dict[str, Any]]
+
+
 class RunningCallView(View):
     """A query that has not finished, as the bus says it."""
 
@@ -218,6 +460,6 @@ class ProgressView(View):
     """A stage has begun or stored its event; analysts may also get `text`, what a model has written so far."""
 
     stage: str
-    state: Literal["started", "stored"] = "started"
+    state: Literal["started", "stored", "tokens", "mending"] = "started"
     n: int = 0
     at: int = 0

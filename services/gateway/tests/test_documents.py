@@ -1,0 +1,76 @@
+"""The OpenAPI and AsyncAPI documents leave nothing open: each answer has a schema, each refusal is a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from querybus_gateway.bus_door import VERBS
+from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS
+
+from .documents import Json, calls, openapi
+
+
+def responses() -> Iterator[tuple[str, str, Json]]:
+    for path, operations in openapi()["paths"].items():
+        for method, operation in operations.items():
+            for status, response in operation["responses"].items():
+                yield f"{method.upper()} {path}", status, response
+
+
+def test_every_answer_over_http_has_a_schema_that_says_something() -> None:
+    loose = [
+        (name, status, media_type)
+        for name, status, response in responses()
+        for media_type, described in response.get("content", {}).items()
+        if not described.get("schema") and not described.get("itemSchema", {}).get("properties", {}).get("data")
+    ]
+    assert loose == []
+    silent = [(name, status) for name, status, response in responses() if "content" not in response]
+    assert silent == [("DELETE /v1/threads/{thread_id}", "204")]
+
+
+def test_every_refusal_over_http_is_a_problem() -> None:
+    problem = {"schema": {"$ref": "#/components/schemas/ProblemView"}}
+    documented: dict[str, set[str]] = {}
+    for name, status, response in responses():
+        known = documented.setdefault(name, set())
+        if int(status) >= 400:
+            assert response["content"] == {PROBLEM_MEDIA_TYPE: problem}, (name, status)
+            known.add(status)
+    every = {str(status) for status, _ in STATUS.values()}
+    assert {name for name, known in documented.items() if known != every} == {"GET /v1/asyncapi.json"}
+
+
+def test_every_reply_over_the_bus_has_a_schema_of_its_own_and_may_be_a_problem() -> None:
+    schemas = calls()["components"]["schemas"]
+    for verb in VERBS:
+        names = [
+            each["$ref"].rpartition("/")[2]
+            for each in calls()["components"]["messages"][f"{verb}.reply"]["payload"]["anyOf"]
+        ]
+        assert names[-1] == "ProblemCallView"
+        assert len(names) > 1
+        assert all(schemas[each]["properties"] for each in names), verb
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(found := value.get("$ref"), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            yield found
+        for each in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from references(each)
+    elif isinstance(value, list):
+        for each in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from references(each)
+
+
+@pytest.mark.parametrize("document", [openapi, calls])
+def test_no_reference_leads_nowhere(document: Any) -> None:
+    for reference in references(document()):
+        found: Any = document()
+        for part in reference.removeprefix("#/").split("/"):
+            assert part in found, reference
+            found = found[part]
