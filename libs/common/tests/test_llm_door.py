@@ -155,6 +155,30 @@ async def test_many_callers_of_a_dead_address_make_no_storm():
     assert address.calls <= 5 + 4
 
 
+async def test_failures_in_a_row_among_calls_sent_before_an_answer_do_not_open_the_breaker():
+    """An address that answers the first of many at once, and then fails as many in a row as open the breaker."""
+
+    class Ordered(ScriptedAddress):
+        async def complete(self, messages: Sequence[ChatMessage], **_: object) -> ModelReply | Fault:
+            self.calls += 1
+            number = self.calls
+            await asyncio.sleep(number / 100)
+            clock.now = max(clock.now, number / 100)
+            return GOOD if number == 1 else BAD
+
+    clock = Clock()
+    address = Ordered(BAD)
+    the_door = door(address, clock, breaker_failures=3, retries_max=0)
+    await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(6)))
+    assert address.calls == 6
+    again = await the_door.reply(HELLO, timeout_seconds=5)
+    assert isinstance(again, Failure)
+    assert again.facts.native_code == "500", "it was called"
+    for _ in range(3):
+        await the_door.reply(HELLO, timeout_seconds=5)
+    assert address.calls == 9, "three failures of calls sent after the answer open it"
+
+
 async def test_no_more_calls_at_once_than_the_limit():
     address = ScriptedAddress(GOOD, seconds=0.01)
     the_door = door(address, concurrency_max=3)

@@ -1,11 +1,13 @@
 """A breaker: after n failures in a row nobody calls for a while, then one call tries; it decides, it never waits.
 
-Seconds are those of any clock that does not go back; they are passed in.
+Calls that were sent before the last answer came tell nothing newer than that answer: of many at once at an address that
+fails half of them, some fail in a row by mere order, and that is no reason to call nobody. Seconds are those of any clock that does not go back; they are passed in.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 
 @dataclass(slots=True)
@@ -16,6 +18,7 @@ class Breaker:
     open_seconds: float
     failures: int = 0
     opened_at: float | None = None
+    answered_at: float = -inf
     probing: bool = False
 
     @property
@@ -32,14 +35,17 @@ class Breaker:
         self.probing = True
         return True
 
-    def succeeded(self) -> None:
+    def succeeded(self, now: float) -> None:
         """A call was answered: close."""
         self.failures = 0
+        self.answered_at = now
         self.opened_at = None
         self.probing = False
 
-    def failed(self, now: float) -> None:
-        """A call failed by the address's fault: count it; open, or stay open for another while."""
+    def failed(self, now: float, sent: float) -> None:
+        """A call that was sent then failed by the address's fault: count it; open, or stay open for another while."""
+        if sent < self.answered_at:
+            return
         self.failures += 1
         if self.opened_at is not None or self.failures >= self.failures_max:
             self.opened_at = now

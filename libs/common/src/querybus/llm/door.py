@@ -225,18 +225,18 @@ class ModelDoor:
         except asyncio.CancelledError:
             # The time limit of reply(), or the query was cancelled: either way only a long silence tells anything.
             silent = self._seconds() - sent >= self._limits.silence_seconds
-            self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""))
+            self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""), sent)
             raise
         if isinstance(outcome, Fault):
-            self._note(outcome)
+            self._note(outcome, sent)
         else:
-            self._breaker.succeeded()
+            self._breaker.succeeded(self._seconds())
             self._metrics.breaker("model", self._named, is_open=False)
         return outcome
 
-    def _note(self, fault: Fault) -> None:
+    def _note(self, fault: Fault, sent: float) -> None:
         if fault.blames_address:
-            self._breaker.failed(self._seconds())
+            self._breaker.failed(self._seconds(), sent)
         else:
             self._breaker.abandoned()
         self._metrics.breaker("model", self._named, is_open=self._breaker.is_open)
