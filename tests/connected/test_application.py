@@ -100,7 +100,6 @@ async def test_a_service_starts_works_says_how_it_is_and_drains_on_sigterm(bus):
             assert (await client.get("/livez")).status_code == 204
             assert (await client.get("/readyz")).json() == {"ready": True, "troubles": {}}
             assert b"querybus_stage_seconds" in (await client.get("/metrics")).content
-            assert "text/html" in (await client.get("/asyncapi")).headers["content-type"]
             assert (await client.get("/nothing")).status_code == 404
             assert resident_bytes(process.pid) < MEMORY_BYTES_MAX
 

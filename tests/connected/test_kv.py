@@ -266,6 +266,24 @@ async def test_credentials_are_kept_per_tenant_and_listed(users: Users) -> None:
     ]
 
 
+async def test_a_credential_that_is_taken_away_is_known_at_once_to_whoever_follows(users: Users) -> None:
+    operator = CredentialStore(await users.held("gateway"))
+    app = Credential(name="app", tenant="acme", user="alice", key_sha256=key_hash("qb.acme.app.secret"))
+    await operator.put(app)
+    gateway = CredentialStore(await users.held("gateway"), follow=True)
+    await gateway.start()
+    assert await gateway.get("acme", "app") == app
+    reads = gateway._holder.connection.stats["out_msgs"]
+    assert await gateway.get("acme", "app") == app
+    assert gateway._holder.connection.stats["out_msgs"] == reads
+    narrowed = app.model_copy(update={"connections": ("shop",)})
+    await operator.put(narrowed)
+    assert await gateway.get("acme", "app") == narrowed
+    await operator.remove("acme", "app")
+    assert await gateway.get("acme", "app") is None
+    await gateway.drain()
+
+
 async def test_all_credentials_are_listed_however_many_there_are(users: Users) -> None:
     store = CredentialStore(await users.held("gateway"))
     for start in range(0, 1_200, 100):

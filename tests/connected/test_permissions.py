@@ -134,7 +134,7 @@ HEARD = {
     "$KV.querybus_knowledge.>": {"generator"},
     "$KV.querybus_models.>": {"generator", "presenter"},
     "$KV.querybus_preferences.>": {"gateway"},
-    "$KV.querybus_credentials.>": set(),
+    "$KV.querybus_credentials.>": {"gateway"},
     "$KV.querybus_writes.>": set(),
     "querybus.v1.rpc.database.*.*.*": {"executor"},
     "querybus.v1.ctl.cancel.*.*": set(SERVICES),

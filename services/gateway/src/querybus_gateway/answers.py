@@ -6,8 +6,9 @@ read is buried with its reason.
 
 from __future__ import annotations
 
-import json
 from typing import Protocol
+
+from pydantic_core import to_json
 
 from querybus.bus.publish import BusTrouble, TooLarge, address_of
 from querybus.bus.pull import Message, retry_delay_seconds
@@ -27,7 +28,7 @@ _log = get_log(__name__)
 def answer_bytes(envelope: Envelope[Finished]) -> bytes:
     """Return the stored form of an answer: the public view for the audience that asked."""
     answer = public_answer(envelope, envelope.audience) | {"status": "finished", "audience": envelope.audience}
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+    return to_json(answer)
 
 
 class Metered(Protocol):

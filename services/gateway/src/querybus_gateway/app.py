@@ -74,7 +74,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     tracing = tracing_of(name, settings)
     broker = make_broker(settings, name, metrics)
     journal = Journal(broker)
-    credentials = CredentialStore(broker)
+    credentials = CredentialStore(broker, follow=True)
     connections = ConnectionStore(broker)
     answers = StoredAnswers(broker, clock=clock)
     events = FencedEvents(broker, clock=clock, tracing=tracing)
@@ -215,11 +215,12 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             )
             for tenant in settings.tenants
         ),
+        credentials,
         preferences,
         sweeper,
         pictures,
         runner,
-        CallServer(broker, door.answer, slots=settings.calls_max),
+        CallServer(broker, door.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
         HttpDoor(
             http_door(
                 use_cases,

@@ -7,12 +7,12 @@ who that is. A reply is one JSON object: a finished query's answer (`status` fin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
 from querybus.bus.calls import Call
 from querybus.bus.publish import BusTrouble
@@ -98,7 +98,7 @@ class BusDoor:
                 found = Problem(ProblemCode.INTERNAL)
             trace_id = format(span.get_span_context().trace_id, "032x")
         reply = problem_reply(found, call.verb, trace_id) if isinstance(found, Problem) else found
-        return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
+        return to_json(reply)
 
     async def _answer(self, call: Call) -> Json | Problem:
         credential = await self._rooms.credentials.get(call.tenant, call.credential)

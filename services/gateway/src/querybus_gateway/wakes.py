@@ -1,6 +1,6 @@
 """Who waits for which query: a wake-up says "look at the log again"; only the stored last event is handed over.
 
-Wake-ups may be lost or doubled, so whoever waits also looks by itself, after one second first and then less and less
+Wake-ups may be lost or doubled, so whoever waits also looks by itself, after two seconds first and then less and less
 often. Progress notes are lossy: a slow reader loses its oldest ones.
 """
 
@@ -16,7 +16,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.messages import Finished
 from querybus.core.subjects import EventName
 
-POLL_SECONDS_MIN: Final = 1.0
+POLL_SECONDS_MIN: Final = 2.0
 POLL_SECONDS_MAX: Final = 15.0
 NOTES_MAX: Final = 64
 

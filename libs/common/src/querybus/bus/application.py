@@ -7,6 +7,7 @@ closes). `/livez` is the event loop's own tick, `/readyz` asks every part and th
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 import urllib.request
@@ -32,6 +33,8 @@ from querybus.ops.settings import ServiceSettings
 
 PING_SECONDS_MAX: Final = 2.0
 HTTP_CLOSE_SECONDS_MAX: Final = 5
+_COLLECT_AT: Final = (10_000, 20, 20)
+"""New objects before a collection of each generation; a question makes some thousands that die with it."""
 
 _log = get_log(__name__)
 
@@ -159,9 +162,8 @@ class _Application(AsgiFastStream):
             service.broker,
             asgi_routes=_routes(service),
             logger=None,
-            on_startup=[service.start],
+            on_startup=[service.start, _settle_memory],
             on_shutdown=[service.stop],
-            asyncapi_path="/asyncapi",
         )
         self._web = web
 
@@ -171,6 +173,17 @@ class _Application(AsgiFastStream):
             await super().not_found(scope, receive, send)
         else:
             await self._web(scope, receive, send)
+
+
+async def _settle_memory() -> None:
+    """Take what the start has made out of the garbage collector's walks: it stays for as long as the process does.
+
+    Modules, settings and catalogs are hundreds of thousands of objects; walking them again and again took 5 % of a
+    service's time under load.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AT)
 
 
 def _routes(service: Service) -> list[tuple[str, ASGIApp]]:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import nats.errors
-from faststream.nats import NatsBroker, NatsMessage
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from querybus.bus.connection import Connected
+from querybus.bus.requests import Requests
 from querybus.core.subjects import every_call_filter, is_token
 from querybus.ops.log import get_log
 
@@ -53,41 +53,33 @@ def may_reply(subject: str) -> bool:
 class CallServer:
     """Answers `call` requests, `slots` at once; one replica hears each. A part."""
 
-    def __init__(self, broker: NatsBroker, answer: Answer, *, slots: int) -> None:
+    def __init__(self, holder: Connected, answer: Answer, *, slots: int, drain_seconds: float) -> None:
         self.name = "calls"
-        self._broker = broker
+        self._holder = holder
         self._answer = answer
-        self._is_open = False
-        # Registered now, so that it stands in the AsyncAPI document; FastStream starts it with the broker.
-        self._subscriber = broker.subscriber(
-            every_call_filter(), queue=_QUEUE, max_workers=slots, no_reply=True, title="call"
-        )
-        self._subscriber(self._take)
+        self._drain_seconds = drain_seconds
+        self._requests = Requests(holder, every_call_filter(), queue=_QUEUE, handle=self._take, slots=slots)
 
     async def start(self) -> None:
-        self._is_open = True
+        await self._requests.start()
 
     async def drain(self) -> None:
-        """Take no more requests; those that run are answered within the broker's own limit."""
-        await self._subscriber.stop()
-        self._is_open = False
+        """Take no more requests; those that run are answered within the limit."""
+        await self._requests.drain(self._drain_seconds)
 
     async def ping(self) -> str | None:
-        return None if self._is_open else "not started"
+        return None if self._requests.is_open else "not started"
 
-    async def _take(self, message: NatsMessage) -> None:
-        raw = message.raw_message
+    async def _take(self, raw: Msg) -> None:
         parts = raw.subject.split(".")
         if len(parts) != 6 or not all(is_token(each) for each in parts[3:]):
             return
         if not may_reply(raw.reply):
             _log.warning("call.no_reply", tenant=parts[3], credential=parts[4], has_reply=bool(raw.reply))
             return
-        if not self._is_open:
-            return
         reply = await self._answer(Call(parts[3], parts[4], parts[5], raw.data, raw.headers or {}))
         with suppress(nats.errors.Error):
-            await self._broker.connection.publish(raw.reply, reply)
+            await self._holder.connection.publish(raw.reply, reply)
 
 
 OnMessage = Callable[[bytes], None]

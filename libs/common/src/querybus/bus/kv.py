@@ -30,6 +30,7 @@ TABLE_BYTES_MAX: Final = 900 * 1_024
 """Of a table's JSON; below the bucket's 1 MiB for a value with its headers."""
 
 CATALOGS_CACHED_MAX: Final = 32
+CREDENTIAL_TRUST_SECONDS: Final = 5.0
 IN_FLIGHT_MAX: Final = 64
 TRIES_MAX: Final = 5
 TOMBSTONE_TTL: Final = "1h"
@@ -287,14 +288,44 @@ class ConnectionStore:
 
 
 class CredentialStore:
-    """The gateway's registry of hashed keys; no other service may read it."""
+    """The gateway's registry of hashed keys; no other service may read it.
 
-    def __init__(self, holder: Connected) -> None:
+    `follow` as for catalogs; a credential that was taken away is then known as soon as that is heard, and after
+    CREDENTIAL_TRUST_SECONDS at the latest.
+    """
+
+    def __init__(self, holder: Connected, *, follow: bool = False) -> None:
+        self.name = "credentials"
         self._holder = holder
+        self._follow = follow
+        self._watch = Watch(holder, CREDENTIALS, "*.*", trust_seconds=CREDENTIAL_TRUST_SECONDS)
+        self._cached: dict[str, Credential] = {}
+
+    async def start(self) -> None:
+        """Begin to follow changes, if this store does."""
+        if self._follow:
+            await self._watch.start()
+
+    async def drain(self) -> None:
+        await self._watch.drain()
+
+    async def ping(self) -> str | None:
+        return None
 
     async def get(self, tenant: str, credential: str) -> Credential | None:
         """Return the credential, or None; raises BusTrouble."""
-        return await _get(self._holder, CREDENTIALS, f"{token(tenant)}.{token(credential)}", Credential)
+        key = f"{token(tenant)}.{token(credential)}"
+        if key in self._cached and self._watch.trusts(key):
+            return self._cached[key]
+        started = self._watch.now()
+        found = await _get(self._holder, CREDENTIALS, key, Credential)
+        if self._follow and found is not None:
+            # Only what exists is kept, so names made up outside take no memory.
+            self._cached[key] = found
+            self._watch.checked(key, started)
+        else:
+            self._cached.pop(key, None)
+        return found
 
     async def all(self) -> tuple[Credential, ...]:
         """Return every credential, by tenant and name; raises BusTrouble."""

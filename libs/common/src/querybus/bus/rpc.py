@@ -15,12 +15,11 @@ from contextlib import nullcontext, suppress
 from typing import Final, TypeVar
 
 import nats.errors
-from faststream.nats import NatsBroker
-from faststream.nats.annotations import NatsMessage
 from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from querybus.bus.connection import Connected
+from querybus.bus.requests import Requests
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import rpc_filter, rpc_subject, token
@@ -39,8 +38,6 @@ _NOBODY_PAUSES_SECONDS: Final = (0.1, 0.3, 0.6)
 """Between requests that nobody heard; the last is repeated until the request's deadline."""
 _QUEUE: Final = "executor"
 _BEAT: Final = b""
-_AWAY: Final = b"-"
-"""The word of an executor that is starting or stopping; any answer is longer."""
 
 Explain = Callable[[str, str, ExplainRequest], Awaitable[ExplainReply]]
 Probe = Callable[[str, str, ProbeRequest], Awaitable[ProbeReply]]
@@ -114,7 +111,7 @@ class DatabaseClient:
                 while True:
                     async with asyncio.timeout(self._silent_seconds_max):
                         message = await heard.get()
-                    if message.data == _AWAY or (message.headers or {}).get("Status") == "503":
+                    if (message.headers or {}).get("Status") == "503":
                         raise _Nobody
                     if message.data != _BEAT:
                         return message.data
@@ -135,7 +132,7 @@ class DatabaseClient:
 
 
 def serve_database(
-    broker: NatsBroker,
+    holder: Connected,
     *,
     explain: Explain,
     probe: Probe,
@@ -147,15 +144,15 @@ def serve_database(
 
     More requests wait. The validator asks for connections that exist only, so their number bounds the places.
     """
-    return DatabaseServer(broker, explain, probe, slots=slots, tracing=tracing, clock=clock)
+    return DatabaseServer(holder, explain, probe, slots=slots, tracing=tracing, clock=clock)
 
 
 class DatabaseServer:
-    """The executor's side, as two FastStream subscribers in one queue group."""
+    """The executor's side: two subjects in one queue group. Until it is started nobody hears, and the asker tries again."""
 
     def __init__(
         self,
-        broker: NatsBroker,
+        holder: Connected,
         explain: Explain,
         probe: Probe,
         *,
@@ -164,82 +161,74 @@ class DatabaseServer:
         clock: Clock,
     ) -> None:
         self.name = "rpc-database"
-        self._broker = broker
+        self._holder = holder
         self._explain = explain
         self._probe = probe
         self._tracing = tracing
         self._clock = clock
-        self._is_open = False
         self._slots = slots
         # A connection whose database is away fills its own places only.
         self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._taken: set[str] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
         self._beating: asyncio.Task[None] | None = None
-        # Registered now, so that they stand in the AsyncAPI document; FastStream starts them with the broker.
-        self._subscribers = [
-            broker.subscriber(rpc_filter(operation), queue=_QUEUE, max_workers=REQUESTS_MAX, title=operation)
-            for operation in ("explain", "probe")
-        ]
-        self._subscribers[0](self._answer_explain)
-        self._subscribers[1](self._answer_probe)
+        self._requests = tuple(
+            Requests(holder, rpc_filter(operation), queue=_QUEUE, handle=answer, slots=REQUESTS_MAX)
+            for operation, answer in (("explain", self._answer_explain), ("probe", self._answer_probe))
+        )
 
     async def start(self) -> None:
-        self._is_open = True
         self._beating = asyncio.get_running_loop().create_task(self._beat(), name=self.name)
+        for requests in self._requests:
+            await requests.start()
 
     async def drain(self) -> None:
         """Take no more requests and wait for those that run."""
-        self._is_open = False
-        for subscriber in self._subscribers:
-            await subscriber.stop()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), DRAIN_SECONDS_MAX)
+        await asyncio.gather(*(requests.drain(DRAIN_SECONDS_MAX) for requests in self._requests))
         if self._beating is not None:
             self._beating.cancel()
             with suppress(asyncio.CancelledError):
                 await self._beating
 
     async def ping(self) -> str | None:
-        return None if self._is_open else "not started"
+        return None if all(requests.is_open for requests in self._requests) else "not started"
 
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             for inbox in tuple(self._taken):
                 with suppress(nats.errors.Error):
-                    await self._broker.connection.publish(inbox, _BEAT)
+                    await self._holder.connection.publish(inbox, _BEAT)
 
-    async def _answer_explain(self, message: NatsMessage) -> bytes:
-        return await self._take(message, "explain", ExplainRequest, ExplainReply, self._explain)
+    async def _answer_explain(self, message: Msg) -> None:
+        await self._reply(message, await self._take(message, "explain", ExplainRequest, ExplainReply, self._explain))
 
-    async def _answer_probe(self, message: NatsMessage) -> bytes:
-        return await self._take(message, "probe", ProbeRequest, ProbeReply, self._probe)
+    async def _answer_probe(self, message: Msg) -> None:
+        await self._reply(message, await self._take(message, "probe", ProbeRequest, ProbeReply, self._probe))
+
+    async def _reply(self, message: Msg, answer: bytes) -> None:
+        # Without a connection the asker hears silence and asks again.
+        with suppress(nats.errors.Error):
+            await self._holder.connection.publish(message.reply, answer)
 
     async def _take(
         self,
-        message: NatsMessage,
+        message: Msg,
         operation: str,
         request_type: type[RequestT],
         reply_type: type[ReplyT],
         serve: Callable[[str, str, RequestT], Awaitable[ReplyT]],
     ) -> bytes:
-        if not self._is_open:
-            # The broker hears requests before the databases behind this part are open: another executor may have them.
-            return _AWAY
-        tenant, connection = message.raw_message.subject.split(".")[4:6]
+        tenant, connection = message.subject.split(".")[4:6]
         try:
-            request = request_type.model_validate_json(message.body)
+            request = request_type.model_validate_json(message.data)
         except ValidationError:
             return _refusal(reply_type, FailureCode.INTERNAL, "not a request of this operation")
         remaining = (request.deadline_at - self._clock()) / 1_000
         if remaining <= 0:
             # It was on its way until nobody listened for the answer any more.
             return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
-        inbox = message.raw_message.reply
+        inbox = message.reply
         self._taken.add(inbox)
-        self._idle.clear()
         try:
             places = self._places.setdefault((operation, connection), asyncio.Semaphore(self._slots))
             async with asyncio.timeout(remaining), places:
@@ -252,8 +241,6 @@ class DatabaseServer:
             return _refusal(reply_type, FailureCode.INTERNAL, type(error).__name__)
         finally:
             self._taken.discard(inbox)
-            if not self._taken:
-                self._idle.set()
         return reply.model_dump_json().encode()
 
 

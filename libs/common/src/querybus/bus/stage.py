@@ -7,7 +7,6 @@ query's log, and settles it after that publish is acknowledged. A stage holds at
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +21,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js import JetStreamContext
 from opentelemetry.trace import SpanKind
+from pydantic_core import to_json
 
 from querybus.bus.connection import Connected
 from querybus.bus.journal import Entry, Journal
@@ -41,7 +41,17 @@ from querybus.bus.publish import (
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, PullLoop, retry_delay_seconds
 from querybus.bus.sign import Signer, Verifier
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, PathStep, Undecodable, concluded, decode, draft_of, failed, out_of_time
+from querybus.core.envelope import (
+    Envelope,
+    PathStep,
+    Undecodable,
+    concluded,
+    decode,
+    draft_of,
+    failed,
+    out_of_time,
+    stamped,
+)
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Analysis, Concluded
 from querybus.core.subjects import (
@@ -333,7 +343,7 @@ class Settlement:
     async def _publish(self, work: _Work, event: Envelope[Any], settled: Settled) -> Settled:
         now_ms = self._clock()
         step = PathStep(stage=self._name, event=event.event, started_at=work.started_at, ended_at=now_ms)
-        event = event.with_body(event.body, path=(*event.path, step))
+        event = stamped(event, step)
         try:
             published = await self._bus.publish(
                 event,
@@ -461,7 +471,7 @@ class Settlement:
         subject = progress_subject(work.address.tenant, token(envelope.user), work.address.query)
         word = {"n": work.message.sequence, "stage": self._name, "state": "started", "at": work.started_at}
         with suppress(BusTrouble):
-            await self._bus.announce(subject, json.dumps(word).encode())
+            await self._bus.announce(subject, to_json(word))
 
 
 def _where(error: Exception) -> str:

@@ -25,8 +25,9 @@ SETTLE_SECONDS: Final = 2.0
 class Watch:
     """Says whether a cached key may be trusted. Without `start` it never may, and every read looks."""
 
-    def __init__(self, holder: Connected, bucket: str, keys: str) -> None:
+    def __init__(self, holder: Connected, bucket: str, keys: str, *, trust_seconds: float = TRUST_SECONDS) -> None:
         self._holder = holder
+        self._trust_seconds = trust_seconds
         self._prefix = f"$KV.{bucket}."
         self._keys = keys
         self._checked: dict[str, float] = {}
@@ -55,7 +56,7 @@ class Watch:
             self._reconnects = self._holder.connection.stats["reconnects"]
             self._checked.clear()
         checked = self._checked.get(key)
-        if checked is None or self.now() - checked > TRUST_SECONDS:
+        if checked is None or self.now() - checked > self._trust_seconds:
             return False
         return checked >= self._doubted_until.get(key, 0.0)
 

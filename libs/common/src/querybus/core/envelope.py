@@ -269,7 +269,7 @@ def out_of_time(envelope: Envelope[Any]) -> tuple[Outcome, FailureCode]:
 
 def stamped(envelope: Envelope[BodyT], step: PathStep) -> Envelope[BodyT]:
     """Return the envelope with one more step on its path."""
-    return envelope.with_body(envelope.body, path=(*envelope.path, step))
+    return envelope.model_copy(update={"path": (*envelope.path, step)})
 
 
 def _amend_last(envelope: Envelope[Any], **changes: object) -> tuple[Attempt, ...]:

@@ -10,10 +10,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 ROOT: Final = "querybus.v1"
 TOKEN_LENGTH_MAX: Final = 64
+_REMEMBERED_MAX: Final = 4_096
+"""Names and subjects whose reading is kept: each passes a process several times within one question."""
 _TOKEN = re.compile(r"[a-z0-9-]{1,64}")
 # A name that already looks like a hashed one would be ambiguous, so it is hashed as well.
 _HASHED = re.compile(r"x-[0-9a-f]{32}")
@@ -86,6 +89,7 @@ class EventAddress:
         return f"{ROOT}.event.{self.tenant}.{self.thread}.{self.query}.>"
 
 
+@lru_cache(_REMEMBERED_MAX)
 def token(name: str) -> str:
     """Return the subject token of an outside name.
 
@@ -99,6 +103,7 @@ def token(name: str) -> str:
     return "x-" + hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
+@lru_cache(_REMEMBERED_MAX)
 def is_token(text: str) -> bool:
     """Return whether the text can stand in a subject as it is."""
     return _TOKEN.fullmatch(text) is not None
@@ -116,6 +121,7 @@ def event_subject(tenant: str, thread: str, query: str, event: EventName) -> str
     return f"{ROOT}.event.{_safe(tenant, thread, query)}.{event}"
 
 
+@lru_cache(_REMEMBERED_MAX)
 def parse_event_subject(subject: str) -> EventAddress | None:
     """Return the parts of an event's subject, or None for any other subject."""
     parts = subject.split(".")

@@ -277,7 +277,7 @@ WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
 """The buckets that a service writes."""
 
 FOLLOWED_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (CONNECTIONS, PREFERENCES),
+    StageName.GATEWAY: (CONNECTIONS, CREDENTIALS, PREFERENCES),
     StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, MODELS),
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.RECOVERY: (CATALOG, CONNECTIONS),
