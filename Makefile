@@ -81,7 +81,7 @@ faults: $(STAMP) ## kill, stop, restart and fill a running house and show that n
 kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running house under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -translator
+bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -traces, -translator
 	@$(BIN)/python benchmarks/bench_$*.py
 
 pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures

@@ -1,4 +1,7 @@
-"""A collector of traces: takes OTLP over HTTP on the loopback address and keeps every span."""
+"""A collector of traces: takes OTLP over HTTP on the loopback address and keeps every span.
+
+`python -m tests.trace_collector` prints its address and serves until it is ended.
+"""
 
 from __future__ import annotations
 
@@ -86,3 +89,9 @@ class TraceCollector:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+if __name__ == "__main__":
+    with TraceCollector() as serving:
+        print(serving.endpoint, flush=True)
+        threading.Event().wait()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
+from benchmarks import bench_traces
 from querybus.core.subjects import StageName
+from querybus.ops.log import configure_logging
+from querybus.ops.trace import Tracing
 from querybus_cli.ask import ask
 from querybus_cli.demo_database import demo_connection, write_demo
-from querybus_cli.house import House, HousePlan
+from querybus_cli.house import TENANT, House, HousePlan
 from tests.scripted_model import ScriptedModel, say
 from tests.trace_collector import Span, TraceCollector
 
@@ -51,7 +58,31 @@ async def spans_of(
     return answer, collector.spans
 
 
-async def test_a_mended_question_is_one_trace_over_all_services(tmp_path: Path, collector: TraceCollector) -> None:
+class Kept(SpanProcessor):
+    """Keeps the names of the spans that ended."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.names.append(span.name)
+
+
+@pytest.fixture
+def log_lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """The lines of the log so far, as a service writes them."""
+    before, root = structlog.get_config(), logging.getLogger()
+    handlers, level = root.handlers, root.level
+    configure_logging("info", as_json=True)
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    structlog.configure(**before)
+    root.handlers = handlers
+    root.setLevel(level)
+
+
+async def test_a_mended_question_is_one_trace_over_all_services(
+    tmp_path: Path, collector: TraceCollector, log_lines: Callable[[], list[dict[str, Any]]]
+) -> None:
     answer, spans = await spans_of(tmp_path, collector, ratio=1.0)
     assert answer["outcome"] == "answered", answer
     (trace,) = {each.trace for each in spans if each.attributes.get("querybus.query_id") == answer["query_id"]}
@@ -74,6 +105,19 @@ async def test_a_mended_question_is_one_trace_over_all_services(tmp_path: Path, 
     told = repr([each.attributes for each in mine])
     assert "planted-question" not in told
     assert "SELECT" not in told
+
+    # The log's line of each stage leads to the trace.
+    lines = [each for each in log_lines() if each["event"] == "stage.settled"]
+    assert {each["stage"] for each in lines} == set(StageName) - {StageName.GATEWAY}
+    assert {(each["query_id"], each["tenant"], each["trace_id"]) for each in lines} == {
+        (answer["query_id"], TENANT, trace)
+    }
+
+    # What the benchmark does to the tracers for such a question is what the house did.
+    kept = {each: Kept() for each in StageName}
+    bench_traces.ask({each: Tracing(each, ratio=1.0, processor=kept[each]) for each in StageName}, bench_traces.MENDED)
+    replayed = Counter((service, name.split()[0]) for service, found in kept.items() for name in found.names)
+    assert replayed == Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
 
 
 async def test_prompts_and_statements_are_told_only_when_switched_on(tmp_path: Path, collector: TraceCollector) -> None:

@@ -205,28 +205,27 @@ class Settlement:
         settled: Settled = "nak"
         if message.deliveries > 1:
             self._metrics.redelivery(self._name)
-        try:
-            with (
-                self._tracing.span(self._name, message.headers, kind=SpanKind.CONSUMER)
-                if self._tracing
-                else nullcontext()
-            ):
+        with (
+            self._tracing.span(self._name, message.headers, kind=SpanKind.CONSUMER) if self._tracing else nullcontext()
+        ):
+            try:
                 settled = await self._settle(message)
-        finally:
-            seconds = self._timer() - started
-            self._metrics.stage_settled(self._name, settled, seconds)
-            address = parse_event_subject(message.subject)
-            if address is not None:
-                _log.info(
-                    "stage.settled",
-                    stage=self._name,
-                    event_name=address.event,
-                    settled=settled,
-                    query_id=address.query,
-                    tenant=address.tenant,
-                    deliveries=message.deliveries,
-                    duration_ms=round(seconds * 1_000, 1),
-                )
+            finally:
+                # Within the span: the line names the trace.
+                seconds = self._timer() - started
+                self._metrics.stage_settled(self._name, settled, seconds)
+                address = parse_event_subject(message.subject)
+                if address is not None:
+                    _log.info(
+                        "stage.settled",
+                        stage=self._name,
+                        event_name=address.event,
+                        settled=settled,
+                        query_id=address.query,
+                        tenant=address.tenant,
+                        deliveries=message.deliveries,
+                        duration_ms=round(seconds * 1_000, 1),
+                    )
 
     async def _settle(self, message: Incoming) -> Settled:
         try:
