@@ -28,6 +28,7 @@ class Step:
     text: str | None = ""
     status: int = 200
     delay_seconds: float = 0.0
+    piece_seconds: float = 0.0
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     content_length: int | None = None
@@ -37,9 +38,11 @@ class Step:
     drop: bool = False
 
 
-def say(text: str | None, *, delay_seconds: float = 0.0, finish_reason: str = "stop") -> Step:
-    """Answer with this text."""
-    return Step(text=text, delay_seconds=delay_seconds, finish_reason=finish_reason)
+def say(
+    text: str | None, *, delay_seconds: float = 0.0, piece_seconds: float = 0.0, finish_reason: str = "stop"
+) -> Step:
+    """Answer with this text; a stream pauses before each piece of it."""
+    return Step(text=text, delay_seconds=delay_seconds, piece_seconds=piece_seconds, finish_reason=finish_reason)
 
 
 def fail(status: int, *, retry_after_seconds: float | None = None) -> Step:
@@ -262,6 +265,7 @@ async def _stream(step: Step, seen: Seen, writer: asyncio.StreamWriter) -> None:
     text = step.text or ""
     pieces = [text[at : at + STREAM_PIECE_CHARS] for at in range(0, len(text), STREAM_PIECE_CHARS)]
     for number, piece in enumerate(pieces if step.choices else []):
+        await asyncio.sleep(step.piece_seconds)
         delta = {"content": piece} if number else {"role": "assistant", "content": piece}
         send(json.dumps({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}))
         await writer.drain()

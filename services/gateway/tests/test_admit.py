@@ -87,6 +87,13 @@ def test_a_bad_request_is_refused_with_its_code(body: dict[str, Any], code: Prob
     assert code_of(admitted(body)) is code
 
 
+def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
+    asked = {"question": "q", "connection": "shop", "options": {"stream_tokens": True}}
+    assert envelope_of(admitted(asked, ANALYST)).options.stream_tokens
+    assert not envelope_of(admitted(asked)).options.stream_tokens
+    assert not envelope_of(admitted({"question": "q", "connection": "shop"}, ANALYST)).options.stream_tokens
+
+
 FORGED = (
     "tenant", "user", "audience", "query_id", "attempts", "retries", "path", "classification", "asked_at",
     "deadline_at", "envelope_version", "event", "body", "language", "enriched_question", "body_sha256", "credential",

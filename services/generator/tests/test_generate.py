@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -136,6 +137,22 @@ class TestWithAModel:
 
     async def test_drop_table_is_drafted_for_the_validator_to_refuse(self):
         assert drafted(await run(asked(COUNT), model=SpokenModel("DROP TABLE orders"))).draft.sql == "DROP TABLE orders"
+
+    @pytest.mark.parametrize(
+        ("audience", "is_asked_for", "is_heard"),
+        [("analyst", True, True), ("analyst", False, False), ("business", True, False)],
+    )
+    async def test_its_words_are_heard_by_analysts_who_asked_for_them(
+        self, audience: str, is_asked_for: bool, is_heard: bool
+    ):
+        class Ears:
+            def hear(self, envelope: Envelope[Any]) -> Callable[[str], None]:
+                return lambda _: None
+
+        model = SpokenModel("SELECT COUNT(*) FROM customers")
+        envelope = asked(COUNT, audience=audience, options=Options(stream_tokens=is_asked_for))
+        drafted(await run(envelope, model=model, progress=Ears()))
+        assert model.is_heard == is_heard
 
     async def test_two_statements_are_a_failure(self):
         found = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     model: str | None
     language: Literal["auto", "en", "zh"]
     today: str | None
+    stream_tokens: bool
 
 
 @dataclass(frozen=True, slots=True)

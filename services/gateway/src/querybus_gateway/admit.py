@@ -126,6 +126,8 @@ def admit(
     question = _CONTROL.sub(" ", request.question).strip()
     silent = silent_options(preferences, frozenset(request.options.model_fields_set))
     options = cap(cap(Options.model_construct(**(dict(request.options) | silent)), caps), credential.caps)
+    if credential.audience != "analyst":
+        options = options.model_copy(update={"stream_tokens": False})
     query_id = (
         derived_id(credential.tenant, credential.user, idempotency_key)
         if idempotency_key is not None
@@ -159,7 +161,8 @@ def admit(
 
 def body_hash(request: AskRequest, clarifies: Clarifies | None = None) -> str:
     """Return the SHA-256 of the canonical request: equal for equal meaning, whatever the order of its fields."""
-    meaning = request.model_dump(mode="json")
+    # What is as it is by default is left out, so that an option that is new changes no hash of a request without it.
+    meaning = request.model_dump(mode="json", exclude_defaults=True)
     if clarifies is not None:
         meaning["clarifies"] = clarifies.model_dump(mode="json")
     canonical = json.dumps(meaning, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -306,7 +306,7 @@ def item_request(manifest: Manifest, place: int) -> AskRequest:
 
 
 def _manifest(request: BatchRequest, credential: Credential, batch_id: str, now: int) -> Manifest:
-    body = json.dumps(request.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    body = json.dumps(request.model_dump(mode="json", exclude_defaults=True), sort_keys=True, ensure_ascii=False)
     language = request.options.language
     return Manifest(
         batch_id=batch_id,

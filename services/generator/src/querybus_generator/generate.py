@@ -448,7 +448,7 @@ async def _model(
     if subject.timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
     # What a model says before it is checked is for analysts only.
-    hears = subject.progress is not None and envelope.audience == "analyst"
+    hears = envelope.options.stream_tokens and envelope.audience == "analyst"
     reply = await subject.model.reply(
         prompt,
         timeout_seconds=subject.timeout_seconds,

@@ -23,7 +23,7 @@ class NamedModel(BaseModel):
     api_key_env: str = Field(default="", pattern=r"^(QUERYBUS_[A-Z0-9_]+)?$", description="empty: no key is sent")
     temperature: float = Field(default=0.0, ge=0, le=2)
     tokens_out_max: int = Field(default=4_096, ge=16, le=131_072)
-    streaming: bool = Field(default=False, description="tokens are shown to analysts as they come")
+    streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")
     requests_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
     tokens_per_minute: int | None = Field(default=None, ge=1, description="in and out, of all replicas together")
     concurrency_max: int | None = Field(default=None, ge=1, description="calls at once, of all replicas together")

@@ -17,7 +17,7 @@ class ModelServiceSettings(ServiceSettings):
     )
     llm_api_key: SecretStr | None = Field(default=None, description="absent for addresses that ask for none")
     llm_temperature: float = Field(default=0.0, ge=0, le=2)
-    llm_streaming: bool = Field(default=False, description="tokens are shown to analysts as they come")
+    llm_streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")
     llm_tokens_out_max: int = Field(default=4_096, ge=16, le=131_072, description="tokens of one reply")
     llm_connect_timeout_seconds: float = Field(default=5.0, gt=0)
     llm_read_timeout_seconds: float = Field(default=60.0, gt=0, description="silence on an open connection")

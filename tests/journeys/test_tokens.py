@@ -1,0 +1,109 @@
+"""A model's words while it writes: for analysts who ask for them, at every door, and for nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import grpc
+import httpx
+import pytest
+import pytest_asyncio
+
+from querybus.core.envelope import Audience
+from querybus.core.subjects import StageName
+from querybus_cli.ask import ask
+from querybus_cli.house import House, HousePlan
+from querybus_gateway.v1 import query_service_pb2 as v1
+from tests.scripted_model import ScriptedModel, say
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+SQL = "SELECT COUNT(name) FROM customers WHERE name IS NOT NULL"
+PIECE_SECONDS = 0.3
+"""Longer than notes are held back, so that some are sent before the answer is there."""
+KEYS = {"analyst": "qb.local.analyst.for-this-test", "business": "qb.local.business.for-this-test"}
+
+
+@dataclass
+class Place:
+    house: House
+    grpc_address: str
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def question(self) -> str:
+        """Return one that was not asked before: what a model said of one that was is remembered."""
+        return f"How many customers are there, case {next(self.numbers)}?"
+
+    async def over_http(self, audience: Audience, streams: bool | None) -> str:
+        headers = {"Authorization": f"Bearer {KEYS[audience]}"}
+        async with httpx.AsyncClient(base_url=self.house.http_address, headers=headers, timeout=60) as http:
+            begun = await http.post("/v1/queries", json={"question": self.question(), "options": said(streams)})
+            return (await http.get(f"{begun.headers['location']}/events")).text
+
+    async def over_grpc(self, audience: Audience, streams: bool | None) -> str:
+        question = v1.Question(question=self.question(), options=v1.Options(stream_tokens=streams))
+        metadata = (("authorization", f"Bearer {KEYS[audience]}"),)
+        async with grpc.aio.insecure_channel(self.grpc_address) as channel:
+            method = channel.unary_stream("/querybus.v1.QueryService/AskStream")
+            request = v1.AskStreamRequest(question=question).SerializeToString()
+            updates = [each async for each in method(request, metadata=metadata, timeout=60)]
+        return "\n".join(str(v1.AskStreamResponse.FromString(each)) for each in updates)
+
+    async def over_bus(self, audience: Audience, streams: bool | None) -> str:
+        heard: list[str] = []
+        async with self.house.client(audience) as client, client.progress() as progress:
+
+            async def listen() -> None:
+                async for _, note in progress:
+                    heard.append(json.dumps(note))
+
+            listening = asyncio.create_task(listen())
+            answer = await ask(client, {"question": self.question(), "options": said(streams)}, lambda _: None)
+            listening.cancel()
+        return "\n".join([*heard, json.dumps(answer)])
+
+
+def said(streams: bool | None) -> dict[str, bool]:
+    return {} if streams is None else {"stream_tokens": streams}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Place]:
+    folder: Path = tmp_path_factory.mktemp("tokens")
+    file = folder / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+    connections = folder / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with ScriptedModel(lambda _: say(SQL, piece_seconds=PIECE_SECONDS)) as model:
+        address = {"llm_base_url": model.base_url, "llm_streaming": True}
+        extra = {StageName.GENERATOR: address, StageName.GATEWAY: {"grpc_port": port}}
+        async with House(HousePlan(connections_file=connections, sync="2m", extra=extra), keys=KEYS) as house:
+            yield Place(house, f"127.0.0.1:{port}")
+
+
+Door = Callable[[Place, Audience, bool | None], Awaitable[str]]
+TOLD = re.compile(r'"?state"?: ?"tokens"')
+
+
+@pytest.mark.parametrize("door", [Place.over_http, Place.over_grpc, Place.over_bus])
+async def test_words_come_to_an_analyst_who_asks_and_to_nobody_else(place: Place, door: Door) -> None:
+    # One after the other: over the bus a user hears of all of its queries.
+    asked = await door(place, "analyst", True)
+    silent, business = await asyncio.gather(door(place, "analyst", None), door(place, "business", True))
+    for each in (asked, silent, business):
+        assert '"answered"' in each or "OUTCOME_ANSWERED" in each, each
+    assert TOLD.search(asked), asked
+    assert not TOLD.search(silent)
+    assert not TOLD.search(business)
+    assert "SELECT" not in business
