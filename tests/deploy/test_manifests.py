@@ -21,6 +21,7 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS, Sizes, topology
 from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
+from querybus_gateway.grpc_door import SERVICES
 from tests.deploy.rendered import (
     OVERLAYS,
     ROOT,
@@ -47,6 +48,8 @@ VOLUMES_ALLOWED = {
 }
 # Read by the process before its settings, or by Python's TLS.
 NO_SETTINGS = {"QUERYBUS_SECRETS_DIR", "SSL_CERT_FILE"}
+GRPC_SERVICE = "querybus.v1.QueryService"
+"""Asked for at the start of a gateway; `test_health_and_reflection_tell_what_is_served` asks a running one."""
 MIGRATE_VARIABLES = {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_TENANTS"}
 
 
@@ -223,8 +226,16 @@ def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overl
         assert ports["metrics"] == int(told["QUERYBUS_HTTP_PORT"] or 0)
         assert ports.get("http", 0) == int(told.get("QUERYBUS_API_PORT") or 0)
         assert ports.get("grpc", 0) == int(told.get("QUERYBUS_GRPC_PORT") or 0)
-        for probe, path in (("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
+        for probe, path in (("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
             assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
+        startup = container["startupProbe"]
+        if service is StageName.GATEWAY:
+            # The kubelet speaks neither TLS nor keys, and knows no port by its name.
+            assert startup["grpc"] == {"port": int(told["QUERYBUS_GRPC_PORT"] or 0), "service": GRPC_SERVICE}
+            assert told["QUERYBUS_API_HOST"] == "0.0.0.0"
+        else:
+            assert startup["httpGet"] == {"path": "/livez", "port": "metrics"}
+        assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
         labels = workload["spec"]["template"]["metadata"]["labels"]
         selector = {"app.kubernetes.io/name": str(service)}
         assert selector.items() <= labels.items()
@@ -238,6 +249,10 @@ def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overl
         assert all(each["labelSelector"]["matchLabels"] == selector for each in spread)
         assert "replicas" not in workload["spec"]
         assert "/" not in container["image"]
+
+
+def test_the_service_that_the_probe_asks_for_is_one_of_the_door() -> None:
+    assert GRPC_SERVICE in SERVICES
 
 
 def test_keda_watches_the_durables_that_migrate_makes() -> None:
