@@ -54,7 +54,7 @@ from querybus_gateway.queries import HELD_MAX, Limits, Queries
 from querybus_gateway.results import Results
 from querybus_gateway.settings import Settings
 from querybus_gateway.submissions import Submissions
-from querybus_gateway.sweeper import Sweeper
+from querybus_gateway.sweeper import NOTED, Sweeper
 from querybus_gateway.threads import Threads
 from querybus_gateway.turns import Turns
 from querybus_gateway.use_cases import UseCases
@@ -201,7 +201,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     if keys is not None:
         parts.append(keys)
     parts += [
-        journal.follow(sweeper.note),
+        journal.follow(sweeper.note, events=NOTED),
         PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=desk.handle),
         PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
         *(

@@ -430,6 +430,8 @@ class Queries:
                     for note in watch.notes():
                         view = public_progress(note, credential.audience)
                         if view is not None:
+                            # A stage that starts has an event in hand that is on the log.
+                            must_look = must_look or view.get("state") == "started"
                             yield Frame("progress", view)
                     found = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
                     for entry in found:

@@ -37,6 +37,8 @@ SWEPT_AT_ONCE_MAX: Final = 16
 PUBLISH_MS_MAX: Final = 2_000
 DEADLINE_UNKNOWN_MS: Final = 600_000
 STALE_SECONDS_MAX: Final = 10.0
+NOTED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
+"""What begins a query and what ends it. Of what lies between, whoever follows one query hears by its progress."""
 
 _STAGES: Final[Mapping[object, StageName]] = {each.value: each for each in StageName}
 
@@ -90,7 +92,7 @@ class Sweeper:
         return f"no tick for {silent_seconds:.0f} s" if silent_seconds > STALE_SECONDS_MAX else None
 
     async def note(self, entry: Entry) -> None:
-        """Take up one event of the followed log."""
+        """Take up one event of the followed log: of the kinds in NOTED."""
         deadline = entry.headers.get(DEADLINE_HEADER, "")
         deadline_at = (
             int(deadline) if deadline.isascii() and deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS

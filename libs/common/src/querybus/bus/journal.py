@@ -26,8 +26,8 @@ from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.subjects import (
     EventAddress,
     EventName,
+    event_filter,
     event_subject,
-    every_event_filter,
     parse_event_subject,
     query_log_filter,
     thread_event_filter,
@@ -271,13 +271,19 @@ class Journal:
             raise BusTrouble(f"log not read: {type(error).__name__}") from error
         raise BusTrouble("log not read: the connection ended")
 
-    def follow(self, on_entry: Callable[[Entry], Awaitable[None]], *, start_sequence: int = 1) -> Follower:
-        """Return a part that passes every event's headers to `on_entry`, in order, from a sequence on."""
-        return Follower(self._holder, on_entry, start_sequence=start_sequence)
+    def follow(
+        self,
+        on_entry: Callable[[Entry], Awaitable[None]],
+        *,
+        events: Sequence[EventName] = tuple(EventName),
+        start_sequence: int = 1,
+    ) -> Follower:
+        """Return a part that passes the headers of every event of these kinds to `on_entry`, in order, from a sequence on."""
+        return Follower(self._holder, on_entry, events=events, start_sequence=start_sequence)
 
 
 class Follower:
-    """Follows the whole log by an ordered, headers-only consumer that lives as long as this process does.
+    """Follows the log by an ordered, headers-only consumer that lives as long as this process does.
 
     Every event comes at least once and in order; after a gap, a silence or a reconnect it starts again behind the
     last event seen. Needs the rights to publish `$JS.API.CONSUMER.CREATE.QUERYBUS` (unnamed, so it can make
@@ -289,11 +295,13 @@ class Follower:
         holder: Connected,
         on_entry: Callable[[Entry], Awaitable[None]],
         *,
+        events: Sequence[EventName] = tuple(EventName),
         start_sequence: int = 1,
     ) -> None:
         self.name = "log-follower"
         self._holder = holder
         self._on_entry = on_entry
+        self._filters = [event_filter(each) for each in events]
         self._next_sequence = max(1, start_sequence)
         self._next_delivery = 1
         self._heard_at = _NEVER
@@ -340,7 +348,7 @@ class Follower:
                         "stream_name": EVENTS,
                         "action": "create",
                         "config": {
-                            "filter_subject": every_event_filter(),
+                            "filter_subjects": self._filters,
                             "deliver_subject": inbox,
                             "deliver_policy": "by_start_sequence",
                             "opt_start_seq": self._next_sequence,

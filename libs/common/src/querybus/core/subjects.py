@@ -147,11 +147,6 @@ def thread_event_filter(tenant: str, thread: str, event: EventName) -> str:
     return f"{ROOT}.event.{_safe(tenant, thread)}.*.{event}"
 
 
-def every_event_filter() -> str:
-    """Return the filter of every event of every tenant."""
-    return f"{ROOT}.event.*.*.*.*"
-
-
 def event_filter(event: EventName) -> str:
     """Return the filter of one kind of event over all tenants."""
     return f"{ROOT}.event.*.*.*.{event}"
