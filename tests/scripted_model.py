@@ -2,7 +2,8 @@
 
 It listens on the loopback address only, in a thread of its own (`with ScriptedModel(...) as model:`) or as a process
 (`python -m tests.scripted_model --answer TEXT --delay-seconds 0.2`). It keeps every request it saw. It judges
-nothing: tokens are counted as words, keys are not checked unless `api_key` is given.
+nothing: tokens are counted as words, keys are not checked unless `api_key` is given. With `embed` it serves `/embeddings`
+as well; `by_letters` embeds a text by its runs of three letters, so that nearness is likeness of spelling.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 HEADER_BYTES_MAX = 65_536
 STREAM_PIECE_CHARS = 12
@@ -97,11 +99,23 @@ class Seen:
 
     @property
     def text(self) -> str:
-        """All message texts, one after the other."""
+        """All message texts, or all texts to embed, one after the other."""
+        if "input" in self.json:
+            return "\n".join(self.json["input"])
         return "\n".join(str(message["content"]) for message in self.json["messages"])
 
 
 Script = Callable[[Seen], Step]
+Embed = Callable[[str], list[float]]
+
+
+def by_letters(text: str, dimensions: int = 384) -> list[float]:
+    """Return how often each run of three letters occurs, runs thrown into so many places by their checksum."""
+    found = [0.0] * dimensions
+    folded = f" {' '.join(re.findall(r'[a-z0-9]+|[^a-z0-9 ]', text.casefold()))} "
+    for at in range(len(folded) - 2):
+        found[crc32(folded[at : at + 3].encode()) % dimensions] += 1.0
+    return [count**0.5 for count in found]
 
 
 def in_order(steps: Sequence[Step]) -> Script:
@@ -117,11 +131,19 @@ def in_order(steps: Sequence[Step]) -> Script:
 class ScriptedModel:
     """The server; `script` is one step, steps in turn (the last repeats), or a function of the request."""
 
-    def __init__(self, script: Step | Sequence[Step] | Script, *, api_key: str | None = None, port: int = 0) -> None:
+    def __init__(
+        self,
+        script: Step | Sequence[Step] | Script,
+        *,
+        api_key: str | None = None,
+        port: int = 0,
+        embed: Embed | Step | None = None,
+    ) -> None:
         if isinstance(script, Step):
             script = [script]
         self._script: Script = script if callable(script) else in_order(script)
         self._api_key = api_key
+        self._embed = embed
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
@@ -195,6 +217,8 @@ class ScriptedModel:
             self.in_flight -= 1
 
     def _step(self, seen: Seen) -> Step:
+        if self._embed is not None and seen.path.endswith("/embeddings"):
+            return self._embed if isinstance(self._embed, Step) else _embedded(seen, self._embed)
         if not seen.path.endswith("/chat/completions"):
             return fail(404)
         if self._api_key is not None and seen.headers.get("authorization") != f"Bearer {self._api_key}":
@@ -220,6 +244,15 @@ class ScriptedModel:
         writer.write(f"HTTP/1.1 {step.status} Scripted\r\n{lines}\r\n".encode() + body)
         await writer.drain()
         return length == len(body)
+
+
+def _embedded(seen: Seen, embed: Embed) -> Step:
+    texts: list[str] = seen.json["input"]
+    data = [{"object": "embedding", "index": place, "embedding": embed(text)} for place, text in enumerate(texts)]
+    usage = {"prompt_tokens": len(seen.text.split()), "total_tokens": len(seen.text.split())}
+    # In another order than asked: the protocol names each vector's place.
+    whole = {"object": "list", "data": data[::-1], "model": seen.json["model"], "usage": usage}
+    return Step(body=json.dumps(whole).encode())
 
 
 async def _wait(seconds: float, reader: asyncio.StreamReader) -> bool:

@@ -23,9 +23,13 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
+from querybus.core.failure import Failure
 from querybus.core.linking import LinkIndex, words_of
+from querybus.core.nearness import NearIndex, text_of
 from querybus.core.prompts.schema import render_schema
 from querybus.core.prompts.tokens import token_estimate
+from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.ops.metrics import Metrics
 from querybus_cli.demo_database import demo_connection, write_demo
 from querybus_cli.evaluate import read_items
 from querybus_executor.introspect import open_sqlite_catalog
@@ -35,6 +39,7 @@ KEPT: Final = (12, 20)
 WIDE_COLUMNS_MIN: Final = 8
 TABLES_HALVED_MIN: Final = 3
 PROMPTS_MEASURED_MAX: Final = 400
+MEANING_SECONDS_MAX: Final = 600.0
 _K1: Final = 1.2
 _B: Final = 0.75
 
@@ -189,6 +194,33 @@ def evaluate_linking(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> 
         **_in_merged(merged, items, words),
         **_in_own(catalogs, items, words),
     }
+
+
+async def evaluate_meaning(
+    catalogs: Mapping[str, Catalog], items: Sequence[Item], settings: EmbeddingServiceSettings
+) -> dict[str, Any]:
+    """Return the shares in the merged catalog where the embeddings of the settings add to linking; ValueError if none."""
+    merged = merge(catalogs)
+    door = EmbeddingDoor(settings, Metrics("evaluate"))
+    texts = [text_of(table) for table in merged.catalog.tables]
+    vectors = await door.vectors([*texts, *(item.question for item in items)], timeout_seconds=MEANING_SECONDS_MAX)
+    await door.close()
+    if isinstance(vectors, Failure):
+        raise ValueError(f"no embeddings: {vectors.facts.native_code}")  # noqa: TRY004 - a value that is no figure
+    near = NearIndex(vectors[: len(texts)])
+    index = LinkIndex(merged.catalog, words=load_link_words())
+    shares = {kept: Share() for kept in KEPT}
+    milliseconds: list[float] = []
+    for item, asked in zip(items, vectors[len(texts) :], strict=True):
+        wanted = {merged.names[item.database, table] for table in item.tables}
+        began = time.thread_time()
+        nearness = dict(near.near(asked))
+        milliseconds.append((time.thread_time() - began) * 1_000)
+        for kept, share in shares.items():
+            linking = index.link(item.question, tables_max=kept, nearness=nearness)
+            share.add(wanted <= {table.name for table in linking.tables})
+    found: dict[str, Any] = {f"all_tables_kept_at_{kept}": share.share for kept, share in shares.items()}
+    return found | {"model": settings.embeddings_model, "milliseconds": _times(milliseconds)}
 
 
 def _in_merged(merged: Merged, items: Sequence[Item], words: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

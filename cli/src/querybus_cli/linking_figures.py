@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from pathlib import Path
 from typing import Any, Final, cast
 
 import typer
 
+from querybus.llm import EmbeddingServiceSettings
+from querybus.ops.settings import load
 from querybus_cli import evaluate_linking as evaluation
 
 _QUESTIONS_TIMED: Final = 60
 
 
 def measure(data: Path, labels: list[Path], step: int, size: int) -> dict[str, Any]:
-    """Return all figures; ValueError or OSError says what is wrong with a file."""
+    """Return all figures, with embeddings where QUERYBUS_EMBEDDINGS_* names some; ValueError or OSError says what is wrong."""
     catalogs, raw = evaluation.read_folder(data)
     items, unread = evaluation.items_of(raw, catalogs)
     items = items[::step]
     figures = evaluation.evaluate_linking(catalogs, items) | {"references_not_read": unread}
+    embeddings = load(EmbeddingServiceSettings)
+    if embeddings.embeddings_base_url:
+        figures["with_embeddings"] = asyncio.run(evaluation.evaluate_meaning(catalogs, items, embeddings))
     with tempfile.TemporaryDirectory() as folder:
         shop = evaluation.shop_catalog(Path(folder) / "shop.sqlite")
     known = {evaluation.SHOP: shop, **catalogs}

@@ -22,11 +22,16 @@ from querybus.core.messages import Asked
 from querybus.core.options import Options
 from querybus.core.prompts.tokens import token_estimate
 from querybus.core.subjects import EventName, StageName
+from querybus.llm import EmbeddingDoor
 from querybus.ops.clock import system_clock, system_random_bits
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
 from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
 from querybus_cli.quick import Quick, connections_of
 from querybus_generator.generate import generate
 from querybus_generator.linker import Linker
+from querybus_generator.nearness import Nearness
+from querybus_generator.settings import Settings
 from querybus_generator.texts import load_texts
 
 SECONDS = 60
@@ -110,6 +115,10 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
                 body=Asked(),
             )
             model = Kept()
+            settings = load(Settings)
+            meaning = None
+            if settings.embeddings_base_url:
+                meaning = Nearness(EmbeddingDoor(settings, Metrics("prompt")), settings)
             made = await generate(
                 envelope,
                 Delivery(sequence=1, deliveries=1, now_ms=now),
@@ -120,7 +129,10 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
                 linker=Linker(),
                 texts=load_texts(prompts),
                 taught=_Taught(knowledge) if knowledge is not None else None,
+                meaning=meaning,
             )
+            if meaning is not None:
+                await meaning.drain()
             await held.connection.close()
     if model.messages:
         return Prompt(model.messages)

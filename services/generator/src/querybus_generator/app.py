@@ -12,7 +12,7 @@ from querybus.bus.models import ModelStore
 from querybus.bus.stage import stage
 from querybus.bus.taught import KnowledgeStore
 from querybus.core.subjects import StageName
-from querybus.llm import NamedModels
+from querybus.llm import EmbeddingDoor, NamedModels
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -21,6 +21,7 @@ from querybus.ops.trace import tracing_of
 from querybus_generator.generate import generate, generation_failed
 from querybus_generator.journal_history import JournalHistory
 from querybus_generator.linker import Linker
+from querybus_generator.nearness import Nearness
 from querybus_generator.settings import Settings
 from querybus_generator.texts import load_texts
 from querybus_generator.token_progress import TokenProgress
@@ -36,6 +37,7 @@ def build(settings: Settings) -> Service:
     knowledge = KnowledgeStore(broker, follow=True)
     models = ModelStore(broker, follow=True)
     model = NamedModels(settings, metrics, known=models, counters=CounterStore(broker))
+    meaning = Nearness(EmbeddingDoor(settings, metrics), settings) if settings.embeddings_base_url else None
     generating = stage(
         broker,
         name=StageName.GENERATOR,
@@ -51,6 +53,7 @@ def build(settings: Settings) -> Service:
             definitions=settings.definitions,
             progress=TokenProgress(broker),
             with_hints=settings.hints,
+            meaning=meaning,
         ),
         slots=settings.slots,
         metrics=metrics,
@@ -58,7 +61,8 @@ def build(settings: Settings) -> Service:
         tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    parts: tuple[Part, ...] = (tracing, catalogs, connections, knowledge, models, model, generating)
+    embeddings: tuple[Part, ...] = (meaning,) if meaning is not None else ()
+    parts: tuple[Part, ...] = (tracing, catalogs, connections, knowledge, models, model, *embeddings, generating)
     return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
 
 

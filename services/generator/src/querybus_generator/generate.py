@@ -40,6 +40,7 @@ from querybus.core.messages import (
     Returned,
     Trigger,
 )
+from querybus.core.nearness import Near
 from querybus.core.options import Mode
 from querybus.core.policy import Connection
 from querybus.core.prompts.question import CHAT_MARK, Example, render_question
@@ -50,7 +51,7 @@ from querybus_generator.classify import chat_topic, classify, said_by_model, uns
 from querybus_generator.define import Undefined, definition_of, readings, undefined_words
 from querybus_generator.intent import write_intent
 from querybus_generator.linker import Linker, Prepared
-from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Progress, Taught
+from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
 from querybus_generator.texts import Texts
 from querybus_generator.tongue import is_third_language
 from querybus_generator.translator import NotRead, Translated, translate, translate_in_thread
@@ -90,6 +91,7 @@ class _Subject:
     notes: tuple[str, ...] = ()
     progress: Progress | None = None
     with_hints: bool = False
+    meaning: Meaning | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -126,6 +128,7 @@ async def generate(
     definitions: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     with_hints: bool = False,
+    meaning: Meaning | None = None,
 ) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
@@ -148,6 +151,7 @@ async def generate(
         definitions={**(definitions or {}), **prepared.catalog.glossary},
         progress=progress,
         with_hints=with_hints,
+        meaning=meaning,
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
@@ -395,17 +399,19 @@ class QuestionPrompt:
 
 
 def _question_prompt(
-    subject: _Subject, *, turns: tuple[Turn, ...], attempts: tuple[Attempt, ...], advice: Advice | None
+    subject: _Subject,
+    asked: str,
+    near: Near,
+    *,
+    turns: tuple[Turn, ...],
+    attempts: tuple[Attempt, ...],
+    advice: Advice | None,
 ) -> QuestionPrompt:
     envelope, prepared = subject.envelope, subject.prepared
-    # What goes on from the thread names its tables there.
-    asked = subject.question
-    if not envelope.enriched_question and turns:
-        asked = "\n".join((asked, *(turn.question for turn in turns[-3:])))
-    linking = prepared.index.link(asked)
+    linking = prepared.index.link(asked, nearness=near.tables)
     tables = _with_tried(linking, prepared.index.shown(linking, asked), prepared.catalog, attempts)
     with_values = may_see_data(envelope, subject.connection)
-    found = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX)
+    found = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX, nearness=near.entries)
     used = [hit.entry for hit in found if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
     used = used[:EXAMPLES_SENT_MAX]
     readable, today = subject.readable, subject.today
@@ -429,6 +435,13 @@ def _question_prompt(
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
 
 
+def _asked(subject: _Subject, turns: tuple[Turn, ...]) -> str:
+    """Return what is linked: what goes on from the thread names its tables there."""
+    if subject.envelope.enriched_question or not turns:
+        return subject.question
+    return "\n".join((subject.question, *(turn.question for turn in turns[-3:])))
+
+
 def may_see_data(envelope: Envelope[Any], connection: Connection) -> bool:
     """Return whether a model may see cell values: the request and the connection must both allow it."""
     return envelope.options.allow_llm_to_see_data and connection.policy.of(envelope.tenant).allow_llm_to_see_data
@@ -443,15 +456,20 @@ async def _model(
 ) -> Outgoing | Failure:
     assert subject.model is not None  # noqa: S101 - the callers have looked
     envelope, catalog = subject.envelope, subject.catalog
-    question = _question_prompt(subject, turns=turns, attempts=attempts, advice=advice)
+    asked = _asked(subject, turns)
+    near = Near()
+    if subject.meaning is not None:
+        near = await subject.meaning.of(subject.prepared, asked, subject.timeout_seconds)
+    question = _question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice)
     linking, prompt = question.linking, question.messages
-    if subject.timeout_seconds < MODEL_SECONDS_MIN:
+    timeout_seconds = subject.timeout_seconds - near.seconds
+    if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
     # What a model says before it is checked is for analysts only.
     hears = envelope.options.stream_tokens and envelope.audience == "analyst"
     reply = await subject.model.reply(
         prompt,
-        timeout_seconds=subject.timeout_seconds,
+        timeout_seconds=timeout_seconds,
         model=envelope.options.model,
         tenant=envelope.tenant,
         on_text=subject.progress.hear(envelope) if subject.progress is not None and hears else None,
@@ -477,6 +495,7 @@ async def _model(
         example_ids=question.example_ids,
         model=reply.model,
         prompt_version=subject.texts.prompt.version,
+        embeddings=near.state,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class Prepared:
     knowledge: Knowledge
     search: KnowledgeIndex
     names: frozenset[str]
+    pairs_digest: str = ""
+    """Of the taught questions: what was computed of them holds as long as it does."""
     _rendered: dict[tuple[int, bool], str] = field(default_factory=dict[tuple[int, bool], str])
     _usable: dict[str, bool] = field(default_factory=dict[str, bool])
 
@@ -114,12 +117,20 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -
         knowledge=knowledge,
         search=KnowledgeIndex(knowledge.of(EntryKind.PAIR), words),
         names=_names(seen),
+        pairs_digest=_digest(knowledge.of(EntryKind.PAIR)),
     )
     if len(seen.tables) >= TABLES_FROZEN_MIN:
         # A large catalog lives long, and a collection that walks through it stops every query for a third of a second.
         gc.collect()
         gc.freeze()
     return prepared
+
+
+def _digest(entries: Sequence[Entry]) -> str:
+    whole = hashlib.sha256()
+    for entry in entries:
+        whole.update(f"{len(entry.key)} {entry.key}{len(entry.text)} {entry.text}".encode())
+    return whole.hexdigest()
 
 
 def _names(catalog: Catalog) -> frozenset[str]:

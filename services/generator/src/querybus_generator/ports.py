@@ -11,7 +11,9 @@ from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
 from querybus.core.knowledge import Knowledge
+from querybus.core.nearness import Near
 from querybus.core.policy import Connection
+from querybus_generator.linker import Prepared
 
 
 class Catalogs(Protocol):
@@ -58,6 +60,14 @@ class ChatModel(Protocol):
 
         `on_text` hears parts of the reply as they come, where the model streams.
         """
+        ...
+
+
+class Meaning(Protocol):
+    """What a question means, where an embeddings model is set: a second opinion beside its words."""
+
+    async def of(self, prepared: Prepared, question: str, timeout_seconds: float) -> Near:
+        """Return what is near the question, or why nobody knows; never a failure."""
         ...
 
 

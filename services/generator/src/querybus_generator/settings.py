@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from querybus.llm import ModelServiceSettings
+from querybus.llm import EmbeddingServiceSettings
 
 
-class Settings(ModelServiceSettings):
+class Settings(EmbeddingServiceSettings):
     """The settings of the generator."""
 
     definitions: dict[str, str] = Field(

@@ -1,7 +1,7 @@
 """What people have taught about a connection: verified question-SQL pairs, instructions, terms and synonyms.
 
 One frozen value per tenant and connection, bounded in entries and bytes. Search is lexical and deterministic; nearness
-by embeddings, where somebody computed it, adds to it. A pair that no longer passes the guard is stale: it is shown as
+by embeddings, where somebody computed it, is added to it. A pair that no longer passes the guard is stale: it is shown as
 such (`core/staleness.py`) and never used.
 """
 
@@ -27,7 +27,7 @@ BYTES_MAX: Final = 900 * 1_024
 KEY_LENGTH_MAX: Final = 1_000
 TEXT_LENGTH_MAX: Final = 20_000
 SCORE_MIN: Final = 0.12
-NEARNESS_SHARE: Final = 0.5
+NEARNESS_SHARE: Final = 0.75
 
 
 class EntryKind(StrEnum):
@@ -157,7 +157,7 @@ class KnowledgeIndex:
                 continue
             score = sum(weight * vector[feature] for feature, weight in asked.items() if feature in vector)
             if nearness is not None and (near := nearness.get(entry.id)) is not None:
-                score = (1 - NEARNESS_SHARE) * score + NEARNESS_SHARE * max(0.0, near)
+                score += NEARNESS_SHARE * max(0.0, near)
             if score >= SCORE_MIN:
                 hits.append(Hit(entry, round(min(1.0, score), 4)))
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))

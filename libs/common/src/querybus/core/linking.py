@@ -3,7 +3,8 @@
 Lexical and deterministic: no model, no randomness. Every table is one document; its words are weighed by where they
 stand and by how rare they are (BM25). Tables that only join the found ones come in over foreign keys. Where nothing
 links, a wider part of the schema is kept rather than a wrong one. Values are looked up locally; whether they may
-leave the house is decided where a prompt is rendered.
+leave the house is decided where a prompt is rendered. Nearness by embeddings, where somebody computed it, adds to the
+scores of tables and to nothing else.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ _FOREIGN_KNOWN_SHARE: Final = 0.2
 # A score far below the best is noise of common words.
 _SCORE_SHARE_MIN: Final = 0.12
 _COVERED_SHARE: Final = 0.5
+# As much as a word of its name says of a table is what the nearest possible meaning says of it.
+_NEARNESS_WEIGHT: Final = 8.0
 _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.4
 
@@ -209,14 +212,25 @@ class LinkIndex:
         self._is_narrow = columns <= WHOLE_SCHEMA_COLUMNS_MAX
         self._join()
 
-    def link(self, question: str, *, tables_max: int = TABLES_KEPT_MAX) -> Linking:
+    def keeps_all(self, tables_max: int = TABLES_KEPT_MAX) -> bool:
+        """Return whether every question gets the whole schema, so that nothing is chosen."""
+        return self._is_narrow and len(self.catalog.tables) <= tables_max
+
+    def link(
+        self, question: str, *, tables_max: int = TABLES_KEPT_MAX, nearness: Mapping[int, float] | None = None
+    ) -> Linking:
         """Return at most `tables_max` tables for the question; all of them if the schema is small.
 
-        Equal catalogs and questions give equal results.
+        Equal catalogs, questions and nearness (0..1 by the table's place in the catalog) give equal results.
         """
         catalog = self.catalog
-        is_whole = self._is_narrow and len(catalog.tables) <= tables_max
+        is_whole = self.keeps_all(tables_max)
         terms, scores, links = self._score(question)
+        for position, near in sorted((nearness or {}).items()):
+            scores[position] += _NEARNESS_WEIGHT * near
+            table = catalog.tables[position].name
+            links.append(Link(text="", table=table, score=round(near, 3), reason="meaning, by embeddings"))
+        links.sort(key=lambda link: (-link.score, link.table, link.column or "", link.text))
         if is_whole:
             kept: Sequence[int] = range(len(catalog.tables))
         elif scores:
@@ -337,7 +351,6 @@ class LinkIndex:
             scores[position] += _VALUE_WEIGHT * math.log(1 + count / found_in)
             table = self.catalog.tables[position].name
             links.append(Link(text=text, table=table, column=column, value=value, score=0.9, reason="value"))
-        links.sort(key=lambda link: (-link.score, link.table, link.column or "", link.text))
         return by_term, scores, links
 
     def _word_link(self, word: str, posting: _Posting, share: float) -> Link:

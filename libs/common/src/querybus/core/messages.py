@@ -105,6 +105,7 @@ class Analysis(Value):
     tokens_out: int = 0
     reading: str = Field(default="", description="how the built-in translator read the question, for analysts")
     confidence: float | None = Field(default=None, ge=0, le=1)
+    embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
 
 
 class Clarifies(Value):

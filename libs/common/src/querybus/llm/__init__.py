@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from querybus.llm.door import Limits, ModelDoor
+from querybus.llm.embeddings import EmbeddingDoor
 from querybus.llm.named import NamedModels
 from querybus.llm.openai_chat import OpenAIChatAddress
-from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.settings import EmbeddingServiceSettings, ModelServiceSettings
 from querybus.ops.metrics import Metrics
 
-__all__ = ["Limits", "ModelDoor", "ModelServiceSettings", "NamedModels", "open_door"]
+__all__ = [
+    "EmbeddingDoor",
+    "EmbeddingServiceSettings",
+    "Limits",
+    "ModelDoor",
+    "ModelServiceSettings",
+    "NamedModels",
+    "open_door",
+]
 
 
 def open_door(settings: ModelServiceSettings, metrics: Metrics) -> ModelDoor | None:

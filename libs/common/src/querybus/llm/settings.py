@@ -28,3 +28,22 @@ class ModelServiceSettings(ServiceSettings):
     llm_concurrency_max: int = Field(default=64, ge=1, le=1_024, description="calls of one replica at once")
     llm_breaker_failures: int = Field(default=5, ge=1, description="failures in a row that open the breaker")
     llm_breaker_open_seconds: float = Field(default=10.0, gt=0, description="until one call may try again")
+
+
+class EmbeddingServiceSettings(ModelServiceSettings):
+    """`QUERYBUS_EMBEDDINGS_*`: an embeddings model as a second opinion beside words; without an address there is none."""
+
+    embeddings_base_url: str = Field(default="", description="of an OpenAI-compatible API, up to /v1; empty: none")
+    embeddings_model: str = Field(default="embeddings", max_length=100, description="the model's name at that address")
+    embeddings_api_key: SecretStr | None = Field(default=None, description="absent for addresses that ask for none")
+    embeddings_dimensions_max: int = Field(
+        default=512, ge=16, le=4_096, description="of a vector; what a model says beyond them is cut"
+    )
+    embeddings_timeout_seconds: float = Field(
+        default=2.0, gt=0, description="what a question waits for them; then words stand alone"
+    )
+    embeddings_batch_max: int = Field(default=64, ge=1, le=2_048, description="texts in one request")
+    embeddings_concurrency_max: int = Field(default=8, ge=1, le=256, description="requests of one replica at once")
+    embeddings_bytes_max: int = Field(
+        default=32 * 1_024 * 1_024, ge=0, description="that vectors of catalogs and of taught questions may take"
+    )

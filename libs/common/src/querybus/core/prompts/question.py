@@ -122,11 +122,7 @@ def _examples(examples: Sequence[Example], spoken: str, *, with_values: bool) ->
     for example in examples[:EXAMPLES_SHOWN_MAX]:
         question, sql = example.question, example.sql
         if not with_values:
-            for literal in _LITERAL.findall(sql):
-                said = literal.replace("''", "'").strip("%_ ")
-                if said and said.casefold() not in spoken.casefold():
-                    question = re.sub(re.escape(said), "…", question, flags=re.IGNORECASE)
-            sql = masked(sql, spoken)
+            question, sql = masked_question(question, sql, spoken), masked(sql, spoken)
         shown.append(
             f"{quoted(question, EXAMPLE_QUESTION_CHARS_MAX)}\n```sql\n{sql[:SQL_CHARS_MAX].replace('```', '')}\n```"
         )
@@ -192,6 +188,19 @@ def masked(sql: str, spoken: str) -> str:
         return found[0] if not said or said in folded else "'…'"
 
     return _LITERAL.sub(literal, sql)
+
+
+def masked_question(question: str, sql: str, spoken: str) -> str:
+    """Return the question with what the SQL holds as a text literal, and the person did not write, replaced by '…'.
+
+    >>> masked_question("orders of Bob", "SELECT 1 FROM t WHERE a = 'Bob'", "")
+    'orders of …'
+    """
+    for literal in _LITERAL.findall(sql):
+        said = literal.replace("''", "'").strip("%_ ")
+        if said and said.casefold() not in spoken.casefold():
+            question = re.sub(re.escape(said), "…", question, flags=re.IGNORECASE)
+    return question
 
 
 def _known_names(catalog: Catalog) -> set[str]:

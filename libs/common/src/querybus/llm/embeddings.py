@@ -1,0 +1,143 @@
+"""The one door to an embeddings model: batches, one time limit, a breaker, counts; no retry, because words do without.
+
+Any address that speaks OpenAI's `/embeddings`. A call ends within its time, with a vector per text or with a Failure of
+code `model_unavailable` whose `facts.native_code` says why. Nothing is logged here: texts are questions and names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from querybus.core.failure import Failure
+from querybus.core.nearness import Vector, unit
+from querybus.llm.breaker import Breaker
+from querybus.llm.door import unavailable
+from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.openai_client import OpenAIClient, fault_of
+from querybus.llm.settings import EmbeddingServiceSettings
+from querybus.ops.metrics import Metrics
+
+
+class EmbeddingAddress(Protocol):
+    """One address: one HTTP exchange per call, no limits of its own but sockets'."""
+
+    async def close(self) -> None: ...
+
+    async def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int] | Fault:
+        """Return a vector per text, in order, and the tokens that they took; or the fault."""
+        ...
+
+
+class OpenAIEmbeddingAddress:
+    """An `EmbeddingAddress` of the settings."""
+
+    def __init__(self, settings: EmbeddingServiceSettings) -> None:
+        self._model = settings.embeddings_model
+        self._client = OpenAIClient(
+            settings.embeddings_base_url,
+            settings.embeddings_api_key,
+            connect_timeout_seconds=settings.llm_connect_timeout_seconds,
+            read_timeout_seconds=settings.llm_read_timeout_seconds,
+            pool_timeout_seconds=settings.llm_total_timeout_seconds,
+        )
+
+    async def close(self) -> None:
+        """Close every socket."""
+        await self._client.close()
+
+    async def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int] | Fault:
+        """Return the vectors, or the fault; raises nothing but CancelledError."""
+        body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        try:
+            said = json.loads(await self._client.post("/embeddings", body))
+            by_place = {int(each["index"]): each["embedding"] for each in said["data"]}
+            vectors = [[float(number) for number in by_place[place]] for place in range(len(texts))]
+            return vectors, int((said.get("usage") or {}).get("prompt_tokens") or 0)
+        except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
+            return fault_of(error, "list of embeddings")
+
+
+class EmbeddingDoor:
+    """Embeds texts; at most `embeddings_batch_max` in a request and `embeddings_concurrency_max` requests at once."""
+
+    name = "embeddings"
+
+    def __init__(
+        self,
+        settings: EmbeddingServiceSettings,
+        metrics: Metrics,
+        *,
+        address: EmbeddingAddress | None = None,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._address = address or OpenAIEmbeddingAddress(settings)
+        self._seconds = seconds
+        self._model = settings.embeddings_model
+        self._slots = asyncio.Semaphore(settings.embeddings_concurrency_max)
+        self._breaker = Breaker(settings.llm_breaker_failures, settings.llm_breaker_open_seconds)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._address.close()
+
+    def seconds(self) -> float:
+        """Return the time by the door's own clock."""
+        return self._seconds()
+
+    async def vectors(self, texts: Sequence[str], *, timeout_seconds: float) -> tuple[Vector, ...] | Failure:
+        """Return a vector of one length for each text, of length 0 where a text has no direction; or a Failure."""
+        found: list[Vector | None] = []
+        try:
+            async with asyncio.timeout(max(0.0, timeout_seconds)):
+                for start in range(0, len(texts), self._settings.embeddings_batch_max):
+                    made = await self._batch(texts[start : start + self._settings.embeddings_batch_max])
+                    if isinstance(made, Failure):
+                        return made
+                    found += made
+        except TimeoutError:
+            self._metrics.model_error(self._model, unavailable(FaultKind.TIMEOUT, "").code)
+            return unavailable(FaultKind.TIMEOUT, f"no embeddings within {timeout_seconds:.1f} s")
+        dimensions = {len(vector) for vector in found if vector is not None}
+        if len(dimensions) > 1:
+            return unavailable(FaultKind.PROTOCOL, "embeddings of different lengths")
+        empty = array("f", bytes(4 * (dimensions.pop() if dimensions else 0)))
+        return tuple(empty if vector is None else vector for vector in found)
+
+    async def _batch(self, texts: Sequence[str]) -> list[Vector | None] | Failure:
+        async with self._slots:
+            if not self._breaker.admit(self._seconds()):
+                return unavailable("breaker_open", "the embeddings address failed too often just now")
+            sent = self._seconds()
+            try:
+                outcome = await self._address.embed(texts)
+            except asyncio.CancelledError:
+                # Cut by the time limit, or with its query: only a silence of that length says something of the address.
+                if self._seconds() - sent >= self._settings.embeddings_timeout_seconds / 2:
+                    self._failed(sent)
+                else:
+                    self._breaker.abandoned()
+                raise
+        if isinstance(outcome, Fault):
+            if outcome.blames_address:
+                self._failed(sent)
+            else:
+                self._breaker.abandoned()
+            failure = unavailable(outcome.native_code, outcome.detail)
+            self._metrics.model_error(self._model, failure.code)
+            return failure
+        vectors, tokens = outcome
+        self._breaker.succeeded(self._seconds())
+        self._metrics.breaker("model", self._model, is_open=False)
+        self._metrics.model_call(self._model, self._seconds() - sent, tokens, 0)
+        return [unit(vector, self._settings.embeddings_dimensions_max) for vector in vectors]
+
+    def _failed(self, sent: float) -> None:
+        self._breaker.failed(self._seconds(), sent)
+        self._metrics.breaker("model", self._model, is_open=self._breaker.is_open)

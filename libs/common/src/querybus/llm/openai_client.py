@@ -1,0 +1,128 @@
+"""The HTTP client of one OpenAI-compatible address: pool, time limits, and every exception as a Fault.
+
+The client's own retries are off. `openai` is imported when an address is opened, not before: it takes 18 MB, which a
+service without a model must not hold. A fault's detail holds a status, an error code or an exception's name, never the
+key, what was sent or the address's own words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SecretStr
+
+from querybus.llm.fault import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+# What comes of a 200 that does not hold what it should; the client does not name it itself.
+GARBLED: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
+_PLAIN_CODE = re.compile(r"[\w.-]{1,60}")
+
+
+class OpenAIClient:
+    """Connect, read and pool limits stand on the HTTP client; the total limit is the caller's."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: SecretStr | None,
+        *,
+        connect_timeout_seconds: float,
+        read_timeout_seconds: float,
+        pool_timeout_seconds: float,
+    ) -> None:
+        self._base_url = base_url
+        self._api_key = api_key
+        self._seconds = (connect_timeout_seconds, read_timeout_seconds, pool_timeout_seconds)
+        self._opening = asyncio.Lock()
+        self._client: AsyncOpenAI | None = None
+        self.http: DefaultAsyncHttpxClient | None = None
+
+    async def open(self) -> None:
+        """Import the client in a thread and make the connection pool; a second call does nothing."""
+        async with self._opening:
+            if self._client is None:
+                await asyncio.to_thread(_import_client)
+                self._make()
+
+    async def close(self) -> None:
+        """Close every socket; the address can be opened again."""
+        async with self._opening:
+            http, self.http, self._client = self.http, None, None
+            if http is not None:
+                await http.aclose()
+
+    async def post(self, path: str, body: dict[str, Any]) -> str:
+        """Return the text of a reply below 300; raises what `fault_of` reads, and CancelledError.
+
+        As text: the client would make dozens of objects of a reply of which a few fields are read.
+        """
+        if self._client is None:
+            await self.open()
+        assert self._client is not None  # noqa: S101 - opened just now
+        return await self._client.post(path, body=body, cast_to=str)
+
+    def _make(self) -> None:
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+
+        connect, read, pool = self._seconds
+        timeout = Timeout(read, connect=connect, pool=pool)
+        self.http = DefaultAsyncHttpxClient(timeout=timeout)
+        self._client = AsyncOpenAI(
+            base_url=self._base_url,
+            api_key=self._api_key.get_secret_value() if self._api_key is not None else "none",
+            max_retries=0,
+            timeout=timeout,
+            http_client=self.http,
+        )
+
+
+def fault_of(error: Exception, expected: str) -> Fault:
+    """Return an exception of an exchange as a fault; one that says nothing of an exchange is raised again.
+
+    `expected` names in two words what the reply should have been.
+    """
+    import openai  # the exception came from there: it is imported
+
+    match error:
+        case openai.APIStatusError():
+            return _status_fault(error)
+        case openai.APITimeoutError():
+            is_connect = "Connect" in type(error.__cause__).__name__
+            kind = FaultKind.CONNECT if is_connect else FaultKind.TIMEOUT
+            return Fault(kind, f"time limit of the {'connect' if is_connect else 'read'}")
+        case openai.APIConnectionError():
+            return Fault(FaultKind.CONNECT, type(error.__cause__ or error).__name__)
+        case openai.OpenAIError():
+            return Fault(FaultKind.PROTOCOL, f"the reply is no {expected} ({type(error).__name__})")
+        case _ if isinstance(error, GARBLED):
+            return Fault(FaultKind.PROTOCOL, f"the reply is no {expected} ({type(error).__name__})")
+        case _:
+            raise error
+
+
+def _import_client() -> None:
+    import openai
+
+    _ = openai
+
+
+def _status_fault(error: Any) -> Fault:
+    status: int = error.status_code
+    kind = FaultKind.BUSY if status == 429 else FaultKind.SERVER if status >= 500 else FaultKind.REQUEST
+    code = str(error.code or "")
+    detail = f"HTTP {status}" + (f" ({code})" if _PLAIN_CODE.fullmatch(code) else "")
+    return Fault(kind, detail, status=status, retry_after_seconds=_seconds(error.response.headers.get("retry-after")))
+
+
+def _seconds(header: str | None) -> float | None:
+    # The form with a date is rare, and two clocks would have to agree: the backoff serves for it.
+    try:
+        seconds = float(header) if header is not None else None
+    except ValueError:
+        return None
+    return seconds if seconds is not None and 0 <= seconds < 86_400 else None
