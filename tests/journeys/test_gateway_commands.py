@@ -7,16 +7,13 @@ import csv
 import io
 import json
 import os
-import pty
 import re
-import select
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +24,7 @@ import pytest
 from querybus.core.subjects import StageName
 from querybus_cli.house import HousePlan
 from querybus_cli.own_house import own_house
+from tests.pseudo_terminal import Terminal
 
 BIN = Path(sys.executable).parent / "querybus"
 
@@ -135,47 +133,12 @@ def test_what_cannot_be_asked_is_one_line_and_exit_code_2(running: Running, chan
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-class Terminal:
-    """A command at a pseudo terminal."""
-
-    def __init__(self, running: Running, *arguments: str) -> None:
-        self.pid, self._fd = pty.fork()
-        if self.pid == 0:  # the child becomes the command
-            os.chdir(running.file.parent)
-            os.execve(str(BIN), [str(BIN), *arguments], running.environment() | {"TERM": "dumb", "COLUMNS": "100"})
-        self.seen = ""
-
-    def until(self, pattern: str, seconds: float = 30) -> str:
-        """Return what was shown up to the pattern since the last call."""
-        ends = time.monotonic() + seconds
-        while (found := re.search(pattern, self.seen)) is None:
-            assert time.monotonic() < ends, f"no {pattern!r} in {self.seen!r}"
-            if select.select([self._fd], [], [], 0.2)[0]:
-                try:
-                    self.seen += os.read(self._fd, 4_096).decode(errors="replace")
-                except OSError as error:
-                    raise AssertionError(f"ended before {pattern!r}: {self.seen!r}") from error
-        shown, self.seen = self.seen[: found.end()], self.seen[found.end() :]
-        return shown
-
-    def type(self, text: str) -> None:
-        os.write(self._fd, text.encode())
-
-    def end(self) -> int:
-        """Return the exit code; reads what is still shown, so that the command can end."""
-        ends = time.monotonic() + 20
-        while time.monotonic() < ends:
-            if select.select([self._fd], [], [], 0.1)[0]:
-                try:
-                    self.seen += os.read(self._fd, 4_096).decode(errors="replace")
-                except OSError:
-                    break
-        os.close(self._fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+def chatting(running: Running) -> Terminal:
+    return Terminal([str(BIN), "chat"], running.environment(), running.file.parent)
 
 
 def test_a_conversation_at_a_terminal(running: Running) -> None:
-    chat = Terminal(running, "chat")
+    chat = chatting(running)
     chat.until(r"\? ")
     chat.type("How many customers are there?\n")
     assert "3" in chat.until(r"answered[\s\S]*\? ")
@@ -187,7 +150,7 @@ def test_a_conversation_at_a_terminal(running: Running) -> None:
 
 @pytest.mark.slow
 def test_an_interrupt_at_the_prompt_ends_the_conversation(running: Running) -> None:
-    chat = Terminal(running, "chat")
+    chat = chatting(running)
     chat.until(r"\? ")
     os.kill(chat.pid, signal.SIGINT)
     # Between printing the prompt and waiting for a key, readline can miss a signal; a person presses the keys again.

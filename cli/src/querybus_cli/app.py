@@ -18,6 +18,7 @@ from rich.console import Console
 
 from querybus.core.options import RepairPolicy
 from querybus_cli import (
+    backup_commands,
     confirm_command,
     connection_commands,
     key_commands,
@@ -70,6 +71,9 @@ Model = Annotated[
     str | None, typer.Option(help="builtin, or a model's name; default: the configured model, else builtin")
 ]
 Language = Annotated[str, typer.Option(help="auto, en or zh", autocompletion=lambda: ["auto", "en", "zh"])]
+AllowExecution = Annotated[
+    bool, typer.Option("--allow-execution", help="one probe may run before approval: it counts what a change touches")
+]
 Today = Annotated[str | None, typer.Option(help="the day that counts as today, YYYY-MM-DD")]
 
 
@@ -92,6 +96,7 @@ def ask(
     deadline: Annotated[float, typer.Option(min=1, max=300, help="seconds until the query ends")] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="make and check the SQL, do not run it")] = False,
     language: Language = "auto",
+    allow_execution: AllowExecution = False,
 ) -> None:
     """Ask one question: a running gateway with --url, else all services in this process.
 
@@ -119,6 +124,7 @@ def ask(
             "language": language,
             "model": model,
             "today": str(day) if (day := _day(today)) else None,
+            "execution_mode": "allow_execution" if allow_execution else None,
         },
         csv_to=sys.stdout if csv_output else None,
     )
@@ -131,6 +137,9 @@ def ask(
     elif not answer.get("columns"):
         # Rows alone go to standard output: what reads them must not take words for a row.
         typer.echo(str(answer.get("message")), err=True)
+    if not json_output and (asked := answer.get("confirmation")):
+        how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"
+        typer.echo(how if url is not None else "querybus chat: there a change can be confirmed", err=True)
     raise typer.Exit(exit_code(answer))
 
 
@@ -146,6 +155,7 @@ def chat(
     audience: Audience = "analyst",
     today: Today = None,
     language: Language = "auto",
+    allow_execution: AllowExecution = False,
 ) -> None:
     """Converse in one thread: questions and follow-ups; /help lists the commands.
 
@@ -162,7 +172,12 @@ def chat(
         connections=connections,
         connection=connection,
         audience=audience,
-        options={"language": language, "model": model, "today": str(day) if (day := _day(today)) else None},
+        options={
+            "language": language,
+            "model": model,
+            "today": str(day) if (day := _day(today)) else None,
+            "execution_mode": "allow_execution" if allow_execution else None,
+        },
     )
     converse(url, key, key_file, quick, *consoles())
 
@@ -422,6 +437,7 @@ def doctor() -> None:
 
 confirm_command.add_to(app)
 operator_commands.add_to(app)
+backup_commands.add_to(app)
 app.add_typer(teaching_commands.knowledge, name="knowledge")
 app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")

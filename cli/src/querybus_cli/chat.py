@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from querybus_cli.outcome import show
+from querybus_cli.outcome import show, yes_question
 from querybus_cli.remote import OnProgress, follow
 from querybus_client import Answer, Client, Query, QueryBusError
 
@@ -141,7 +141,8 @@ class Chat:
             )
             return False
         try:
-            said = self._read("Do it? Type yes or no: ").strip().lower()
+            asked = yes_question(answer.confirmation.reason, answer.confirmation.rows_affected_max)
+            said = self._read(asked).strip().lower()
         except (EOFError, KeyboardInterrupt):
             said = ""
         if said != "yes":

@@ -28,7 +28,7 @@ def confirm(
     Example: querybus confirm 0190a6c2-... --hash 9f86d081...
     """
     from querybus_cli.app import UsageError, consoles
-    from querybus_cli.outcome import as_json, exit_code, show
+    from querybus_cli.outcome import as_json, exit_code, show, yes_question
     from querybus_cli.remote import calling, follow, key_of
 
     out, err = consoles()
@@ -42,7 +42,7 @@ def confirm(
             raise UsageError("--hash is not that of the statement that the query would run; nothing was done")
         show(asked.raw, err)
         most = asked.confirmation.rows_affected_max if rows is None else rows
-        if input(_question(asked.confirmation.reason, most)).strip().lower() != YES:
+        if input(yes_question(asked.confirmation.reason, most)).strip().lower() != YES:
             typer.echo("nothing was done", err=True)
             raise typer.Exit(3)
         begun = client.submit_confirmation(query, sql_sha256, rows_affected_max=rows)
@@ -52,12 +52,6 @@ def confirm(
     else:
         show(answer, out)
     raise typer.Exit(exit_code(answer))
-
-
-def _question(reason: str, rows: int) -> str:
-    if reason == "cost":
-        return f"Run it anyway? Type {YES}: "
-    return f"Make this change, to at most {rows} rows? Type {YES}: "
 
 
 def add_to(app: typer.Typer) -> None:

@@ -67,6 +67,8 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "message": answer.get("message"),
         "next_step": answer.get("next_step", ""),
         "options": answer.get("options") or [],
+        "confirmation": answer.get("confirmation"),
+        "rows_affected": answer.get("rows_affected"),
         "summary": answer.get("summary", ""),
         "chart": answer.get("chart"),
         "notes": answer.get("notes") or [],
@@ -91,7 +93,8 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
         parts.append(
             Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
         )
-    if answer.get("columns") and answer.get("rows"):
+    # Of a change the words say how much; its one column is for programs.
+    if answer.get("columns") and answer.get("rows") and answer.get("rows_affected") is None:
         parts.append(result_table(answer))
         picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
         if picture:
@@ -150,6 +153,13 @@ def cell_text(cell: object) -> str:
         return f"{cell:,.2f}".rstrip("0").rstrip(".") if abs(cell) < 1e15 else f"{cell:g}"
     text = printable(str(cell))
     return text if len(text) <= CELL_LENGTH_MAX else text[: CELL_LENGTH_MAX - 1] + "…"
+
+
+def yes_question(reason: str, rows: int) -> str:
+    """Return what a person is asked before the yes is given on; `rows` may change at most."""
+    if reason == "cost":
+        return "Run it anyway? Type yes or no: "
+    return f"Make this change, to at most {rows:,} row{'' if rows == 1 else 's'}? Type yes or no: "
 
 
 def path_line(answer: Answer) -> str:

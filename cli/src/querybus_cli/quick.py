@@ -152,7 +152,7 @@ def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
         if quick.connections is not None:
             if not quick.connections.is_file():
                 raise UsageError(f"there is no file {quick.connections}")
-            yield quick.connections, quick.connection or DATABASE, None
+            yield quick.connections, _named(quick.connections, quick.connection), None
         elif quick.database is not None:
             if "://" not in quick.database:
                 raise UsageError(f"{quick.database!r} is no database URL: say sqlite:///{quick.database}, for instance")
@@ -167,6 +167,22 @@ def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
                 DEMO,
                 FIXED_TODAY.isoformat(),
             )
+
+
+def _named(file: Path, wanted: str | None) -> str:
+    """Return the connection of the file to ask about: the one that is wanted, or the only one."""
+    # Loaded at first use: most questions bring no file.
+    from querybus_executor.connections import BadConnections, load_connections
+
+    try:
+        names = [each.name for each in load_connections(file)]
+    except BadConnections as error:
+        raise UsageError(str(error)) from error
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted not in names:
+        raise UsageError(f"--connection is one of: {', '.join(names)}")
+    return wanted
 
 
 def _write_connections(directory: Path, entry: Mapping[str, Any]) -> Path:

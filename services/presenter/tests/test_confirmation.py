@@ -87,6 +87,26 @@ def test_what_was_done_is_said_with_its_count(language: Language, audience: Audi
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("rows", [0, 1])
+def test_of_a_change_only_its_count_is_said_and_one_and_none_in_words_of_their_own(
+    language: Language, rows: int
+) -> None:
+    result = Result(columns=(ResultColumn(name="rows_affected"),), rows=((rows,),), row_count=1)
+    body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="DELETE FROM zq_orders", result=result,
+                     rows_affected=rows)  # fmt: skip
+    answer = said(body, language, "analyst").body.answer
+    assert (answer.summary, answer.explanation, answer.chart) == ("", "", None)
+    assert "{" not in answer.message
+    assert "entries" not in answer.message
+    assert ("1" in answer.message or "one" in answer.message) == (rows == 1)
+
+
+def test_a_statement_that_was_only_prepared_is_still_explained() -> None:
+    body = Concluded(outcome=Outcome.PREPARED, stage=StageName.VALIDATOR, sql="SELECT zq_amount FROM zq_orders")
+    assert said(body, "en", "analyst").body.answer.explanation
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_change_of_the_structure_is_done_without_a_count(language: Language) -> None:
     body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="DROP TABLE zq_orders")
     message = said(body, language, "business").body.answer.message

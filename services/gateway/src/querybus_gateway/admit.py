@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -29,6 +29,7 @@ from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, Pro
 SQL_LENGTH_MAX: Final = 65_536
 BODY_BYTES_MAX: Final = 262_144
 RANDOM_BITS: Final = 74
+NAMES_SAID_MAX: Final = 10
 WAIT_SECONDS_MAX: Final = 30
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -199,7 +200,13 @@ def _connection(
             return own[0]
         if preferred in own:
             return preferred
-        return Problem(ProblemCode.CONNECTION_MISSING, "name one of your connections in `connection`")
+        return Problem(ProblemCode.CONNECTION_MISSING, f"name one of your connections in `connection`{_choice(own)}")
     if request.connection not in own:
-        return Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection for this credential")
+        return Problem(ProblemCode.UNKNOWN_CONNECTION, f"there is no such connection for this credential{_choice(own)}")
     return request.connection
+
+
+def _choice(names: Sequence[str]) -> str:
+    """Return the names that can be said instead, as the end of a sentence."""
+    more = ", ..." if len(names) > NAMES_SAID_MAX else ""
+    return f": {', '.join(names[:NAMES_SAID_MAX])}{more}" if names else "; there is none"

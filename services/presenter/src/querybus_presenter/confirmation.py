@@ -12,7 +12,7 @@ from querybus_presenter.texts import Texts
 def asking(confirmation: Confirmation, texts: Texts, *, with_names: bool) -> str:
     """Return the question in one or two sentences."""
     words = texts.confirmation
-    rows = words[confirmation.rows_known].format(count=_number(confirmation.rows_affected))
+    rows = _counted(confirmation.rows_known, confirmation.rows_affected, texts)
     kind = "cost" if confirmation.reason == "cost" else confirmation.kind.lower()
     said = [words.get(kind, words["other"]).format(rows=rows)]
     if with_names and confirmation.table:
@@ -27,8 +27,11 @@ def done(rows_affected: int | None, texts: Texts) -> str:
     """Return what a confirmed change did."""
     if rows_affected is None:
         return texts.confirmation["done_structure"]
-    return texts.confirmation["done"].format(count=_number(rows_affected))
+    return _counted("done", rows_affected, texts)
 
 
-def _number(count: int | None) -> str:
-    return "?" if count is None else f"{count:,}"
+def _counted(name: str, count: int | None, texts: Texts) -> str:
+    """Return a text with its count; some have words of their own for one and for none."""
+    words = texts.confirmation
+    own = {0: f"{name}_none", 1: f"{name}_one"}.get(-1 if count is None else count, name)
+    return words.get(own, words[name]).format(count="?" if count is None else f"{count:,}")

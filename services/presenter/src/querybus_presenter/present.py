@@ -66,7 +66,8 @@ async def present(
     """
     catalog = await catalogs.read(envelope.connection)
     finished = worded(envelope, catalog, words[envelope.language, envelope.audience])
-    if teller is None or envelope.body.result is None or not envelope.options.summary:
+    is_change = envelope.body.rows_affected is not None
+    if teller is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
     return await teller.tell(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
 
@@ -112,20 +113,22 @@ class _Desk:
         result = body.result or _NOTHING
         names = tuple(each.name for each in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
-        is_change = body.rows_affected is not None or body.result is None
+        is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
         spoken = self._labels(result) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
-        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_answer else None
-        told = self._summary(result, shape, spoken, tree) if is_answer else ""
+        # Of a change there is its count to say, once.
+        is_told = is_answer and not is_change
+        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_told else None
+        told = self._summary(result, shape, spoken, tree) if is_told else ""
         drawn = self._chart(shape)
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
             language=self.texts.language,
             code=body.code,
-            message=told if is_answer and not is_change else self._message(),
-            next_step=self.texts.next["empty" if is_answer and result.row_count == 0 else body.outcome],
+            message=told if is_told else self._message(),
+            next_step=self.texts.next["empty" if is_told and result.row_count == 0 else body.outcome],
             options=self._options(clarification),
             trigger=clarification.trigger if clarification else None,
             confirmation=body.confirmation
@@ -144,7 +147,7 @@ class _Desk:
             notes=(*self._notes(result), *(drawn.notes if drawn else ())),
             mended=self._mended(),
             confidence=body.analysis.confidence if is_answer else None,
-            explanation=self._explanation(tree) if body.outcome in _EXPLAINED else "",
+            explanation=self._explanation(tree) if body.outcome in _EXPLAINED and not is_change else "",
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
         answer = answer.model_copy(update={"rows": result.rows})

@@ -1,0 +1,40 @@
+"""Which connection of a file is asked: the one that is named, or the only one; else the command says which there are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from querybus_cli.app import UsageError
+from querybus_cli.quick import Quick, connections_of
+
+
+def asked(file: Path, connection: str | None) -> str:
+    with connections_of(Quick("q", None, file, connection, "analyst")) as (_, name, _):
+        return name
+
+
+def connections(folder: Path, *names: str) -> Path:
+    file = folder / "connections.yaml"
+    file.write_text(json.dumps({"connections": [{"name": each, "url": "sqlite:///x.sqlite"} for each in names]}))
+    return file
+
+
+def test_the_only_connection_needs_no_name(tmp_path: Path) -> None:
+    assert asked(connections(tmp_path, "shop"), None) == "shop"
+    assert asked(connections(tmp_path, "shop", "crm"), "crm") == "crm"
+
+
+@pytest.mark.parametrize("name", [None, "sales"])
+def test_of_several_one_is_named_and_the_command_says_which_there_are(tmp_path: Path, name: str | None) -> None:
+    with pytest.raises(UsageError, match="shop, crm"):
+        asked(connections(tmp_path, "shop", "crm"), name)
+
+
+def test_a_file_that_is_none_of_connections_is_a_usage_error(tmp_path: Path) -> None:
+    file = tmp_path / "connections.yaml"
+    file.write_text("connections: [{name: 7")
+    with pytest.raises(UsageError, match="no YAML"):
+        asked(file, None)

@@ -1,0 +1,49 @@
+"""An answer as the command line gives it: what a program gets of a change, and what a person reads of it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from querybus_cli.outcome import as_json, exit_code, show, yes_question
+
+ASKED: dict[str, Any] = {
+    "outcome": "confirmation",
+    "sql": "UPDATE stock SET amount = 1",
+    "message": "This would change 2 entries.",
+    "confirmation": {"reason": "write", "kind": "UPDATE", "sql_sha256": "ab" * 32, "rows_affected_max": 2},
+}
+DONE: dict[str, Any] = {
+    "outcome": "answered",
+    "sql": "UPDATE stock SET amount = 1",
+    "message": "Done: 2 entries were changed.",
+    "rows_affected": 2,
+    "columns": [{"id": "rows_affected", "label": "rows_affected", "kind": "integer"}],
+    "rows": [[2]],
+    "row_count": 1,
+}
+
+
+def shown(answer: dict[str, Any]) -> str:
+    out = io.StringIO()
+    show(answer, Console(file=out, width=120))
+    return out.getvalue()
+
+
+def test_a_program_gets_what_it_needs_to_confirm_and_how_much_was_changed() -> None:
+    assert (as_json(ASKED)["confirmation"]["sql_sha256"], exit_code(ASKED)) == ("ab" * 32, 3)
+    assert (as_json(ASKED)["rows_affected"], as_json(DONE)["rows_affected"]) == (None, 2)
+
+
+def test_of_a_change_a_person_reads_its_count_once() -> None:
+    assert "UPDATE stock" in shown(DONE)
+    assert shown(DONE).count("2") == 1
+    assert "rows_affected" not in shown(DONE)
+
+
+def test_a_yes_is_asked_for_with_what_it_allows() -> None:
+    assert "at most 1 row?" in yes_question("write", 1)
+    assert "at most 1,200 rows?" in yes_question("write", 1_200)
+    assert "Run it anyway?" in yes_question("cost", 0)
