@@ -204,6 +204,7 @@ def test_the_shell_completes_commands_and_values(running: Running) -> None:
 
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "libs/client/README.md"
 
 
 def blocks(section: str, kind: str) -> list[str]:
@@ -227,6 +228,28 @@ def test_the_python_of_the_docs_runs_as_it_stands(running: Running) -> None:
     assert "answered ((3,),)" in done.stdout
     assert "finished" in done.stdout
     assert "422 question_empty" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_clients_readme_run_as_they_stand(running: Running) -> None:
+    programs = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+    said: list[str] = []
+    for program in programs:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=running.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    one_by_one, at_once = said
+    assert "answered ((3,),)" in one_by_one
+    assert "1 (('Lyon', 2), ('Paris', 1))" in one_by_one
+    assert "422 question_empty a question is needed" in one_by_one
+    assert sorted(at_once.splitlines()) == ["cities answered 2", "customers answered 1"]
 
 
 @pytest.mark.slow
