@@ -112,6 +112,8 @@ PUBLISHED = {
     "$JS.API.STREAM.DELETE.QUERYBUS": set(),
     "$JS.API.STREAM.PURGE.QUERYBUS": set(),
     "$JS.API.STREAM.MSG.DELETE.QUERYBUS": set(),
+    "$JS.API.STREAM.SNAPSHOT.QUERYBUS": set(),
+    "$JS.API.STREAM.RESTORE.QUERYBUS": set(),
     "$JS.API.STREAM.NAMES": set(),
     "$JS.API.INFO": set(),
     "$SYS.REQ.SERVER.PING": set(),
@@ -306,6 +308,13 @@ TOOLS_DENIED = (
     "$JS.API.CONSUMER.CREATE.QUERYBUS",
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator",
     "_INBOX.gateway.abc",
+    "$JS.API.STREAM.SNAPSHOT.QUERYBUS_ANSWERS",
+    "$JS.API.STREAM.RESTORE.KV_querybus_connections",
+    "$JS.API.STREAM.RESTORE.MINE",
+)
+KEPT = (
+    *("QUERYBUS", "QUERYBUS_HISTORY", "QUERYBUS_DEAD"),
+    *(f"KV_querybus_{name}" for name in BUCKETS_WRITTEN if name not in ("catalog", "connections")),
 )
 TOOLS = {
     "operator": {
@@ -322,6 +331,10 @@ TOOLS = {
         "$JS.API.STREAM.PURGE.QUERYBUS_HISTORY",
         "$JS.API.STREAM.PURGE.QUERYBUS_RESULTS",
         "$JS.API.STREAM.PURGE.QUERYBUS_ANSWERS",
+    },
+    "keeper": {
+        *(f"$JS.API.STREAM.{verb}.{name}" for name in KEPT for verb in ("INFO", "SNAPSHOT", "RESTORE")),
+        *(f"$JS.SNAPSHOT.{verb}.{name}.abc" for name in KEPT for verb in ("ACK", "RESTORE")),
     },
 }
 """What each tool of operators may publish, and no service may: beyond it, nothing."""

@@ -17,7 +17,7 @@ from typing import Final
 from rich.console import Console
 
 from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.permissions import OPERATOR
+from querybus.bus.permissions import KEEPER, OPERATOR
 from querybus.core.credential import key_text
 from querybus.core.subjects import StageName
 from querybus_cli.app import UsageError
@@ -131,10 +131,14 @@ def _keys(file: Path) -> dict[str, str]:
 
 
 def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
-    """Write for this user only where `querybus dead`, `history`, `replay` and `keys` find the bus."""
+    """Write for this user only where `querybus dead`, `history`, `replay`, `keys` and `backup` find the bus."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
-    known = {"nats_password": bus.password(OPERATOR), "gateway_password": bus.password(StageName.GATEWAY)}
+    known = {
+        "nats_password": bus.password(OPERATOR),
+        "gateway_password": bus.password(StageName.GATEWAY),
+        "keeper_password": bus.password(KEEPER),
+    }
     file.write_text(json.dumps({"nats_url": bus.url, **known}))
 
 

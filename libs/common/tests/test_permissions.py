@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from querybus.bus.permissions import (
     Outsider,
     Rights,
     eraser_rights,
+    keeper_rights,
     migrate_rights,
     operator_rights,
     outside_rights,
@@ -22,7 +24,7 @@ from querybus.bus.permissions import (
     variables,
 )
 from querybus.core.subjects import WRITES, EventName, StageName
-from querybus.core.topology import topology
+from querybus.core.topology import BACKED_UP, topology
 
 OUTSIDERS = (Outsider("acme", "app", "alice"), Outsider("acme", "app-2", "bob"), Outsider("other", "app", "alice"))
 SERVICES = {stage: service_rights(stage, ("acme", "other")) for stage in StageName}
@@ -91,6 +93,27 @@ def test_only_the_eraser_purges_and_only_the_operator_drops_and_only_a_dead_lett
     ]
     assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(eraser_rights().publish)
     assert not any(".event." in each for each in (*eraser_rights().publish, *operator_rights().publish))
+
+
+def test_only_the_keeper_copies_and_restores_and_it_can_do_nothing_else() -> None:
+    words = ("SNAPSHOT", "RESTORE")
+    others = [*SERVICES.values(), migrate_rights(topology()), operator_rights(), eraser_rights()]
+    assert not any(word in each for rights in others for each in rights.publish for word in words)
+    allowed = re.compile(r"\$JS\.API\.STREAM\.(INFO|SNAPSHOT|RESTORE)\.(\w+)|\$JS\.SNAPSHOT\.(ACK|RESTORE)\.(\w+)\.>")
+    assert all(allowed.fullmatch(each) for each in keeper_rights().publish)
+    assert keeper_rights().subscribe == ("_INBOX.keeper.>",)
+
+
+def test_what_a_backup_leaves_out_is_made_anew_or_is_work_under_way() -> None:
+    table = topology()
+    everything = {each.name for each in table.streams} | {each.stream for each in table.buckets}
+    made_anew = {"KV_querybus_catalog", "KV_querybus_connections"}
+    under_way = {"QUERYBUS_SUBMIT", "QUERYBUS_ANSWERS", "QUERYBUS_RESULTS", "QUERYBUS_ADVISORIES"}
+    assert set(BACKED_UP) == everything - made_anew - under_way
+    # Restored in the opposite order, the log is there before the history goes on from it.
+    assert BACKED_UP.index("QUERYBUS_HISTORY") < BACKED_UP.index("QUERYBUS")
+    # Which write was begun is known of all that is in the log.
+    assert BACKED_UP.index("QUERYBUS") < BACKED_UP.index("KV_querybus_writes")
 
 
 def test_no_service_may_make_or_change_a_durable() -> None:

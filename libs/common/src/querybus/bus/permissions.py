@@ -18,6 +18,7 @@ from querybus.core.topology import (
     ADVISORIES,
     ANSWERS,
     ASSERTED_STREAMS,
+    BACKED_UP,
     DEAD,
     EVENTS,
     FOLLOWED_BUCKETS,
@@ -39,6 +40,8 @@ OPERATOR: Final = "operator"
 """Who reads logs and dead letters, drops a letter, and puts a question into the queue again: a person's tool."""
 ERASER: Final = "eraser"
 """Who purges a person's thread; the gateway is this user for as long as one deletion takes, and holds no such right."""
+KEEPER: Final = "keeper"
+"""Who copies what a backup holds and makes it anew where it is missing: a person's tool. It can delete nothing."""
 BUS_ACCOUNT: Final = "BUS"
 PAYLOAD_BYTES_MAX: Final = 8 * 1_024 * 1_024
 OUTSIDE_PAYLOAD_BYTES_MAX: Final = 256 * 1_024
@@ -47,7 +50,7 @@ OUTSIDE_SUBSCRIPTIONS_MAX: Final = 10_000
 # Longer than the longest deadline (600 s) and the 10 s after it: until then a `call` may still be answered.
 CALL_REPLY_WITHIN: Final = "15m"
 
-_TOOLS: Final = (MIGRATE, OPERATOR, ERASER)
+_TOOLS: Final = (MIGRATE, OPERATOR, ERASER, KEEPER)
 _API: Final = "$JS.API"
 _OUTSIDE_INBOX: Final = "_INBOX.out"
 
@@ -153,6 +156,13 @@ def eraser_rights() -> Rights:
     return Rights(tuple(f"{_API}.STREAM.PURGE.{each}" for each in streams), (f"_INBOX.{ERASER}.>",))
 
 
+def keeper_rights() -> Rights:
+    """Return the rights of `querybus backup` and `restore`: whole streams, out, and in where there is none of the name."""
+    publish = [f"{_API}.STREAM.{verb}.{name}" for name in BACKED_UP for verb in ("INFO", "SNAPSHOT", "RESTORE")]
+    publish += [f"$JS.SNAPSHOT.{verb}.{name}.>" for name in BACKED_UP for verb in ("ACK", "RESTORE")]
+    return Rights(tuple(publish), (f"_INBOX.{KEEPER}.>",))
+
+
 def outside_rights(outsider: Outsider) -> Rights:
     """Return the rights of one outside credential, within its tenant's account."""
     return Rights(
@@ -169,7 +179,7 @@ def outside_rights(outsider: Outsider) -> Rights:
 
 
 def service_users() -> tuple[str, ...]:
-    """Return the users of the account BUS: the services, `migrate`, `operator` and `eraser`."""
+    """Return the users of the account BUS: the services, `migrate`, `operator`, `eraser` and `keeper`."""
     return (*(stage.value for stage in StageName), *_TOOLS)
 
 
@@ -183,6 +193,7 @@ def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsi
         MIGRATE: migrate_rights(topology(tenants=tenants)),
         OPERATOR: operator_rights(),
         ERASER: eraser_rights(),
+        KEEPER: keeper_rights(),
     }
     users = [_user(name, passwords[name], tools[name]) for name in _TOOLS]
     users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]

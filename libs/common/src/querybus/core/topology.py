@@ -250,6 +250,19 @@ BUCKETS: Final = (
     Bucket(THREADS),
 )
 
+BACKED_UP: Final = (
+    HISTORY,
+    EVENTS,
+    DEAD,
+    *(f"KV_{name}" for name in (THREADS, WRITES, CREDENTIALS, KNOWLEDGE, PREFERENCES, MODELS, BATCHES, LIMITS)),
+)
+"""The streams that a backup holds, in the order in which it takes them.
+
+The history goes on from where it stood in the log, so the log is as new or newer; the log's numbers order a thread, so
+it cannot begin anew. Whose thread it is and which write was begun must be known of all that is in the log. What is made
+anew (catalogs, connections) or is work under way (submitted questions, answers, pages) is left out.
+"""
+
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
     StageName.GATEWAY: (EVENTS, SUBMIT, ANSWERS, RESULTS, HISTORY, DEAD, ADVISORIES),
     StageName.GENERATOR: (EVENTS, HISTORY, DEAD),

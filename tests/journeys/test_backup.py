@@ -1,0 +1,218 @@
+"""What `querybus backup` copies from a running house a new bus goes on with, and nothing is overwritten or half read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from typer.testing import CliRunner
+
+from querybus.bus.connection import Held
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.journal import Entry, Journal
+from querybus.bus.snapshots import SnapshotError, StreamState, put, state_of, take
+from querybus.core.subjects import EventName, StageName
+from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
+from querybus_cli.app import UsageError, app
+from querybus_cli.backups import MANIFEST, Copy, back_up, read, restore
+from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.keys import create, listed
+from querybus_cli.operator import Place, history
+from tests.connected.queries import ask as publish
+from tests.connected.queries import asked, new_id
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = "How many customers are there?"
+LEFT_SECONDS = 2.0
+"""Deadline of the query that is under way when the backup is taken."""
+ENDED_SECONDS_MAX = 60.0
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was there when the backup was taken, and where it lies."""
+
+    folder: Path
+    connections: Path
+    answered: str
+    thread: str
+    left: str
+    events: list[dict[str, Any]]
+    keys: list[dict[str, Any]]
+    copies: tuple[Copy, ...]
+    states: dict[str, StreamState | None]
+
+
+def quiet(_: str, __: int) -> None:
+    """Hear of no progress."""
+
+
+async def keeper(bus: EmbeddedNats) -> dict[str, StreamState | None]:
+    connection = await bus.connect("keeper")
+    try:
+        return {name: await state_of(connection, name) for name in BACKED_UP}
+    finally:
+        await connection.close()
+
+
+async def log_of(bus: EmbeddedNats, query: str) -> tuple[Entry, ...]:
+    connection = await bus.connect(StageName.GATEWAY)
+    try:
+        return await Journal(Held(connection)).events(TENANT, query)
+    finally:
+        await connection.close()
+
+
+async def history_of(bus: EmbeddedNats, messages: int) -> int:
+    """Return how many messages the history holds once it has so many, and nothing more comes."""
+    async with asyncio.timeout(ENDED_SECONDS_MAX):
+        while (state := (await keeper(bus))[HISTORY]) is None or state.messages < messages:
+            await asyncio.sleep(0.2)
+    await asyncio.sleep(1)
+    last = (await keeper(bus))[HISTORY]
+    assert last is not None
+    return last.messages
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Before]:
+    folder = tmp_path_factory.mktemp("backup")
+    with sqlite3.connect(folder / "shop.sqlite") as shop:
+        shop.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY); INSERT INTO customers VALUES (1), (2);")
+    connections = folder / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{folder}/shop.sqlite"}]}))
+    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+        async with House(HousePlan(connections_file=connections), bus) as house, house.client("analyst") as client:
+            found = await client.call("ask", {"question": QUESTION, "connection": "shop", "wait_seconds": 30})
+            assert found["rows"] == [[2]], found
+        gateway = Place(bus.url, bus.password("gateway"))
+        await create(
+            gateway, tenant=TENANT, name="kept", user="ann", audience="analyst", connections=None, replace=False
+        )
+        # Nobody works on it any more.
+        connection = await bus.connect(StageName.GATEWAY)
+        left, _ = await publish(connection, asked(seconds=LEFT_SECONDS, tenant=TENANT, user="analyst"))
+        await connection.close()
+        # Asked, concluded and finished of the first, asked of the one that is left.
+        assert await history_of(bus, 4) == 4
+        copies = await back_up(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
+        operator = Place(bus.url, bus.password("operator"))
+        events = await history(operator, TENANT, found["query_id"], 0)
+        yield Before(
+            folder / "kept",
+            connections,
+            found["query_id"],
+            found["thread_id"],
+            left.query_id,
+            events,
+            await listed(gateway, TENANT),
+            copies,
+            await keeper(bus),
+        )
+        with pytest.raises(UsageError, match=r"has KV_querybus_limits, .* already"):
+            await restore(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
+
+
+async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
+    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+        made = await restore(Place(bus.url, bus.password("keeper")), before.folder, quiet)
+        assert {each.stream for each in made} == set(BACKED_UP)
+        assert await keeper(bus) == before.states
+        changed = await bus.migrate()
+        assert not any(name in line for line in changed for name in (f"stream {each}:" for each in BACKED_UP)), changed
+        operator, gateway = Place(bus.url, bus.password("operator")), Place(bus.url, bus.password("gateway"))
+        assert await history(operator, TENANT, before.answered, 0) == before.events
+        assert await listed(gateway, TENANT) == before.keys
+        async with House(HousePlan(connections_file=before.connections), bus) as house:
+            async with asyncio.timeout(ENDED_SECONDS_MAX):
+                while (log := await log_of(bus, before.left))[-1].address.event is not EventName.FINISHED:
+                    await asyncio.sleep(0.2)
+            assert log[-2].envelope().body.outcome == "expired"
+            async with house.client("analyst") as client:
+                # The thread goes on behind what it had, and the history takes what is new, once.
+                more = {"question": QUESTION, "connection": "shop", "thread_id": before.thread, "wait_seconds": 30}
+                found = await client.call("ask", more)
+                assert found["rows"] == [[2]], found
+        assert (await log_of(bus, found["query_id"]))[0].sequence > before.events[-1]["sequence"]
+        # Asked, concluded and finished of the second; concluded and finished of the one that was left.
+        assert await history_of(bus, 4 + 5) == 4 + 5
+
+
+async def test_one_stream_can_be_restored_alone_and_none_that_is_not_held(before: Before) -> None:
+    async with EmbeddedNats((), sync="2m") as bus:
+        place = Place(bus.url, bus.password("keeper"))
+        with pytest.raises(UsageError, match="does not hold KV_querybus_catalog"):
+            await restore(place, before.folder, quiet, only=["KV_querybus_catalog"])
+        made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1)
+        assert [each.stream for each in made] == ["KV_querybus_credentials"]
+        assert [name for name, state in (await keeper(bus)).items() if state] == ["KV_querybus_credentials"]
+        with pytest.raises(UsageError, match="has KV_querybus_credentials already"):
+            await restore(place, before.folder, quiet)
+
+
+async def test_a_large_stream_goes_out_and_in_in_many_parts() -> None:
+    parts: list[bytes] = []
+    async with EmbeddedNats((), sync="2m") as bus:
+        await bus.migrate()
+        gateway, connection = await bus.connect(StageName.GATEWAY), await bus.connect("keeper")
+        for _ in range(40):
+            # What cannot be made smaller, so that there is more than the server sends unasked.
+            noise = new_id() + "".join(new_id() for _ in range(12_000))
+            await gateway.jetstream().publish(f"querybus.v1.event.acme.t1.{new_id()}.asked", noise.encode())
+        config, state = await take(connection, EVENTS, parts.append)
+        held = await state_of(connection, EVENTS)
+        with pytest.raises(SnapshotError, match="already in use"):
+            await put(connection, EVENTS, config, state, parts)
+        await gateway.close()
+        await connection.close()
+    assert len(parts) > 64
+    async with EmbeddedNats((), sync="2m") as bus:
+        connection = await bus.connect("keeper")
+        assert await put(connection, EVENTS, config, state, parts) == held
+        with pytest.raises(SnapshotError, match="stream not found"):
+            await take(connection, HISTORY, parts.append)
+        await connection.close()
+
+
+async def test_a_folder_is_not_written_over_and_not_read_by_halves(before: Before, tmp_path: Path) -> None:
+    nowhere = Place("nats://127.0.0.1:1", "x")
+    with pytest.raises(UsageError, match="overwrites nothing"):
+        await back_up(nowhere, before.folder, quiet)
+    with pytest.raises(UsageError, match="no whole backup"):
+        read(tmp_path)
+    file = before.folder / "QUERYBUS.snapshot"
+    data = file.read_bytes()
+    try:
+        for wrong in (data[:-1], data[:-1] + bytes([data[-1] ^ 1])):
+            file.write_bytes(wrong)
+            with pytest.raises(UsageError, match=r"QUERYBUS\.snapshot is not what was written"):
+                await restore(nowhere, before.folder, quiet)
+    finally:
+        file.write_bytes(data)
+    assert read(before.folder) == before.copies
+    assert before.folder.stat().st_mode & 0o077 == 0
+    assert all(each.stat().st_mode & 0o077 == 0 for each in before.folder.iterdir())
+    assert {each.name for each in before.folder.iterdir()} == {MANIFEST, *(each.file for each in before.copies)}
+
+
+async def test_the_command_says_what_a_folder_holds_and_which_bus_it_wants(before: Before, tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["restore", "--check", str(before.folder), "--json"])
+    assert shown.exit_code == 0, shown.output
+    streams = json.loads(shown.output)["streams"]
+    assert {each["stream"] for each in streams} == set(BACKED_UP)
+    assert all(len(each["sha256"]) == 64 for each in streams)
+    told = CliRunner().invoke(app, ["restore", "--check", str(before.folder)])
+    assert f"whole: {len(BACKED_UP)} streams" in told.output
+    for command in ("backup", "restore"):
+        with pytest.raises(UsageError, match="bus user `keeper`"):
+            CliRunner().invoke(
+                app, [command, str(tmp_path / "x"), "--store", str(tmp_path)], catch_exceptions=False, env={}
+            )
