@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Entry, Journal
-from querybus.bus.snapshots import SnapshotError, StreamState, put, state_of, take
+from querybus.bus.snapshots import Keeper, SnapshotError, StreamState
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import UsageError, app
@@ -55,10 +55,10 @@ def quiet(_: str, __: int) -> None:
     """Hear of no progress."""
 
 
-async def keeper(bus: EmbeddedNats) -> dict[str, StreamState | None]:
+async def states(bus: EmbeddedNats) -> dict[str, StreamState | None]:
     connection = await bus.connect("keeper")
     try:
-        return {name: await state_of(connection, name) for name in BACKED_UP}
+        return {name: await Keeper(connection).state(name) for name in BACKED_UP}
     finally:
         await connection.close()
 
@@ -74,10 +74,10 @@ async def log_of(bus: EmbeddedNats, query: str) -> tuple[Entry, ...]:
 async def history_of(bus: EmbeddedNats, messages: int) -> int:
     """Return how many messages the history holds once it has so many, and nothing more comes."""
     async with asyncio.timeout(ENDED_SECONDS_MAX):
-        while (state := (await keeper(bus))[HISTORY]) is None or state.messages < messages:
+        while (state := (await states(bus))[HISTORY]) is None or state.messages < messages:
             await asyncio.sleep(0.2)
     await asyncio.sleep(1)
-    last = (await keeper(bus))[HISTORY]
+    last = (await states(bus))[HISTORY]
     assert last is not None
     return last.messages
 
@@ -115,7 +115,7 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
             events,
             await listed(gateway, TENANT),
             copies,
-            await keeper(bus),
+            await states(bus),
         )
         with pytest.raises(UsageError, match=r"has KV_querybus_limits, .* already"):
             await restore(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
@@ -125,7 +125,7 @@ async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(be
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
         made = await restore(Place(bus.url, bus.password("keeper")), before.folder, quiet)
         assert {each.stream for each in made} == set(BACKED_UP)
-        assert await keeper(bus) == before.states
+        assert await states(bus) == before.states
         changed = await bus.migrate()
         assert not any(name in line for line in changed for name in (f"stream {each}:" for each in BACKED_UP)), changed
         operator, gateway = Place(bus.url, bus.password("operator")), Place(bus.url, bus.password("gateway"))
@@ -153,7 +153,7 @@ async def test_one_stream_can_be_restored_alone_and_none_that_is_not_held(before
             await restore(place, before.folder, quiet, only=["KV_querybus_catalog"])
         made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1)
         assert [each.stream for each in made] == ["KV_querybus_credentials"]
-        assert [name for name, state in (await keeper(bus)).items() if state] == ["KV_querybus_credentials"]
+        assert [name for name, state in (await states(bus)).items() if state] == ["KV_querybus_credentials"]
         with pytest.raises(UsageError, match="has KV_querybus_credentials already"):
             await restore(place, before.folder, quiet)
 
@@ -167,18 +167,18 @@ async def test_a_large_stream_goes_out_and_in_in_many_parts() -> None:
             # What cannot be made smaller, so that there is more than the server sends unasked.
             noise = new_id() + "".join(new_id() for _ in range(12_000))
             await gateway.jetstream().publish(f"querybus.v1.event.acme.t1.{new_id()}.asked", noise.encode())
-        config, state = await take(connection, EVENTS, parts.append)
-        held = await state_of(connection, EVENTS)
+        config, state = await Keeper(connection).take(EVENTS, parts.append)
+        held = await Keeper(connection).state(EVENTS)
         with pytest.raises(SnapshotError, match="already in use"):
-            await put(connection, EVENTS, config, state, parts)
+            await Keeper(connection).put(EVENTS, config, state, parts)
         await gateway.close()
         await connection.close()
     assert len(parts) > 64
     async with EmbeddedNats((), sync="2m") as bus:
         connection = await bus.connect("keeper")
-        assert await put(connection, EVENTS, config, state, parts) == held
+        assert await Keeper(connection).put(EVENTS, config, state, parts) == held
         with pytest.raises(SnapshotError, match="stream not found"):
-            await take(connection, HISTORY, parts.append)
+            await Keeper(connection).take(HISTORY, parts.append)
         await connection.close()
 
 

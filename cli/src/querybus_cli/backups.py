@@ -17,11 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from nats.aio.client import Client
-
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.permissions import KEEPER
-from querybus.bus.snapshots import CHUNK_BYTES, SnapshotError, put, state_of, take
+from querybus.bus.snapshots import CHUNK_BYTES, Keeper, SnapshotError
 from querybus.core.topology import BACKED_UP
 from querybus_cli.app import UsageError
 from querybus_cli.operator import OPERATOR_FILE, Place
@@ -65,9 +63,9 @@ async def back_up(place: Place, folder: Path, on_bytes: OnBytes) -> tuple[Copy, 
     """Copy what a backup holds into a folder that is empty or not there; UsageError says what is in the way."""
     if _is_taken(folder):
         raise UsageError(f"{folder} is there already: name a folder that is not, a backup overwrites nothing")
-    async with _bus(place) as connection:
+    async with _bus(place) as keeper:
         _make(folder)
-        copies = tuple([await _copied(connection, stream, folder, on_bytes) for stream in BACKED_UP])
+        copies = tuple([await _copied(keeper, stream, folder, on_bytes) for stream in BACKED_UP])
     _write(folder, copies)
     return copies
 
@@ -111,8 +109,8 @@ async def restore(
     # The log before the history, which goes on from it.
     wanted = [each for each in reversed(copies) if not only or each.stream in only]
     done: list[Copy] = []
-    async with _bus(place) as connection:
-        if there := [each.stream for each in wanted if await state_of(connection, each.stream)]:
+    async with _bus(place) as keeper:
+        if there := [each.stream for each in wanted if await keeper.state(each.stream)]:
             raise UsageError(f"the bus has {', '.join(there)} already: restoring overwrites nothing, see the handbook")
         for each in wanted:
             config = each.config if replicas is None else {**each.config, "num_replicas": replicas}
@@ -126,7 +124,7 @@ async def restore(
                     on_bytes(copy.stream, told)
 
             try:
-                found = await put(connection, each.stream, config, each.state, counted())
+                found = await keeper.put(each.stream, config, each.state, counted())
             except SnapshotError as error:
                 left = wanted[len(done) :]
                 raise UsageError(f"{error}; restored: {_names(done) or 'nothing'}; left: {_names(left)}") from error
@@ -137,7 +135,7 @@ async def restore(
     return tuple(done)
 
 
-async def _copied(connection: Client, stream: str, folder: Path, on_bytes: OnBytes) -> Copy:
+async def _copied(keeper: Keeper, stream: str, folder: Path, on_bytes: OnBytes) -> Copy:
     digest, length = hashlib.sha256(), 0
     name = f"{stream}.snapshot"
     with _private(folder / name).open("wb") as file:
@@ -149,7 +147,7 @@ async def _copied(connection: Client, stream: str, folder: Path, on_bytes: OnByt
             length += len(part)
             on_bytes(stream, length)
 
-        config, state = await take(connection, stream, write)
+        config, state = await keeper.take(stream, write)
     return Copy(stream, name, length, digest.hexdigest(), int(state["messages"]), config, state)
 
 
@@ -175,13 +173,13 @@ def _write(folder: Path, copies: Sequence[Copy]) -> None:
 
 
 @asynccontextmanager
-async def _bus(place: Place) -> AsyncGenerator[Client]:
+async def _bus(place: Place) -> AsyncGenerator[Keeper]:
     try:
         connection = await connect(place.url, KEEPER, place.password)
     except BusRefused as error:
         raise UsageError(str(error)) from error
     try:
-        yield connection
+        yield Keeper(connection)
     except SnapshotError as error:
         raise UsageError(str(error)) from error
     finally:

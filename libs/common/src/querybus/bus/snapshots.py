@@ -45,53 +45,57 @@ class StreamState:
     last: int
 
 
-async def state_of(connection: Client, stream: str) -> StreamState | None:
-    """Return what a stream holds, or None if there is none. SnapshotError if the server does not say."""
-    answer = await _looked(connection, stream)
-    return None if answer is None else _state(answer["state"])
+class Keeper:
+    """Copies streams and makes them anew, on a connection of the bus user `keeper`."""
 
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
 
-async def take(connection: Client, stream: str, write: Callable[[bytes], object]) -> tuple[Json, Json]:
-    """Hand a copy of a stream to `write`, part by part; return the configuration and state to `put` it with.
+    async def state(self, stream: str) -> StreamState | None:
+        """Return what a stream holds, or None if there is none. SnapshotError if the server does not say."""
+        answer = await _looked(self._connection, stream)
+        return None if answer is None else _state(answer["state"])
 
-    Messages go on coming in meanwhile; the copy is of one moment. SnapshotError if there is no such stream, or the
-    server falls silent within the copy.
-    """
-    before = await _looked(connection, stream)
-    inbox = connection.new_inbox()
-    parts = await connection.subscribe(inbox)
-    try:
-        request = {"deliver_subject": inbox, "no_consumers": True, "chunk_size": CHUNK_BYTES}
-        answer = await _asked(connection, f"{_API}.SNAPSHOT.{stream}", stream, request)
-        while True:
-            try:
-                part = await parts.next_msg(timeout=SILENT_SECONDS_MAX)
-            except (nats.errors.Error, TimeoutError) as error:
-                raise SnapshotError(f"{stream}: the server fell silent within the copy") from error
-            if not part.data:
-                break
-            # The disk is slower than the bus, and the server waits for each part to be taken.
-            await asyncio.to_thread(write, part.data)
-            if part.reply:
-                await connection.publish(part.reply)
-        status = (part.headers or {}).get("Status", "204")
-        if status != "204":
-            raise SnapshotError(f"{stream}: the server ended the copy with {status}")
-        return _going_on(answer["config"], (before or {}).get("sources") or ()), answer["state"]
-    finally:
-        await parts.unsubscribe()
+    async def take(self, stream: str, write: Callable[[bytes], object]) -> tuple[Json, Json]:
+        """Hand a copy of a stream to `write`, part by part; return the configuration and state to `put` it with.
 
+        Messages go on coming in meanwhile; the copy is of one moment. SnapshotError if there is no such stream, or the
+        server falls silent within the copy.
+        """
+        before = await _looked(self._connection, stream)
+        inbox = self._connection.new_inbox()
+        parts = await self._connection.subscribe(inbox)
+        try:
+            request = {"deliver_subject": inbox, "no_consumers": True, "chunk_size": CHUNK_BYTES}
+            answer = await _asked(self._connection, f"{_API}.SNAPSHOT.{stream}", stream, request)
+            while True:
+                try:
+                    part = await parts.next_msg(timeout=SILENT_SECONDS_MAX)
+                except (nats.errors.Error, TimeoutError) as error:
+                    raise SnapshotError(f"{stream}: the server fell silent within the copy") from error
+                if not part.data:
+                    break
+                # The disk is slower than the bus, and the server waits for each part to be taken.
+                await asyncio.to_thread(write, part.data)
+                if part.reply:
+                    await self._connection.publish(part.reply)
+            status = (part.headers or {}).get("Status", "204")
+            if status != "204":
+                raise SnapshotError(f"{stream}: the server ended the copy with {status}")
+            return _going_on(answer["config"], (before or {}).get("sources") or ()), answer["state"]
+        finally:
+            await parts.unsubscribe()
 
-async def put(connection: Client, stream: str, config: Json, state: Json, parts: Iterable[bytes]) -> StreamState:
-    """Make a stream of what `take` has returned and written; return what it holds now. SnapshotError if it is there."""
-    request = {"config": {**config, "name": stream}, "state": state}
-    answer = await _asked(connection, f"{_API}.RESTORE.{stream}", stream, request)
-    subject = answer["deliver_subject"]
-    rest = iter(parts)
-    while part := await asyncio.to_thread(next, rest, b""):
-        _checked(stream, await _request(connection, subject, stream, part))
-    made = _checked(stream, await _request(connection, subject, stream, b"", RESTORED_SECONDS_MAX))
-    return _state(made["state"])
+    async def put(self, stream: str, config: Json, state: Json, parts: Iterable[bytes]) -> StreamState:
+        """Make a stream of what `take` has returned and written; return what it holds now. SnapshotError if it is there."""
+        request = {"config": {**config, "name": stream}, "state": state}
+        answer = await _asked(self._connection, f"{_API}.RESTORE.{stream}", stream, request)
+        subject = answer["deliver_subject"]
+        rest = iter(parts)
+        while part := await asyncio.to_thread(next, rest, b""):
+            _checked(stream, await _request(self._connection, subject, stream, part))
+        made = _checked(stream, await _request(self._connection, subject, stream, b"", RESTORED_SECONDS_MAX))
+        return _state(made["state"])
 
 
 def _going_on(config: Json, sources: Iterable[Json]) -> Json:
