@@ -2,8 +2,10 @@
 
 A tiny statement against the driver alone, the process hop included; 100,000 rows as pages in a real JetStream against
 the driver, Arrow encoding and a plain publish of the same number of bytes; what 1,000,000 rows take of memory; 200
-statements at once on a pool of ten; how long a cancelled statement keeps its session. Statements differ from call to
-call, so that nothing is answered from a cache of texts. A server that is missing is left out and named.
+statements at once on a pool of ten; how long a cancelled statement keeps its session; the catalog of 10,000 tables, read
+as the executor reads it and put into the store, with the longest that anything else in the process waited meanwhile and
+the longest that somebody waited who writes to the same SQLite file. Statements differ from call to call, so that nothing
+is answered from a cache of texts. A server that is missing is left out and named.
 Prints a table and writes build/bench/executor.json. With names of engines as arguments only those are measured.
 """
 
@@ -17,12 +19,13 @@ import os
 import platform
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +37,9 @@ import _pytest.outcomes
 
 from querybus.bus.connection import connect
 from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.kv import CatalogStore
 from querybus.bus.pages import PageStore, batch_of, batch_of_arrays, encode_batches
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName, page_subject, token
@@ -43,6 +48,7 @@ from querybus.ops.metrics import Metrics
 from querybus_executor.children import Children
 from querybus_executor.connections import ConnectionConfig, parse_connections
 from querybus_executor.embedded import Embedded
+from querybus_executor.engines import Engines
 from querybus_executor.ports import PageSink, Purpose, Rows, Run
 from querybus_executor.result_pages import RunPages
 from querybus_executor.server import Server
@@ -57,6 +63,7 @@ MILLION = 1_000_000
 ROUNDS = 400
 BULK_ROUNDS = 5
 PAGE_ROWS = 12_000
+TABLES = 10_000
 TINY = "SELECT name FROM item WHERE id = {}"
 MANY = "SELECT id, name, price, day FROM item"
 ENGINES = ("sqlite", "duckdb", "postgres", "mariadb", "clickhouse")
@@ -69,6 +76,7 @@ REQUIRED = {
         ("million_more_mb", 100.0),
         ("failed_of_200", 0.0),
         ("cancel_worst_ms", 300.0),
+        ("tables_10k_more_mb", 1_000.0),
     )
 } | {"sqlite_child_mb": 50.0}
 
@@ -85,6 +93,8 @@ class Engine:
     bulk: Callable[[], Awaitable[Pages]]
     million: str
     endless: str
+    many_tables: Callable[[], str] | None
+    """Makes a database of TABLES tables and returns its URL."""
     children: Children | None = None
 
 
@@ -193,7 +203,113 @@ async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
             await asyncio.sleep(0.002)
         cancels.append((time.perf_counter() - begun) * 1_000)
     figures |= {"cancel_median_ms": statistics.median(cancels), "cancel_worst_ms": max(cancels)}
+    if engine.many_tables is not None:
+        figures |= await measure_catalog(await asyncio.to_thread(engine.many_tables), bus)
     return {f"{engine.name}_{name}": value for name, value in figures.items()}
+
+
+def tables(*, keys: bool = True, tail: str = "") -> Iterator[str]:
+    """Give a statement for each table of a wide database and one for its rows; each table refers to the one before."""
+    for n in range(TABLES):
+        above = f" REFERENCES t{n - 1:05d}" if keys and n else ""
+        yield (
+            f"CREATE TABLE t{n:05d} (id INTEGER PRIMARY KEY, above INTEGER{above}, name VARCHAR(40), status VARCHAR(10)"
+            f" NOT NULL, price DECIMAL(10,2), day DATE, note VARCHAR(200), active BOOLEAN){tail}"
+        )
+        yield (
+            f"INSERT INTO t{n:05d} VALUES (1, NULL, 'one', 'open', 1.5, '2026-01-01', 'x', true),"
+            " (2, NULL, 'two', 'open', 2.5, '2026-01-02', NULL, false), (3, NULL, 'three', 'done', 3.5, NULL, 'y', true)"
+        )
+
+
+def scripts(statements: Sequence[str]) -> Iterator[str]:
+    """Give the statements as scripts of a size that a server's client takes."""
+    for start in range(0, len(statements), 2_000):
+        yield ";\n".join(statements[start : start + 2_000]) + ";\n"
+
+
+async def measure_catalog(url: str, bus: Bus) -> dict[str, float]:
+    """Read the catalog of a wide database as the executor does, then put it into the store."""
+    engines = Engines(children=1, reserved=1)
+    database = engines.connected([configured(url)], metrics=Metrics("bench"))[0]
+    gc.collect()
+    before = resident_mb(os.getpid())
+    with Peak(os.getpid()) as peak, Stall() as stall, Writer(url) as writer:
+        begun = time.perf_counter()
+        catalog = await database.refresh()
+        seconds = time.perf_counter() - begun
+    await engines.drain()
+    assert isinstance(catalog, Catalog), catalog
+    assert len(catalog.tables) == TABLES
+    text = [each for table in catalog.tables for each in table.columns if each.kind is ColumnKind.TEXT]
+    begun = time.perf_counter()
+    await CatalogStore(bus).write(catalog)
+    figures = {
+        "tables_10k_s": seconds,
+        "tables_10k_more_mb": peak.mb - before,
+        "tables_10k_with_values_percent": 100 * sum(bool(each.values) for each in text) / len(text),
+        "tables_10k_loop_waited_ms": stall.worst_ms,
+        "tables_10k_stored_s": time.perf_counter() - begun,
+    }
+    if writer.writes:
+        figures["tables_10k_writer_waited_ms"] = writer.worst_ms
+    return figures
+
+
+class Stall:
+    """The longest that the loop kept a task waiting while the block ran."""
+
+    def __init__(self) -> None:
+        self.worst_ms = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Stall:
+        self._task = asyncio.get_running_loop().create_task(self._watch())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            begun = time.perf_counter()
+            await asyncio.sleep(0.01)
+            self.worst_ms = max(self.worst_ms, (time.perf_counter() - begun) * 1_000 - 10)
+
+
+class Writer:
+    """Writes to a SQLite file every few milliseconds, in a process of its own, and knows how long it had to wait."""
+
+    _PROGRAM = (
+        "import sqlite3, sys, time\n"
+        "file = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)\n"
+        "file.execute('PRAGMA synchronous=OFF')\n"
+        "while True:\n"
+        "    begun = time.perf_counter()\n"
+        "    file.execute('UPDATE t00000 SET price = price + 1')\n"
+        "    print((time.perf_counter() - begun) * 1000, flush=True)\n"
+        "    time.sleep(0.005)\n"
+    )
+
+    def __init__(self, url: str) -> None:
+        self._path = url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else None
+        self._running: subprocess.Popen[str] | None = None
+        self.writes = 0
+        self.worst_ms = 0.0
+
+    def __enter__(self) -> Writer:
+        if self._path is not None:
+            command = [sys.executable, "-c", self._PROGRAM, self._path]
+            self._running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._running is None:
+            return
+        self._running.terminate()
+        waited = [float(line) for line in self._running.communicate()[0].splitlines()]
+        self.writes, self.worst_ms = len(waited), max(waited, default=0.0)
 
 
 class Peak:
@@ -246,6 +362,14 @@ async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
         cursor = bare.execute(MANY)
         return encoded([each[0] for each in cursor.description], cursor.fetchall())
 
+    def many_tables() -> str:
+        wide = folder / "wide.sqlite"
+        with closing(sqlite3.connect(wide)) as made:
+            for statement in tables():
+                made.execute(statement)
+            made.commit()
+        return f"sqlite:///{wide}"
+
     yield Engine(
         "sqlite",
         sqlite_edge(children, path, ConnectionPolicy(), bytes_max=1 << 30),
@@ -254,6 +378,7 @@ async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n, 'row number ' || n AS name FROM r"
         f" LIMIT {MILLION}",
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+        many_tables,
         children,
     )
     await children.drain()
@@ -286,6 +411,18 @@ async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
             pages.append(encode_batches([batch_of_arrays(columns, batch.columns, batch.num_rows)]))
         return pages
 
+    def many_tables() -> str:
+        wide = folder / "wide.duckdb"
+        with duckdb.connect() as made:
+            # Of the usual size of a block the file would be five gigabytes.
+            made.execute(f"ATTACH '{wide}' AS wide (BLOCK_SIZE 16384)")
+            made.execute("USE wide")
+            made.execute("BEGIN")
+            for statement in tables():
+                made.execute(statement)
+            made.execute("COMMIT")
+        return f"duckdb:///{wide}"
+
     yield Engine(
         "duckdb",
         duckdb_edge(children, path, ConnectionPolicy(), bytes_max=1 << 30),
@@ -293,6 +430,7 @@ async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
         lambda: asyncio.to_thread(bulk),
         f"SELECT range AS n, 'row number ' || range AS name FROM range({MILLION})",
         "SELECT count(*) FROM range(10000000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5",
+        many_tables,
         children,
     )
     await children.drain()
@@ -322,6 +460,12 @@ async def postgres_engine(_folder: Path) -> AsyncGenerator[Engine]:
             rows = await fetch(MANY)
             return await asyncio.to_thread(encoded, ["id", "name", "price", "day"], rows)
 
+        def many_tables() -> str:
+            running.execute("CREATE DATABASE wide")
+            for script in scripts(list(tables())):
+                running.execute(f"BEGIN;\n{script}COMMIT;", "wide")
+            return running.url(database="wide")
+
         edge = edge_of(configured(running.url()), bytes_max=1 << 30, metrics=Metrics("bench"))
         yield Engine(
             "postgres",
@@ -330,6 +474,7 @@ async def postgres_engine(_folder: Path) -> AsyncGenerator[Engine]:
             bulk,
             f"SELECT n, 'row number ' || n AS name FROM generate_series(1, {MILLION}) AS n",
             "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b",
+            many_tables,
         )
         await edge.close()
         await bare.close()
@@ -362,6 +507,13 @@ async def mariadb_engine(_folder: Path) -> AsyncGenerator[Engine]:
             rows = await fetch(MANY)
             return await asyncio.to_thread(encoded, ["id", "name", "price", "day"], rows)
 
+        def many_tables() -> str:
+            # Aria's tables are made faster than InnoDB's, and making them is not what is measured.
+            running.execute("CREATE DATABASE wide")
+            for script in scripts(list(tables(keys=False, tail=" ENGINE = Aria TRANSACTIONAL = 0"))):
+                running.execute(f"USE wide;\n{script}")
+            return running.url("root", "wide")
+
         edge = edge_of(configured(running.url("root", "shop")), bytes_max=1 << 30, metrics=Metrics("bench"))
         yield Engine(
             "mariadb",
@@ -370,6 +522,7 @@ async def mariadb_engine(_folder: Path) -> AsyncGenerator[Engine]:
             bulk,
             f"SELECT seq AS n, CONCAT('row number ', seq) AS name FROM seq_1_to_{MILLION}",
             "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b WHERE a.seq % 7 = b.seq % 5",
+            many_tables,
         )
         await edge.close()
         bare.close()
@@ -411,6 +564,7 @@ async def clickhouse_engine(_folder: Path) -> AsyncGenerator[Engine]:
             lambda: asyncio.to_thread(bulk),
             f"SELECT number AS n, concat('row number ', toString(number)) AS name FROM numbers({MILLION})",
             "SELECT number FROM numbers(100000000000) WHERE sipHash64(number) = 1",
+            None,
         )
         await edge.close()
         bare.close()

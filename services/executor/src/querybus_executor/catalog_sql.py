@@ -1,17 +1,19 @@
 """Reads a catalog with a handful of statements over all tables at once, whatever their number.
 
 The statements of an engine give rows of one shape (see CatalogQueries); what is made of them is the same for all.
+Rows are counted and values gathered for many tables in one statement; where one fails its halves are asked alone.
 Bounded in time: what time does not allow is left out, never guessed. Frequent values are of text columns only, from
 the first rows of a table, never of personal columns. Keys that point at nothing are dropped.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from querybus.core.catalog import (
     COLUMN_VALUES_MAX,
@@ -36,6 +38,10 @@ STRUCTURE_SECONDS_MAX: Final = 30.0
 STATEMENT_SECONDS_MAX: Final = 2.0
 ROWS_SAMPLED_MAX: Final = 200_000
 STRUCTURE_ROWS_MAX: Final = 2_000_000
+TABLES_AT_ONCE: Final = 50
+COLUMNS_AT_ONCE: Final = 25
+ROWS_TOGETHER_MAX: Final = 10_000
+"""Columns of a table with more rows are each looked at by a statement of its own."""
 
 Ask = Callable[[str, int, float], Awaitable[Rows | Failure]]
 """Runs a statement of our own: text, at most so many rows, within so many seconds."""
@@ -51,6 +57,7 @@ class CatalogQueries:
     `tables`: schema, table, 'table' or 'view', comment, estimate of rows. `columns`: schema, table, column, type,
     nullable, comment, in the engine's order. `keys`: schema, table, key, 'p' or 'u', column, in the key's order.
     `foreign`: schema, table, key, column, referred schema, table and column, in the key's order.
+    `estimates_are_bounds`: no table has more rows than `tables` says, so they need not be counted.
     """
 
     tables: str
@@ -62,6 +69,7 @@ class CatalogQueries:
     limit: str = "LIMIT {}"
     alias: str = " AS "
     values: bool = True
+    estimates_are_bounds: bool = False
 
 
 async def read_catalog(
@@ -91,13 +99,27 @@ async def read_catalog(
         without_values=(*config.without_values, *config.policy.filtered_tables),
         values=config.values,
     )
-    made = _tables(parts, known, default_schema, reachable_tables(config.policy, config.dialect))
-    reader = _Values(ask, queries, known, timer() + SECONDS_MAX, timer)
-    filled = [await reader.filled(each, default_schema) for each in made]
+    allowed = reachable_tables(config.policy, config.dialect)
+    # A hundred thousand columns are work for a second: in a thread, so that statements and heartbeats go on.
+    made = await asyncio.to_thread(_tables, parts, known, default_schema, allowed)
+    if queries.values:
+        looks = _Looks(ask, queries, timer() + SECONDS_MAX, timer)
+        places = [_place(each, default_schema, queries) for each in made]
+        counted = [each.row_estimate for each in made]
+        if not queries.estimates_are_bounds:
+            counted = await looks.rows(places)
+        wanted = [
+            _Wanted(number, place, column, rows)
+            for number, (each, place, rows) in enumerate(zip(made, places, counted, strict=True))
+            for column in each.columns
+            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(each.name, column.name)
+        ]
+        found = await looks.values(wanted)
+        made = await asyncio.to_thread(_filled, made, counted, found, known)
     return Catalog(
         connection=config.name,
         dialect=config.dialect,
-        tables=tuple(filled),
+        tables=tuple(made),
         default_schema=default_schema,
         glossary=dict(config.glossary),
     )
@@ -176,81 +198,154 @@ def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_sc
     return finished
 
 
-class _Values:
-    """Counts rows and gathers frequent values until the time is up."""
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A column whose values are wanted: its table's number and quoted place, and how many rows that has, if few."""
 
-    def __init__(
-        self, ask: Ask, queries: CatalogQueries, known: Known, until: float, timer: Callable[[], float]
-    ) -> None:
+    table: int
+    place: str
+    column: Column
+    rows: int | None
+
+    @property
+    def is_small(self) -> bool:
+        return self.rows is not None and self.rows <= ROWS_TOGETHER_MAX
+
+
+T = TypeVar("T")
+_Answer = Sequence[Sequence[Scalar]]
+_Found = Mapping[tuple[int, str], _Answer]
+"""By a table's number and a column's name: value, how often, of how many distinct ones; most frequent first."""
+
+
+class _Looks:
+    """Looks at rows of tables until the time is up."""
+
+    def __init__(self, ask: Ask, queries: CatalogQueries, until: float, timer: Callable[[], float]) -> None:
         self._ask = ask
         self._queries = queries
-        self._known = known
         self._until = until
         self._timer = timer
 
-    async def filled(self, table: Table, default_schema: str | None) -> Table:
-        schema = table.schema_name or default_schema
-        place = self._quoted(table.name) if schema is None else f"{self._quoted(schema)}.{self._quoted(table.name)}"
-        if not self._queries.values:
-            return table
-        # The names are quoted.
-        bounded = f"SELECT count(*) FROM (SELECT 1 AS one FROM {place} {self._limit(ROWS_SAMPLED_MAX + 1)}){self._queries.alias}k"  # noqa: S608
-        counted = await self._rows(bounded, 1)
-        rows = counted[0][0] if counted else None
-        scanned_all = isinstance(rows, int) and rows <= ROWS_SAMPLED_MAX
-        columns = [
-            await self._with_values(place, each, rows if scanned_all and isinstance(rows, int) else None)
-            if each.kind is ColumnKind.TEXT and self._known.wants_values(table.name, each.name)
-            else each
-            for each in table.columns
-        ]
-        estimate = rows if scanned_all else max(table.row_estimate or 0, rows) if isinstance(rows, int) else None
-        return table.model_copy(
-            update={"columns": tuple(columns), "row_estimate": table.row_estimate if estimate is None else estimate}
+    async def rows(self, places: Sequence[str]) -> list[int | None]:
+        """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that was not told."""
+        found: list[int | None] = []
+        for start in range(0, len(places), TABLES_AT_ONCE):
+            answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
+            found += [int(each[0][0] or 0) if each else None for each in answers]
+        return found
+
+    async def values(self, wanted: Sequence[_Wanted]) -> _Found:
+        """Return what was found of each column, small tables first."""
+        found: dict[tuple[int, str], _Answer] = {}
+        small = [each for each in wanted if each.is_small]
+        large = [each for each in wanted if not each.is_small]
+        for columns, at_once in ((small, COLUMNS_AT_ONCE), (large, 1)):
+            for start in range(0, len(columns), at_once):
+                some = columns[start : start + at_once]
+                answers = await self._together(some, self._frequent, COLUMN_VALUES_MAX)
+                found |= {(each.table, each.column.name): answer for each, answer in zip(some, answers, strict=True)}
+        return found
+
+    def _count(self, places: Sequence[str]) -> str:
+        alias = self._queries.alias
+        return " UNION ALL ".join(
+            f"SELECT {number} AS i, count(*) AS n FROM (SELECT 1 AS one FROM {place} {self._limit(ROWS_SAMPLED_MAX + 1)})"  # noqa: S608 - quoted
+            f"{alias}k"
+            for number, place in enumerate(places)
         )
 
-    async def _with_values(self, place: str, column: Column, rows: int | None) -> Column:
-        if rows == 0:
-            return column.model_copy(update={"values_complete": True, "distinct_count": 0})
-        name, text, alias = self._quoted(column.name), self._queries.text, self._queries.alias
-        found = await self._rows(
-            f"SELECT substr(v, 1, {VALUE_LENGTH_MAX + 1}), n, count(*) OVER () FROM ("  # noqa: S608 - names are quoted
-            f"SELECT v, count(*) AS n FROM (SELECT CAST({name} AS {text}) AS v FROM {place} {self._limit(ROWS_SAMPLED_MAX)})"
-            f"{alias}k WHERE v IS NOT NULL GROUP BY v){alias}g ORDER BY n DESC, v {self._limit(COLUMN_VALUES_MAX)}",
-            COLUMN_VALUES_MAX,
-        )
-        if not found:
-            return column
-        distinct = int(found[0][2] or 0)
-        few = distinct <= COLUMN_VALUES_MAX
-        # Of a column with more values than are kept only the ones that recur say anything about the next question.
-        kept = tuple(
-            value
-            for value, count, _ in found
-            if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or int(count or 0) > 1)
-        )
-        return column.model_copy(
-            update={
-                "values": kept,
-                "values_complete": rows is not None and few and len(kept) == distinct,
-                "distinct_count": distinct if rows is not None else None,
-            }
+    def _frequent(self, wanted: Sequence[_Wanted]) -> str:
+        """Return what finds the most frequent values of each column, with one grouping for all."""
+        alias, cells = self._queries.alias, " UNION ALL ".join(map(self._cells, range(len(wanted)), wanted))
+        return (
+            f"SELECT i, substr(v, 1, {VALUE_LENGTH_MAX + 1}) AS x, n, d FROM (SELECT i, v, n,"  # noqa: S608 - quoted
+            " count(*) OVER (PARTITION BY i) AS d, row_number() OVER (PARTITION BY i ORDER BY n DESC, v) AS k"
+            f" FROM (SELECT i, v, count(*) AS n FROM ({cells}){alias}u WHERE v IS NOT NULL GROUP BY i, v){alias}g){alias}r"
+            f" WHERE k <= {COLUMN_VALUES_MAX} ORDER BY i, k"
         )
 
-    async def _rows(self, sql: str, rows_max: int) -> Sequence[Sequence[Scalar]]:
-        """Return the rows, or none where the engine refuses the statement or the time is up."""
+    def _cells(self, number: int, wanted: _Wanted) -> str:
+        name, place = _quoted(wanted.column.name, self._queries), wanted.place
+        if not wanted.is_small:
+            place = f"(SELECT {name} FROM {place} {self._limit(ROWS_SAMPLED_MAX)}){self._queries.alias}k"  # noqa: S608 - quoted
+        return f"SELECT {number} AS i, CAST({name} AS {self._queries.text}) AS v FROM {place}"  # noqa: S608 - quoted
+
+    async def _together(
+        self, wanted: Sequence[T], statement: Callable[[Sequence[T]], str], rows_max: int
+    ) -> Sequence[_Answer]:
+        """Return the rows for each of what is wanted; none where the engine refuses it or the time is up."""
         left = self._until - self._timer()
         if left <= 0:
-            return ()
-        found = await self._ask(sql, rows_max, min(left, STATEMENT_SECONDS_MAX))
-        return () if isinstance(found, Failure) else found.rows
+            return [()] * len(wanted)
+        answer = await self._ask(statement(wanted), rows_max * len(wanted), min(left, STATEMENT_SECONDS_MAX))
+        if not isinstance(answer, Failure):
+            rows: list[list[Sequence[Scalar]]] = [[] for _ in wanted]
+            for number, *row in answer.rows:
+                rows[int(number or 0)].append(row)
+            return rows
+        if len(wanted) == 1 or answer.code is FailureCode.CONNECTION:
+            return [()] * len(wanted)
+        middle = len(wanted) // 2
+        return [
+            *await self._together(wanted[:middle], statement, rows_max),
+            *await self._together(wanted[middle:], statement, rows_max),
+        ]
 
     def _limit(self, rows: int) -> str:
         return self._queries.limit.format(rows)
 
-    def _quoted(self, name: str) -> str:
-        mark = self._queries.quote
-        return mark + name.replace(mark, mark * 2) + mark
+
+def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Found, known: Known) -> list[Table]:
+    """Return the tables with numbers of rows and with values."""
+    filled: list[Table] = []
+    for number, (table, rows) in enumerate(zip(tables, counted, strict=True)):
+        scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
+        columns = tuple(
+            _with_values(each, found.get((number, each.name), ()), rows if scanned_all else None)
+            if each.kind is ColumnKind.TEXT and known.wants_values(table.name, each.name)
+            else each
+            for each in table.columns
+        )
+        if rows is None:
+            filled.append(table.model_copy(update={"columns": columns}))
+        else:
+            estimate = rows if scanned_all else max(table.row_estimate or 0, rows)
+            filled.append(table.model_copy(update={"columns": columns, "row_estimate": estimate}))
+    return filled
+
+
+def _with_values(column: Column, found: _Answer, rows: int | None) -> Column:
+    if rows == 0:
+        return column.model_copy(update={"values_complete": True, "distinct_count": 0})
+    if not found:
+        return column
+    distinct = int(found[0][2] or 0)
+    few = distinct <= COLUMN_VALUES_MAX
+    # Of a column with more values than are kept only the ones that recur say anything about the next question.
+    kept = tuple(
+        value
+        for value, count, _ in found
+        if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or int(count or 0) > 1)
+    )
+    return column.model_copy(
+        update={
+            "values": kept,
+            "values_complete": rows is not None and few and len(kept) == distinct,
+            "distinct_count": distinct if rows is not None else None,
+        }
+    )
+
+
+def _place(table: Table, default_schema: str | None, queries: CatalogQueries) -> str:
+    schema = table.schema_name or default_schema
+    name = _quoted(table.name, queries)
+    return name if schema is None else f"{_quoted(schema, queries)}.{name}"
+
+
+def _quoted(name: str, queries: CatalogQueries) -> str:
+    mark = queries.quote
+    return mark + name.replace(mark, mark * 2) + mark
 
 
 DUCKDB: Final = CatalogQueries(
@@ -267,6 +362,7 @@ DUCKDB: Final = CatalogQueries(
         referenced_table, unnest(referenced_column_names) FROM duckdb_constraints()
         WHERE database_name = current_database() AND constraint_type = 'FOREIGN KEY'""",
     text="VARCHAR",
+    estimates_are_bounds=True,
 )
 
 POSTGRESQL: Final = CatalogQueries(

@@ -97,7 +97,8 @@ class ConnectedDatabase:
                     self._catalog = None
                 _log.warning("catalog.unread", connection=self.config.name, code=found.code)
                 return found
-            is_new = self._catalog is None or self._catalog.fingerprint != found.fingerprint
+            fingerprint = await asyncio.to_thread(lambda: found.fingerprint)
+            is_new = self._catalog is None or self._catalog.fingerprint != fingerprint
             self._catalog = found
             if is_new:
                 _log.info("catalog.read", connection=self.config.name, tables=len(found.tables))

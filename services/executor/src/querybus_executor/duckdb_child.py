@@ -23,7 +23,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from querybus.core.cells import cell
-from querybus_executor.child_loop import Sent, Statement, error, frame_of, serve, stream, write
+from querybus_executor.child_loop import Sent, Statement, error, frame_of, resident_kilobytes, serve, stream, write
 
 MEMORY_LIMIT: Final = "512MB"
 MEMORY_BYTES_MAX: Final = 4 << 30
@@ -75,6 +75,7 @@ class Database:
         self._opened: duckdb.DuckDBPyConnection | None = None
         self._parser = Parser()
         self._inode: tuple[int, int] | None = None
+        self.opened_kilobytes = 0
 
     def answer(self, request: dict[str, Any], out: BinaryIO) -> Sent:
         """Run one statement and write all frames but the last, which is returned."""
@@ -108,8 +109,10 @@ class Database:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+            before = resident_kilobytes()
             self._opened = self._open()
             self._inode = inode
+            self.opened_kilobytes = max(0, resident_kilobytes() - before)
         return self._opened
 
     def _open(self) -> duckdb.DuckDBPyConnection:
