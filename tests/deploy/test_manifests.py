@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from pydantic_core import PydanticUndefined
+from typer.testing import CliRunner
 
 from querybus.bus.application import HTTP_CLOSE_SECONDS_MAX
 from querybus.bus.permissions import BUS_ACCOUNT, service_users
@@ -21,6 +22,8 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS, Sizes, topology
 from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
+from querybus_cli import app as querybus_app
+from querybus_cli import backup_commands, backups
 from querybus_gateway.grpc_door import SERVICES
 from tests.deploy.rendered import (
     OVERLAYS,
@@ -190,6 +193,54 @@ def test_the_migration_is_told_what_the_command_reads(overlay: str) -> None:
     gateway = environment(overlay, workloads(overlay)["gateway"])
     assert gateway["QUERYBUS_TENANTS"] == told["QUERYBUS_TENANTS"] == "acme"
     assert "migrate" in service_users()
+
+
+def test_the_nightly_backup_is_closed_is_told_what_the_command_reads_and_keeps_only_its_own_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (cron,) = of_kind("prod", "CronJob").values()
+    job = cron["spec"]["jobTemplate"]
+    assert breaches(job) == []
+    told = environment("prod", job)
+    (container,) = pod_of(job)["containers"]
+    assert set(told) - NO_SETTINGS == {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD"}
+    assert told["QUERYBUS_NATS_PASSWORD"] is None
+    assert [each["valueFrom"]["secretKeyRef"]["name"] for each in container["env"] if "secretKeyRef" in str(each)] == [
+        "querybus-keeper"
+    ]
+    assert "keeper" in service_users()
+    # It writes to its own volume, and the command takes these words.
+    (claim,) = of_kind("prod", "PersistentVolumeClaim")
+    (mounted,) = [each["name"] for each in pod_of(job)["volumes"] if "persistentVolumeClaim" in each]
+    assert {"name": "backups", "mountPath": container["args"][1]} in container["volumeMounts"]
+    assert (claim, mounted) == ("querybus-backups", "backups")
+    heard: list[Any] = []
+    monkeypatch.setattr(backups, "back_up", lambda place, folder, _: heard.append((place, folder)))
+    monkeypatch.setattr(backups, "thin_out", lambda *given: heard.append(given) or ())
+    monkeypatch.setattr(backup_commands, "_show", lambda *_: None)
+    monkeypatch.setattr(querybus_app, "run", lambda _: ())
+    environ = {"QUERYBUS_NATS_URL": told["QUERYBUS_NATS_URL"], "QUERYBUS_NATS_PASSWORD": "p"}
+    done = CliRunner().invoke(querybus_app.app, container["args"], env=environ, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    (_, folder), (parent, newest, keep) = heard
+    assert (parent, newest, keep) == (Path("/backups"), folder, 14)
+    assert folder.parent == Path("/backups")
+
+
+def test_the_operators_pod_is_closed_holds_no_password_and_finds_the_bus_and_the_backups() -> None:
+    pod = yaml.safe_load((ROOT / "deploy/k8s/tools/operator.yaml").read_text())
+    assert breaches({"spec": {"template": pod}}) == []
+    (container,) = pod["spec"]["containers"]
+    told = {each["name"]: each["value"] for each in container["env"]}
+    cron = of_kind("prod", "CronJob")["backup"]["spec"]["jobTemplate"]
+    mounts = {each["name"]: each for each in pod_of(cron)["containers"][0]["volumeMounts"]}
+    assert told["QUERYBUS_NATS_URL"] == environment("prod", cron)["QUERYBUS_NATS_URL"]
+    assert "QUERYBUS_NATS_PASSWORD" not in told
+    assert container["image"] == pod_of(cron)["containers"][0]["image"]
+    assert {each["name"] for each in container["volumeMounts"]} == set(mounts)
+    assert told["SSL_CERT_FILE"].startswith(mounts["authorities"]["mountPath"])
+    # Every pod of the house's namespace reaches the bus; no policy names this one, so it reaches nothing else.
+    assert {where for where, _ in paths_out("prod", "operator")} == {"kube-system", "nats"}
 
 
 def test_a_cluster_of_three_keeps_three_copies() -> None:

@@ -21,7 +21,7 @@ from querybus.bus.snapshots import Keeper, SnapshotError, StreamState
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import UsageError, app
-from querybus_cli.backups import MANIFEST, Copy, back_up, read, restore
+from querybus_cli.backups import MANIFEST, Copy, back_up, read, restore, thin_out
 from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
 from querybus_cli.keys import create, listed
 from querybus_cli.operator import Place, history
@@ -216,3 +216,19 @@ async def test_the_command_says_what_a_folder_holds_and_which_bus_it_wants(befor
             CliRunner().invoke(
                 app, [command, str(tmp_path / "x"), "--store", str(tmp_path)], catch_exceptions=False, env={}
             )
+
+
+async def test_dated_backups_are_thinned_out_and_other_folders_are_left(tmp_path: Path) -> None:
+    names = ["20260101T000000Z", "20260102T000000Z", "20260103T000000Z", "20260104T000000Z", "20260105T000000Z"]
+    for name in (*names, "by-hand", "20270101T000000Z"):
+        (tmp_path / name).mkdir()
+        if name != "20260103T000000Z":
+            (tmp_path / name / MANIFEST).write_text("{}")
+    gone = thin_out(tmp_path, tmp_path / names[-1], 3)
+    # The third broke off, the first is one too many.
+    assert [each.name for each in gone] == ["20260101T000000Z", "20260103T000000Z"]
+    left = {names[1], names[3], names[4], "by-hand", "20270101T000000Z"}
+    assert {each.name for each in tmp_path.iterdir()} == left
+    assert thin_out(tmp_path, tmp_path / names[-1], 1)[-1].name == names[3]
+    with pytest.raises(UsageError, match="--dated"):
+        CliRunner().invoke(app, ["backup", str(tmp_path), "--keep", "1"], catch_exceptions=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ _MB: Final = 1_000_000
 
 def backup(
     folder: Annotated[Path, typer.Argument(help="that is empty or not there yet")],
+    dated: Annotated[bool, typer.Option("--dated", help="into a new folder below it, named after the time")] = False,
+    keep: Annotated[
+        int | None, typer.Option(min=1, help="with --dated: remove all but so many whole backups below it")
+    ] = None,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -35,11 +40,17 @@ def backup(
 
     Example: querybus backup /backups/querybus-2026-11-21
     """
-    from querybus_cli.app import run
-    from querybus_cli.backups import back_up, place_of
+    from querybus_cli import backups
+    from querybus_cli.app import UsageError, run
 
-    copies = run(back_up(place_of(url, password, store), folder, _progress))
-    _show(copies, folder, json_output, "backed up")
+    if keep is not None and not dated:
+        raise UsageError("--keep removes dated backups: say --dated as well")
+    target = backups.dated(folder, dt.datetime.now(dt.UTC)) if dated else folder
+    copies = run(backups.back_up(backups.place_of(url, password, store), target, _progress))
+    gone = backups.thin_out(folder, target, keep) if keep is not None else ()
+    _show(copies, target, json_output, "backed up")
+    for each in gone:
+        typer.echo(f"removed: {each}", err=True)
 
 
 def restore(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
+import shutil
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -26,6 +28,7 @@ from querybus_cli.operator import OPERATOR_FILE, Place
 
 MANIFEST: Final = "backup.json"
 FORMAT: Final = 1
+_DATED: Final = re.compile(r"\d{8}T\d{6}Z")
 
 Json = dict[str, Any]
 OnBytes = Callable[[str, int], None]
@@ -68,6 +71,26 @@ async def back_up(place: Place, folder: Path, on_bytes: OnBytes) -> tuple[Copy, 
         copies = tuple([await _copied(keeper, stream, folder, on_bytes) for stream in BACKED_UP])
     _write(folder, copies)
     return copies
+
+
+def dated(parent: Path, now: dt.datetime) -> Path:
+    """Return the folder of a backup that is taken now, below `parent`: its name is the time in UTC.
+
+    >>> dated(Path("backups"), dt.datetime(2026, 11, 21, 2, 30, tzinfo=dt.UTC)).name
+    '20261121T023000Z'
+    """
+    return parent / now.astimezone(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def thin_out(parent: Path, newest: Path, keep: int) -> tuple[Path, ...]:
+    """Remove dated backups but the newest `keep` whole ones, `newest` among them, and what broke off before it."""
+    others = sorted(each for each in parent.iterdir() if _DATED.fullmatch(each.name) and each.name < newest.name)
+    whole = [each for each in others if (each / MANIFEST).is_file()]
+    kept = whole[max(0, len(whole) - keep + 1) :]
+    gone = tuple(each for each in others if each not in kept)
+    for each in gone:
+        shutil.rmtree(each)
+    return gone
 
 
 def read(folder: Path) -> tuple[Copy, ...]:
