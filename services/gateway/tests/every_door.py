@@ -7,6 +7,7 @@ Every answer over HTTP and the bus is held to the document of its door on the wa
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
@@ -66,6 +67,10 @@ class Door(Protocol):
     async def forget(self, connection: str, entry: str) -> Json | Told: ...
     async def preferences(self) -> Json | Told: ...
     async def prefer(self, body: Json) -> Json | Told: ...
+    async def connections(self) -> Json | Told: ...
+    async def catalog(self, connection: str) -> Json | Told: ...
+    async def suggestions(self, connection: str) -> Json | Told: ...
+    async def picture(self, query: str, form: str = "svg") -> bytes | Told: ...
 
 
 def bare(value: Any) -> Any:
@@ -196,6 +201,13 @@ class HttpFace:
     async def suggestions(self, connection: str) -> Json | Told:
         return await self._plain("GET", f"/v1/connections/{connection}/suggestions")
 
+    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+        answer = await self._http.get(f"/v1/queries/{query}/chart", params={"format": form}, timeout=60)
+        return answer.content if answer.status_code == 200 else told(answer.json())
+
+    async def chart(self, query: str) -> Json | Told:
+        return await self._plain("GET", f"/v1/queries/{query}/chart")
+
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""
         answer = await self._http.get(f"/v1/queries/{query}/events")
@@ -310,6 +322,23 @@ class BusFace:
 
     async def prefer(self, body: Json) -> Json | Told:
         return _unnested("/preferences", await self._plain("preferences", {"preferences": body}))
+
+    async def connections(self) -> Json | Told:
+        return await self._plain("connections", {})
+
+    async def catalog(self, connection: str) -> Json | Told:
+        return await self._plain("catalog", {"connection": connection, "language": "zh"})
+
+    async def suggestions(self, connection: str) -> Json | Told:
+        return await self._plain("suggestions", {"connection": connection})
+
+    async def chart(self, query: str) -> Json | Told:
+        found = await self._plain("chart", {"query_id": query})
+        return found if isinstance(found, Told) else found["chart"]
+
+    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+        found = await self._plain("chart", {"query_id": query, "format": form})
+        return found if isinstance(found, Told) else base64.b64decode(found["data_base64"])
 
 
 def json_of(message: Any) -> Any:
@@ -531,6 +560,11 @@ class GrpcFace:
     async def suggestions(self, connection: str) -> Json | Told:
         request = connections_pb2.SuggestQuestionsRequest(connection=connection)
         return await self._about(connection, "SuggestQuestions", request)
+
+    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+        request = query_service_pb2.DrawChartRequest(query_id=query, format=f"PICTURE_FORMAT_{form.upper()}")
+        found = await self._send("DrawChart", request)
+        return found if isinstance(found, Told) else found["data"]
 
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""

@@ -13,6 +13,7 @@ import pytest_asyncio
 from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
+from querybus_gateway import bus_door
 
 from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
 
@@ -84,6 +85,15 @@ async def test_bytes_that_are_no_json_are_a_problem(house: DoorHouse) -> None:
     async with house.outside() as connection:
         reply = await connection.request("querybus.v1.call.acme.web.ask", b"\xff{", timeout=5)
     assert json.loads(reply.data)["code"] == "malformed"
+
+
+async def test_a_reply_that_fits_no_message_is_a_problem_and_no_silence(
+    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_door, "REPLY_BYTES_MAX", 100)
+    async with house.client() as client:
+        reply = await client.call("ask", QUESTION)
+    assert reply["code"] == "too_large"
 
 
 async def test_cancel_and_pages_work_over_the_bus_alone(house: DoorHouse) -> None:

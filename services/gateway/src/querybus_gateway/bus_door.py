@@ -7,6 +7,7 @@ who that is. A reply is one JSON object: a finished query's answer (`status` fin
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -14,15 +15,17 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from querybus.bus.calls import Call
+from querybus.bus.calls import REPLY_BYTES_MAX, Call
 from querybus.bus.publish import BusTrouble
 from querybus.core.credential import Credential
 from querybus.core.redact import Json
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus_gateway import bus_knowledge, bus_threads
+from querybus.picture import PictureForm
+from querybus_gateway import bus_connections, bus_knowledge, bus_threads
 from querybus_gateway.admit import AskCall, read
 from querybus_gateway.batches import BatchRequest
+from querybus_gateway.charts import ChartForm
 from querybus_gateway.clarify import ClarifyRequest, clarify
 from querybus_gateway.confirm import ConfirmRequest
 from querybus_gateway.credentials import is_own
@@ -55,6 +58,12 @@ class PageCall(QueryCall):
     page: int = Field(default=1, ge=1)
     page_size: int | None = Field(default=None, ge=1, le=PAGE_SIZE_MAX)
     page_token: str | None = Field(default=None, max_length=TOKEN_LENGTH_MAX)
+
+
+class ChartCall(QueryCall):
+    """The answer's chart: its specification, or a picture drawn from it."""
+
+    format: ChartForm = ChartForm.JSON
 
 
 class ClarifyCall(AnswerCall, ClarifyRequest):
@@ -97,8 +106,12 @@ class BusDoor:
                 _log.error("call.exception", verb=call.verb if call.verb in VERBS else "?", error=type(error).__name__)
                 found = Problem(ProblemCode.INTERNAL)
             trace_id = format(span.get_span_context().trace_id, "032x")
-        reply = problem_reply(found, call.verb, trace_id) if isinstance(found, Problem) else found
-        return to_json(reply)
+        if not isinstance(found, Problem):
+            reply = to_json(found)
+            if len(reply) <= REPLY_BYTES_MAX:
+                return reply
+            found = Problem(ProblemCode.TOO_LARGE, "the reply does not fit one message: ask for less, or over HTTP")
+        return to_json(problem_reply(found, call.verb, trace_id))
 
     async def _answer(self, call: Call) -> Json | Problem:
         credential = await self._rooms.credentials.get(call.tenant, call.credential)
@@ -133,6 +146,15 @@ async def _page(wanted: PageCall, credential: Credential, rooms: UseCases) -> Js
     if wanted.page_token is not None:
         return await rooms.results.page_of_token(wanted.query_id, credential, wanted.page_token)
     return await rooms.results.page(wanted.query_id, credential, wanted.page, wanted.page_size)
+
+
+async def _chart(wanted: ChartCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    view: Json = {"query_id": wanted.query_id, "format": wanted.format.value, "chart": None, "data_base64": None}
+    if wanted.format is ChartForm.JSON:
+        spec = await rooms.charts.spec(wanted.query_id, credential)
+        return spec if isinstance(spec, Problem) else view | {"chart": spec}
+    drawn = await rooms.charts.picture(wanted.query_id, credential, PictureForm(wanted.format.value))
+    return drawn if isinstance(drawn, Problem) else view | {"data_base64": base64.b64encode(drawn).decode()}
 
 
 async def _clarify(wanted: ClarifyCall, credential: Credential, rooms: UseCases) -> Json | Problem:
@@ -189,7 +211,11 @@ VERBS: Final[dict[str, Verb]] = {
     "confirm": Verb(ConfirmCall, _confirm),
     "clarify": Verb(ClarifyCall, _clarify),
     "page": Verb(PageCall, _page),
+    "chart": Verb(ChartCall, _chart),
     "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),
+    "connections": Verb(bus_connections.ConnectionsCall, bus_connections.connections),
+    "catalog": Verb(bus_connections.CatalogCall, bus_connections.catalog),
+    "suggestions": Verb(bus_connections.CatalogCall, bus_connections.suggestions),
     "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
     "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),
     "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),

@@ -16,6 +16,7 @@ from querybus.core.failure import FailureCode
 from querybus.core.knowledge import EntryKind
 from querybus.core.messages import Operation, OptionAction, Origin, Outcome, Trigger
 from querybus.core.subjects import EventName, StageName
+from querybus_gateway.charts import ChartForm
 from querybus_gateway.problems import ProblemCode
 
 Cell = str | int | float | bool | None
@@ -424,6 +425,15 @@ class AsyncApiView(View):
     channels: dict[str, dict[str, Any]]
     operations: dict[str, dict[str, Any]]
     components: dict[str, dict[str, Any]]
+
+
+class ChartCallView(View):
+    """A chart as the bus says it: the specification, or a picture as Base64."""
+
+    query_id: str
+    format: ChartForm
+    chart: ChartView | None
+    data_base64: str | None
 
 
 class RunningCallView(View):

@@ -16,12 +16,14 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from querybus.bus.connection import Connected
+from querybus.bus.permissions import PAYLOAD_BYTES_MAX
 from querybus.bus.requests import Requests
 from querybus.core.subjects import every_call_filter, is_token
 from querybus.ops.log import get_log
 
 REPLY_PREFIXES: Final = ("_INBOX.out.", "_R_.")
-REPLY_BYTES_MAX: Final = 1_000_000
+REPLY_BYTES_MAX: Final = PAYLOAD_BYTES_MAX - 1_024
+"""A longer reply would reach nobody: whoever answers makes it a problem."""
 _QUEUE: Final = "gateway"
 
 _log = get_log(__name__)
