@@ -149,3 +149,35 @@ def test_a_budget_of_tokens_drops_columns_and_never_a_table():
     assert [each.name for each in shown] == [each.name for each in linking.tables]
     assert all(len(each.columns) <= 12 for each in shown)
     assert index.shown(linking, "orders of field 3 7", tokens_max=10**6) == linking.tables
+
+
+def test_two_words_of_a_question_are_one_word_of_a_name():
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("band", "id", "lastname")))
+    assert kept(catalog, "the last name of everybody", 2) == ["band"]
+
+
+def test_tables_of_which_one_has_the_others_key_by_name_are_joined_without_a_foreign_key():
+    member = table("member", "member_id", "name", primary_key=("member_id",))
+    visit = table("visit", "visit_id", "member_id", "day", primary_key=("visit_id",))
+    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), member, visit)))
+    assert [each.name for each in index.link("visits", tables_max=3).tables] == ["member", "visit"]
+    # A key of one word says nothing.
+    other = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table("a", "id", primary_key=("id",)), *noise(30)))
+    assert kept(other, "log3", 3) == ["log3"]
+
+
+def test_tables_that_refer_to_the_same_one_need_no_place_for_it():
+    accounts = table("accounts", "number", "owner")
+    checking = table("checking", "number", "balance", refers={"number": "accounts"})
+    savings = table("savings", "number", "balance", refers={"number": "accounts"})
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(accounts, checking, savings))
+    assert kept(catalog, "the sum of checking and savings", 2) == ["checking", "savings"]
+    assert kept(catalog, "the sum of checking and savings", 3) == ["accounts", "checking", "savings"]
+
+
+def test_of_two_ends_of_a_join_the_one_named_first_is_kept_where_not_all_fit():
+    stations, trains = table("stations", "id", "title"), table("trains", "id", "title")
+    stops = table("stops", "stop_station", "stop_train", refers={"stop_station": "stations", "stop_train": "trains"})
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(stations, trains, stops))
+    assert kept(catalog, "the stations with at least two trains", 2) == ["stations", "stops"]
+    assert kept(catalog, "the trains with at least two stations", 2) == ["trains", "stops"]

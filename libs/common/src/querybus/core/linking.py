@@ -16,6 +16,7 @@ from collections import defaultdict, deque
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
@@ -51,6 +52,8 @@ _NEIGHBOUR_SHARE: Final = 0.15
 # A word of the lexicon and another form of the word say less than the word itself.
 _RELATED_SHARE: Final = 0.5
 _FORM_SHARE: Final = 0.7
+# What is asked for is mostly named first ("the stations with at least two trains"); Chinese has it last as often.
+_FIRST_SHARE: Final = 0.5
 _FOREIGN_SHARE: Final = 0.9
 # What the catalog itself says in the question's language comes before the lexicon.
 _FOREIGN_KNOWN_SHARE: Final = 0.2
@@ -181,6 +184,14 @@ class _Posting:
     named: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A word of a question: the catalog's words that it may stand for with their weights, and how much it counts."""
+
+    words: Mapping[str, float]
+    share: float = 1.0
+
+
 class LinkIndex:
     """A catalog prepared for linking; building it takes time in proportion to the schema, asking it does not.
 
@@ -195,6 +206,7 @@ class LinkIndex:
         self._stems: dict[str, list[str]] = defaultdict(list)
         self._values: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         self._neighbours: dict[int, tuple[int, ...]] = {}
+        self._referring: dict[int, set[int]] = defaultdict(set)
         for position, table in enumerate(catalog.tables):
             named = _named(table)
             for word, weight in _weights(table).items():
@@ -252,7 +264,7 @@ class LinkIndex:
             return table.columns
         owned = [set(_cached_words(_column_text(column))) for column in table.columns]
         scores = [0.0] * len(owned)
-        for term in (*self._terms(question), *_beginnings(question, owned)):
+        for term in (*(each.words for each in self._terms(question)), *_beginnings(question, owned)):
             found = {
                 place: max([term[word] for word in words & term.keys()])
                 for place, words in enumerate(owned)
@@ -298,11 +310,12 @@ class LinkIndex:
         """Return whether this very table is one of the catalog's, and not one with fewer columns."""
         return id(table) in self._positions
 
-    def _terms(self, question: str) -> list[dict[str, float]]:
-        """Return, for each word of the question, the catalog's words that it may stand for, with their weights."""
-        terms: list[dict[str, float]] = []
-        words = [word for word in dict.fromkeys(words_of(question)) if word not in _STOP][:QUESTION_WORDS_MAX]
-        for word in words:
+    def _terms(self, question: str) -> list[_Term]:
+        """Return the words of the question that the catalog knows, of its names or by the lexicon."""
+        terms: list[_Term] = []
+        spoken = list(dict.fromkeys(words_of(question)))
+        words = [word for word in spoken if word not in _STOP][:QUESTION_WORDS_MAX]
+        for number, word in enumerate(words):
             found: dict[str, float] = {}
             if not _HAN.match(word):
                 for other in self._words.get(word, ()):
@@ -313,13 +326,18 @@ class LinkIndex:
             if word in self._postings:
                 found[word] = 1.0
             if found:
-                terms.append(found)
+                is_han = _HAN.match(word) is not None
+                terms.append(_Term(found, 1.0 if is_han else 1 + _FIRST_SHARE * (1 - number / len(words))))
+        for first, second in pairwise(spoken[: QUESTION_WORDS_MAX * 2]):
+            # Two words of a question are one word of a name: the last name of `lastname`.
+            if first.isascii() and second.isascii() and first + second in self._postings:
+                terms.append(_Term({first + second: 1.0}))
         for word in han_words(question, self._words):
             is_known = all(piece in self._postings for piece in words_of(word))
             share = _FOREIGN_KNOWN_SHARE if is_known else _FOREIGN_SHARE
             found = {other: share for other in self._words[word] if other in self._postings}
             if found:
-                terms.append(found)
+                terms.append(_Term(found))
         return terms
 
     def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
@@ -329,9 +347,11 @@ class LinkIndex:
         links: list[Link] = []
         looked_at = 0
         # The rarest words first: a word of most tables tells none from another, and its postings are the slow ones.
-        for term in sorted(self._terms(question), key=lambda each: sum(len(self._postings[word]) for word in each)):
+        terms = self._terms(question)
+        for term in sorted(terms, key=lambda each: sum(len(self._postings[word]) for word in each.words)):
             best: dict[int, tuple[float, str, _Posting]] = {}
-            for word, share in term.items():
+            for word, likeness in term.words.items():
+                share = likeness * term.share
                 found = self._postings[word]
                 looked_at += len(found)
                 if looked_at > POSTINGS_READ_MAX:
@@ -345,7 +365,7 @@ class LinkIndex:
             for position, (score, _, _) in best.items():
                 scores[position] += score
             if len(best) <= LINKS_MAX:
-                links += [self._word_link(word, posting, term[word]) for _, word, posting in best.values()]
+                links += [self._word_link(word, posting, term.words[word]) for _, word, posting in best.values()]
         for text, (position, column, value) in self._values_in(question):
             found_in = len(self._values[_folded(value)])
             scores[position] += _VALUE_WEIGHT * math.log(1 + count / found_in)
@@ -403,7 +423,9 @@ class LinkIndex:
             path = self._path(position, set(kept)) if kept else None
             needed = [each for each in path or [position] if each not in kept]
             if len(kept) + len(needed) > tables_max:
-                continue
+                if path is None or not self._are_siblings(path):
+                    continue
+                needed = [position]
             kept += needed
             for joined in needed:
                 raised.pop(joined, None)
@@ -432,15 +454,39 @@ class LinkIndex:
                         queue.append((neighbour, hops + 1))
         return None
 
+    def _are_siblings(self, path: Sequence[int]) -> bool:
+        """Return whether both ends of a path refer to its middle: they join on that key without it."""
+        return len(path) == 3 and {path[0], path[2]} <= self._referring.get(path[1], set())
+
     def _join(self) -> None:
         neighbours: dict[int, set[int]] = defaultdict(set)
         for position, table in enumerate(self.catalog.tables):
             for key in table.foreign_keys:
                 referred = self.catalog.table(key.referred_table, key.referred_schema)
                 if referred is not None and (other := self._positions[id(referred)]) != position:
+                    self._referring[other].add(position)
                     neighbours[position].add(other)
                     neighbours[other].add(position)
+        for position, other in _keys_by_name(self.catalog.tables):
+            neighbours[position].add(other)
+            neighbours[other].add(position)
         self._neighbours = {position: tuple(sorted(others)) for position, others in neighbours.items()}
+
+
+def _keys_by_name(tables: Sequence[Table]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of tables of which one has a column called as only the other's key is: no foreign key has to say so.
+
+    A key of one word (`id`, `name`) says nothing.
+    """
+    owners: dict[str, list[int]] = defaultdict(list)
+    for position, table in enumerate(tables):
+        if len(table.primary_key) == 1 and len(_cached_words(table.primary_key[0])) > 1:
+            owners[table.primary_key[0].lower()].append(position)
+    for position, table in enumerate(tables):
+        for column in table.columns:
+            found = owners.get(column.name.lower(), ())
+            if len(found) == 1 and found[0] != position:
+                yield position, found[0]
 
 
 def _weights(table: Table) -> dict[str, float]:
