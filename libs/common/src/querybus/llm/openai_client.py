@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from querybus.llm.fault import Fault, FaultKind
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+    from openai import AsyncOpenAI, DefaultAioHttpClient
 
 # What comes of a 200 that does not hold what it should; the client does not name it itself.
 GARBLED: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
@@ -40,7 +40,7 @@ class OpenAIClient:
         self._seconds = (connect_timeout_seconds, read_timeout_seconds, pool_timeout_seconds)
         self._opening = asyncio.Lock()
         self._client: AsyncOpenAI | None = None
-        self.http: DefaultAsyncHttpxClient | None = None
+        self.http: DefaultAioHttpClient | None = None
 
     async def open(self) -> None:
         """Import the client in a thread and make the connection pool; a second call does nothing."""
@@ -67,11 +67,11 @@ class OpenAIClient:
         return await self._client.post(path, body=body, cast_to=str)
 
     def _make(self) -> None:
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+        from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
 
         connect, read, pool = self._seconds
         timeout = Timeout(read, connect=connect, pool=pool)
-        self.http = DefaultAsyncHttpxClient(timeout=timeout)
+        self.http = DefaultAioHttpClient(timeout=timeout)
         self._client = AsyncOpenAI(
             base_url=self._base_url,
             api_key=self._api_key.get_secret_value() if self._api_key is not None else "none",
