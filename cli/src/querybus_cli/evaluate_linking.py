@@ -24,6 +24,7 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import Failure
+from querybus.core.link_words import link_words
 from querybus.core.linking import LinkIndex, words_of
 from querybus.core.nearness import NearIndex, text_of
 from querybus.core.prompts.schema import render_schema
@@ -33,7 +34,6 @@ from querybus.ops.metrics import Metrics
 from querybus_cli.demo_database import demo_connection, write_demo
 from querybus_cli.evaluate import read_items
 from querybus_executor.introspect import open_sqlite_catalog
-from querybus_generator.lexicon import load_link_words
 
 KEPT: Final = (12, 20)
 WIDE_COLUMNS_MIN: Final = 8
@@ -186,7 +186,7 @@ def items_of(raw: Iterable[Mapping[str, Any]], catalogs: Mapping[str, Catalog]) 
 def evaluate_linking(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> dict[str, Any]:
     """Return the figures of all parts; `bm25` stands beside each share of tables."""
     merged = merge(catalogs)
-    words = load_link_words()
+    words = link_words()
     return {
         "databases": len(catalogs),
         "tables": len(merged.catalog.tables),
@@ -208,7 +208,7 @@ async def evaluate_meaning(
     if isinstance(vectors, Failure):
         raise ValueError(f"no embeddings: {vectors.facts.native_code}")  # noqa: TRY004 - a value that is no figure
     near = NearIndex(vectors[: len(texts)])
-    index = LinkIndex(merged.catalog, words=load_link_words())
+    index = LinkIndex(merged.catalog, words=link_words())
     shares = {kept: Share() for kept in KEPT}
     milliseconds: list[float] = []
     for item, asked in zip(items, vectors[len(texts) :], strict=True):
@@ -318,7 +318,7 @@ def evaluate_labels(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> d
         for table in item.tables:
             if (item.database, table) not in merged.names:
                 raise ValueError(f"{item.database} has no table {table}")
-    index, plain = LinkIndex(merged.catalog, words=load_link_words()), Bm25(merged.catalog.tables)
+    index, plain = LinkIndex(merged.catalog, words=link_words()), Bm25(merged.catalog.tables)
     found: dict[str, Any] = {"questions": len(items), "tables": len(merged.catalog.tables)}
     lost: list[str] = []
     for kept in KEPT:
@@ -400,7 +400,7 @@ def wide(tables: int) -> Catalog:
 
 def milliseconds_at(tables: int, questions: Sequence[str]) -> dict[str, float]:
     """Return the milliseconds of linking a question on a made-up catalog of that size."""
-    index = LinkIndex(wide(tables), words=load_link_words())
+    index = LinkIndex(wide(tables), words=link_words())
     # A collection of the whole heap in between would be counted as linking; a service freezes a large catalog as well.
     gc.collect()
     gc.freeze()

@@ -19,13 +19,13 @@ from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.publish import BusTrouble, TooLarge
 from querybus.bus.taught import KnowledgeStore
 from querybus.core.knowledge import ENTRIES_MAX, EntryKind, Knowledge, KnowledgeIndex
+from querybus.core.link_words import link_words
 from querybus.core.staleness import stale
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
 from querybus_cli.app import UsageError
 from querybus_cli.operator import Place
 from querybus_gateway.knowledge import TeachRequest
-from querybus_generator.lexicon import load_link_words
 
 IMPORTED: Final = "import"
 Json = dict[str, Any]
@@ -129,7 +129,7 @@ async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | N
 
 def searched(knowledge: Knowledge, kind: EntryKind, query: str, k: int) -> list[Json]:
     """Return the entries that come closest, best first."""
-    index = KnowledgeIndex(knowledge.of(kind), load_link_words())
+    index = KnowledgeIndex(knowledge.of(kind), link_words())
     return [
         {"id": hit.entry.id, "score": hit.score, "key": hit.entry.key, "text": hit.entry.text}
         for hit in index.search(kind, query, k)

@@ -18,6 +18,7 @@ from querybus.core.knowledge import (
     terms_in,
     with_synonyms,
 )
+from querybus.core.link_words import link_words
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.staleness import stale
 
@@ -104,11 +105,9 @@ def test_search_keeps_to_its_kind_and_number():
 
 
 def test_paraphrases_find_their_verified_question_among_the_best_five():
-    from querybus_generator.lexicon import load_link_words
-
     rows = [line.split("|") for line in QUESTIONS.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
     pairs = [(asked.strip(), again.strip()) for asked, again in rows]
-    index = KnowledgeIndex([pair(each) for each in dict.fromkeys(asked for asked, _ in pairs)], load_link_words())
+    index = KnowledgeIndex([pair(each) for each in dict.fromkeys(asked for asked, _ in pairs)], link_words())
     hits = sum(
         normalised(asked) in {normalised(hit.entry.key) for hit in index.search(EntryKind.PAIR, again, 5)}
         for asked, again in pairs

@@ -48,6 +48,9 @@ async def test_an_analyst_teaches_everybody_searches_and_what_does_not_fit_is_fl
         hits = (await business.get("/v1/connections/shop/knowledge/search?q=number of orders")).json()["hits"]
         assert hits[0]["key"] == "How many orders?"
         assert "text" not in hits[0]
+        # Asked in Chinese, found in English: the words are those of the generator.
+        chinese = (await business.get("/v1/connections/shop/knowledge/search?q=有多少订单")).json()["hits"]
+        assert chinese[0]["key"] == "How many orders?"
         refused = await business.post("/v1/connections/shop/knowledge", json=TAUGHT)
         assert refused.status_code == 403
         gone = await analyst.delete(f"/v1/connections/shop/knowledge/{listed[1]['id']}")

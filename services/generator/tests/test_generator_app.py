@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from services.generator.tests.shop_for_generation import asked
 
+import querybus.core.link_words as kept
 from querybus.bus.journal import Entry, Journal
 from querybus.bus.publish import address_of
 from querybus.core.conversation import Turn
 from querybus.core.envelope import Envelope, encode
+from querybus.core.link_words import link_words
 from querybus.core.messages import Asked, Concluded, ForkedFrom, Outcome
 from querybus.core.subjects import StageName
 from querybus_generator.app import build
 from querybus_generator.journal_history import JournalHistory
+from querybus_generator.lexicon import gathered, module
 from querybus_generator.settings import Settings
 
 _CLIENTS = ("langchain_core", "langchain_openai", "openai", "httpx2", "tiktoken")
@@ -30,6 +34,11 @@ def test_without_a_model_its_client_is_never_imported():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_the_words_that_every_service_finds_are_those_that_were_gathered():
+    assert link_words() == gathered(), "write them anew: python -m querybus_generator.lexicon"
+    assert Path(kept.__file__).read_text(encoding="utf-8") == module()
 
 
 @pytest.mark.parametrize("address", ["", "http://127.0.0.1:9/v1"])

@@ -26,6 +26,7 @@ from querybus.core.knowledge import (
     KnowledgeIndex,
 )
 from querybus.core.leak import leaks
+from querybus.core.link_words import link_words
 from querybus.core.messages import Finished, Outcome
 from querybus.core.policy import Connection
 from querybus.core.preferences import Preferences
@@ -154,7 +155,7 @@ class Teaching:
     async def search(
         self, name: str, credential: Credential, query: str, *, kind: EntryKind = EntryKind.PAIR, k: int = 5
     ) -> Json | Problem:
-        """Return `{connection, hits}`, the best first; words of the question are compared, not its meaning."""
+        """Return `{connection, hits}`, the best first; by words and by other words for them, English and Chinese."""
         try:
             connection = await self._own(name, credential)
             if isinstance(connection, Problem):
@@ -163,7 +164,7 @@ class Teaching:
             catalog = await self._catalogs.read(name)
         except BusTrouble:
             return _TROUBLE
-        index = await asyncio.to_thread(KnowledgeIndex, known.of(kind))
+        index = await asyncio.to_thread(KnowledgeIndex, known.of(kind), link_words())
         hits = index.search(kind, query, min(max(1, k), FOUND_MAX))
         return {
             "connection": name,

@@ -1,23 +1,25 @@
-"""The words by which linking goes from a question's word to a name's: bundled, read once, of no database.
+"""Gathers the words by which linking and search go from a question's word to a name's: bundled, of no database.
 
 `words/business.txt` holds Chinese business words with their English; the translator's thesaurus adds its groups and
-abbreviations. English words stand in their base form, as `querybus.core.linking.words_of` gives them.
+abbreviations. English words stand in their base form, as `querybus.core.linking.words_of` gives them. What is gathered
+stands in `querybus.core.link_words`, where every service finds it: `python -m querybus_generator.lexicon` writes it anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 
+import querybus.core.link_words as kept
 from querybus.core.linking import words_of
 from querybus_generator.translator.lexicon import lexicon
 
 _FILE = "business.txt"
+_MARK = '_WORDS: Final = """'
 
 
-@lru_cache(maxsize=1)
-def load_link_words() -> Mapping[str, tuple[str, ...]]:
+def gathered() -> Mapping[str, tuple[str, ...]]:
     """Return other words for a word; ValueError for a line of the file without `=`."""
     found: dict[str, dict[str, None]] = {}
 
@@ -51,3 +53,14 @@ def load_link_words() -> Mapping[str, tuple[str, ...]]:
         for word in chinese.split():
             add(word, english)
     return {word: tuple(others) for word, others in found.items()}
+
+
+def module() -> str:
+    """Return the text of `querybus.core.link_words` with what is gathered."""
+    before, mark, _ = Path(kept.__file__).read_text(encoding="utf-8").partition(_MARK)
+    lines = "\n".join(f"{word} = {' '.join(others)}" for word, others in sorted(gathered().items()))
+    return f'{before}{mark}\n{lines}\n"""\n'
+
+
+if __name__ == "__main__":
+    Path(kept.__file__).write_text(module(), encoding="utf-8")

@@ -15,12 +15,12 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Table
 from querybus.core.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
+from querybus.core.link_words import link_words
 from querybus.core.linking import LinkIndex
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.prompts.schema import render_schema
 from querybus.core.staleness import stale
 from querybus.core.visible import visible
-from querybus_generator.lexicon import load_link_words
 
 CONNECTIONS_KEPT_MAX: Final = 32
 TABLES_FROZEN_MIN: Final = 1_000
@@ -109,7 +109,7 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -
     ]
     seen = with_synonyms(seen, taught)
     _ = seen.fingerprint  # computed here, in the thread, and kept by the catalog
-    words = load_link_words()
+    words = link_words()
     prepared = Prepared(
         catalog=seen,
         index=LinkIndex(seen, words=words),
