@@ -29,6 +29,8 @@ NOBODY_SECONDS_MAX: Final = 5.0
 """How long a call is repeated while nobody listens: a gateway that has just started is not heard of at once."""
 
 _NOBODY_PAUSE_SECONDS: Final = 0.1
+_LAST_TRY_SHARE: Final = 1 / 3
+"""Of the time that a call has, which a try must have: with less it could not tell nobody from no answer."""
 _HEADER_BYTES_MAX: Final = 4_096
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
@@ -73,13 +75,13 @@ class BusClient:
         """
         subject = call_subject(self._self.tenant, self._self.credential, verb)
         data = _encoded(payload)
-        started = time.monotonic()
+        until = time.monotonic() + timeout_seconds
+        no_try_after = until - max(timeout_seconds * _LAST_TRY_SHARE, timeout_seconds - NOBODY_SECONDS_MAX)
         while True:
-            left = timeout_seconds - (time.monotonic() - started)
             try:
-                reply = await self._connection.request(subject, data, timeout=max(left, 0.001))
+                reply = await self._connection.request(subject, data, timeout=max(until - time.monotonic(), 0.001))
             except nats.errors.NoRespondersError as error:
-                if time.monotonic() - started > min(NOBODY_SECONDS_MAX, timeout_seconds):
+                if time.monotonic() + _NOBODY_PAUSE_SECONDS > no_try_after:
                     raise NotAccepted("no gateway listens") from error
                 await asyncio.sleep(_NOBODY_PAUSE_SECONDS)
             except (nats.errors.Error, TimeoutError) as error:
