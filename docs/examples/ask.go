@@ -1,4 +1,4 @@
-// Ask one question over the bus; not run by the tests.
+// Ask one question over the bus.
 // go mod init ask && go get github.com/nats-io/nats.go && go run ask.go "How many customers are there?"
 package main
 

@@ -66,6 +66,34 @@ async def test_the_javascript_example_asks_and_prints_the_rows(house: DoorHouse)
     assert "Authorization Violation" in text
 
 
+GO_PATH = Path("/usr/share/gocode")
+HAS_GO = shutil.which("go") is not None and (GO_PATH / "src/github.com/nats-io/nats.go").is_dir()
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(
+    not HAS_GO and os.environ.get("CI") != "true",
+    reason="needs go and nats.go (Debian: golang-go, golang-github-nats-io-go-nats-dev)",
+)
+async def test_the_go_example_asks_and_prints_the_rows(house: DoorHouse, tmp_path: Path) -> None:
+    # As Debian packages Go's libraries: sources below one path, no modules and no network.
+    offline = {"GOPATH": str(GO_PATH), "GO111MODULE": "off", "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": ""}
+    built = await asyncio.create_subprocess_exec(
+        *("go", "build", "-o", str(tmp_path / "ask"), str(EXAMPLES / "ask.go")),
+        env=os.environ | offline,
+        stdout=-1,
+        stderr=-1,
+    )
+    async with asyncio.timeout(120):
+        _, complaints = await built.communicate()
+    assert built.returncode == 0, complaints.decode()
+    async with house.stages():
+        code, text = await run(house, str(tmp_path / "ask"))
+    assert code == 0, text
+    assert "answered" in text
+    assert "上海" in text
+
+
 async def test_the_asyncapi_document_is_served_and_has_every_verb(house: DoorHouse) -> None:
     async with httpx.AsyncClient(base_url=house.address) as http:
         document = (await http.get("/v1/asyncapi.json")).json()
