@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from querybus.bus.application import Service, run_service
@@ -235,6 +236,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         ),
     ]
     if settings.grpc_port is not None:
+        # No child of this process calls gRPC; else the library says at every fork that it skips its handlers.
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
         # Loaded only where the door is open: it brings a library with threads of its own.
         from querybus_gateway.grpc_door import GrpcDoor
 
