@@ -218,6 +218,23 @@ async def test_more_rows_than_the_limit_are_cut_and_said_to_be() -> None:
     assert (concluded.body.result.row_count, concluded.body.result.truncated) == (3, True)
 
 
+async def test_rows_beyond_the_limit_are_counted_only_where_that_was_asked_for() -> None:
+    for asked in (False, True):
+        database = ShelfDatabase(rows=[(n,) for n in range(11)])
+        envelope = approved()
+        envelope = envelope.model_copy(update={"options": Options(count_total=asked)})
+        result = (await answered(envelope, database)).body.result
+        assert result is not None
+        # The shelf's first row is what it counts.
+        assert (len(database.asked), result.total_count, result.total_is_estimate) == (
+            (2, 0, False) if asked else (1, None, False)
+        )
+        assert database.asked[-1][0].startswith("SELECT COUNT(*)") is asked
+    whole = ShelfDatabase()
+    await answered(envelope, whole)
+    assert len(whole.asked) == 1, "a whole result needs no count"
+
+
 async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page() -> None:
     pages, wide = KeptPages(), [("x" * 50_000,)] * 10
     concluded = await answered(approved(), ShelfDatabase(rows=wide), pages)

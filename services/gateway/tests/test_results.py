@@ -70,6 +70,21 @@ async def test_tokens_walk_through_a_result_and_back(house: DoorHouse) -> None:
     assert before["page"] == 3
 
 
+@pytest.mark.parametrize(("told", "is_estimate"), [(None, False), (5_000, False), (70_000, True)])
+async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
+    house: DoorHouse, told: int | None, is_estimate: bool
+) -> None:
+    async with house.http() as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        cut = Result(columns=COLUMNS, rows=ROWS, row_count=len(ROWS), truncated=True)
+        await house.answer(query, result=cut.model_copy(update={"total_count": told, "total_is_estimate": is_estimate}))
+        page = (await http.get(f"/v1/queries/{query}/result")).json()
+        answer = (await http.get(f"/v1/queries/{query}")).json()["answer"]
+    for each in (page, answer):
+        assert (each["total_count"], each["total_is_estimate"]) == (told, is_estimate)
+    assert page["total_pages"] is None
+
+
 @pytest.mark.parametrize("size", [1, 3, 5, 1_000])
 async def test_a_reader_chooses_its_own_page_size(house: DoorHouse, size: int) -> None:
     async with house.http() as http:

@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     retries_max: int
     rows_max: int
     page_size: int
+    count_total: bool
     summary: bool
     chart: Literal["auto", "none"]
     dry_run: bool
@@ -107,6 +108,8 @@ class Answer:
     rows: tuple[tuple[Scalar, ...], ...]
     row_count: int
     truncated: bool
+    total_count: int | None
+    total_is_estimate: bool
     page_count: int
     summary: str
     chart: Json | None
@@ -138,6 +141,8 @@ class Answer:
             rows=rows_of(found.get("rows")),
             row_count=int(found.get("row_count") or 0),
             truncated=bool(found.get("truncated")),
+            total_count=found.get("total_count"),
+            total_is_estimate=bool(found.get("total_is_estimate")),
             page_count=int((found.get("pages") or {}).get("count", 1)),
             summary=str(found.get("summary") or ""),
             chart=found.get("chart"),

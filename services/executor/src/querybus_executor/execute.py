@@ -7,6 +7,8 @@ A full result store costs the further pages, not the answer. Failures come back 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from querybus.core.delivery import Delivery
@@ -23,6 +25,7 @@ from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
 from querybus_executor.receive import first_page
+from querybus_executor.total import total_of
 from querybus_executor.verdicts import Verdicts
 
 PUBLISHING_SECONDS: Final = 0.3
@@ -35,7 +38,13 @@ WARNING_STORE: Final = "the result store was full: only the first page was kept"
 
 
 async def execute(
-    envelope: Envelope[Approved], delivery: Delivery, *, databases: Databases, pages: Pages, verdicts: Verdicts
+    envelope: Envelope[Approved],
+    delivery: Delivery,
+    *,
+    databases: Databases,
+    pages: Pages,
+    verdicts: Verdicts,
+    timer: Callable[[], float] = time.monotonic,
 ) -> Envelope[Concluded] | Failure:
     """Return the conclusion with the first page, or the typed failure of guard or engine."""
     body = envelope.body
@@ -49,7 +58,11 @@ async def execute(
         return catalog
     policy = database.policy.of(envelope.tenant)
     reader = Reader(envelope.tenant, envelope.user)
-    refused = verdicts.refusal(body.sql, database.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+
+    def refusal(sql: str) -> Failure | None:
+        return verdicts.refusal(sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+
+    began, refused = timer(), refusal(body.sql)
     if refused is not None:
         return refused
     left_seconds = envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS
@@ -69,6 +82,10 @@ async def execute(
                 database.doubt()
             return found
         result = await _kept(found, envelope.options.page_size, writer)
+    if found.truncated and envelope.options.count_total:
+        left_seconds -= timer() - began
+        total, is_estimate = await total_of(body, found.row_count, database, refusal, seconds_left=left_seconds)
+        result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
     conclusion = Concluded(
         outcome=Outcome.ANSWERED,
         stage=StageName.EXECUTOR,
@@ -97,6 +114,11 @@ async def _kept(found: Rows, page_size: int, writer: PageWriter) -> Result:
     address = await writer.kept()
     if address is None:
         return whole.model_copy(
-            update={"row_count": len(first), "truncated": True, "warnings": (*warnings, WARNING_STORE)}
+            update={
+                "row_count": len(first),
+                "truncated": True,
+                "total_count": None if found.truncated else found.row_count,
+                "warnings": (*warnings, WARNING_STORE),
+            }
         )
     return whole.model_copy(update={"pages": address})

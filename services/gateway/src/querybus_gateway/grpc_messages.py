@@ -89,6 +89,8 @@ _ANSWER_AS_IT_IS: Final = (
     "trigger",
     "row_count",
     "truncated",
+    "total_count",
+    "total_is_estimate",
     "summary",
     "notes",
     "explanation",

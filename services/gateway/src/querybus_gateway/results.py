@@ -16,7 +16,7 @@ from querybus.bus.publish import BusTrouble
 from querybus.core.credential import Credential
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.messages import Answer, Finished, Outcome, ResultColumn, Scalar
-from querybus.core.redact import Json, public_page
+from querybus.core.redact import Json, public_page, total_of
 from querybus.ops.clock import Clock
 from querybus_gateway.page_token import PageToken, columns_hash, read_token, sign_token
 from querybus_gateway.ports import Pages
@@ -70,7 +70,8 @@ class Results:
         """Return one page of the result, counted from 1.
 
         `{columns, rows, page, page_size, has_next, has_prev, total_count, total_pages, total_is_estimate,
-        next_page_token, prev_page_token}`; totals are None where the database had more rows than were kept. Without
+        next_page_token, prev_page_token}`; the total is None where the database had more rows than were kept and
+        nobody counted them, the number of pages wherever not all of them are kept. Without
         `page_size` pages are of the size that the query was asked with; it is lowered to what one answer may hold.
         """
         finished = await self._queries.finished(query, credential)
@@ -98,9 +99,9 @@ class Results:
             "page_size": size,
             "has_next": number < count,
             "has_prev": number > 1,
-            "total_count": None if answer.truncated else answer.row_count,
+            "total_count": total_of(answer),
             "total_pages": None if answer.truncated else count,
-            "total_is_estimate": False,
+            "total_is_estimate": answer.total_is_estimate,
             "next_page_token": _token(finished, number + 1, size, key) if number < count else None,
             "prev_page_token": _token(finished, number - 1, size, key) if number > 1 else None,
         }

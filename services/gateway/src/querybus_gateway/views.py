@@ -155,12 +155,13 @@ class ChartView(View):
 
 
 class AnswerView(View):
-    """How a query ended, in words for its reader; analysts get `sql`, `detail` and `enriched_question` as well."""
+    """How a query ended, in words for its reader; analysts get `sql` and `detail` as well."""
 
     query_id: str
     thread_id: str
     connection: str
     question: str
+    enriched_question: str | None = Field(description="how the question was read in its thread, if it goes on from it")
     language: Language
     outcome: Outcome
     code: FailureCode | None
@@ -174,6 +175,8 @@ class AnswerView(View):
     rows: list[list[Cell]] = Field(description="the first page")
     row_count: int
     truncated: bool
+    total_count: int | None = Field(description="all rows of the result; null where nobody knows: see count_total")
+    total_is_estimate: bool
     pages: PagesView | None
     summary: str
     chart: ChartView | None
@@ -239,7 +242,7 @@ class PageView(View):
     page_size: int
     has_next: bool
     has_prev: bool
-    total_count: int | None = Field(description="null where the database had more rows than were kept")
+    total_count: int | None = Field(description="all rows of the result; null where nobody knows: see count_total")
     total_pages: int | None
     total_is_estimate: bool
     next_page_token: str | None

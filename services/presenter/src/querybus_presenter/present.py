@@ -141,6 +141,8 @@ class _Desk:
             ),
             row_count=result.row_count,
             truncated=result.truncated,
+            total_count=result.total_count,
+            total_is_estimate=result.total_is_estimate,
             pages=result.pages,
             summary=told,
             chart=drawn.spec if drawn else None,

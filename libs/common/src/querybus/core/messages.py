@@ -218,6 +218,9 @@ class Approved(Value):
     tables: tuple[str, ...]
     row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
     checked: tuple[Literal["static", "explain", "probe"], ...]
+    limit_asked: int | None = Field(
+        default=None, ge=1, description="the statement's own limit where it was as large as the bound or larger"
+    )
     rows_affected_max: int | None = Field(
         default=None, ge=0, description="set for a confirmed write: it is rolled back if it touches more"
     )
@@ -279,6 +282,8 @@ class Result(Value):
     rows: tuple[tuple[Scalar, ...], ...] = Field(description="first page, at most 256 KB as JSON")
     row_count: int = Field(ge=0, description="rows kept: at most the row limit")
     truncated: bool = Field(default=False, description="the database had more rows than were kept")
+    total_count: int | None = Field(default=None, ge=0, description="of a truncated result: all its rows, if asked for")
+    total_is_estimate: bool = False
     pages: PagesAddress | None = None
     warnings: tuple[str, ...] = ()
 
@@ -326,6 +331,8 @@ class Answer(Value):
     rows: tuple[tuple[Scalar, ...], ...] = ()
     row_count: int = 0
     truncated: bool = False
+    total_count: int | None = Field(default=None, description="of a truncated result: all its rows, if asked for")
+    total_is_estimate: bool = False
     pages: PagesAddress | None = None
     summary: str = ""
     chart: Mapping[str, object] | None = None

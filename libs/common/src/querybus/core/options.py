@@ -63,6 +63,9 @@ class Options(BaseModel):
     retries_max: int = Field(default=2, ge=0, le=5, description="new drafts after the first, not counting it")
     rows_max: int = Field(default=10_000, ge=1, le=1_000_000, description="rows of a result, at most")
     page_size: int = Field(default=100, ge=1, le=1_000, description="rows of a page")
+    count_total: bool = Field(
+        default=False, description="of a result that is cut, count all rows within 3 s, else estimate them"
+    )
     summary: bool = Field(default=True, description="a summary in words")
     chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
     dry_run: bool = Field(default=False, description="conclude with the SQL, do not run it")

@@ -149,6 +149,8 @@ def plain_finished(envelope: Envelope[Concluded]) -> Envelope[Finished]:
         rows=result.rows,
         row_count=result.row_count,
         truncated=result.truncated,
+        total_count=result.total_count,
+        total_is_estimate=result.total_is_estimate,
         pages=result.pages,
         notes=body.notes if is_analyst else (),
     )

@@ -25,6 +25,7 @@ from querybus.core.messages import (
     Failed,
     Finished,
     Option,
+    Outcome,
     Result,
     Returned,
 )
@@ -120,6 +121,8 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "rows": [list(row) for row in answer.rows],
         "row_count": answer.row_count,
         "truncated": answer.truncated,
+        "total_count": total_of(answer),
+        "total_is_estimate": answer.total_is_estimate,
         "pages": _pages(answer),
         "summary": answer.summary,
         "chart": answer.chart,
@@ -141,6 +144,13 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
             "enriched_question": envelope.enriched_question,
         }
     return view
+
+
+def total_of(answer: Answer) -> int | None:
+    """Return how many rows the whole result has, or None where there is none or nobody knows."""
+    if answer.outcome is not Outcome.ANSWERED or not answer.columns:
+        return None
+    return answer.total_count if answer.truncated else answer.row_count
 
 
 def public_columns(answer: Answer, audience: Audience) -> list[Json]:

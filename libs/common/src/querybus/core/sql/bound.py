@@ -7,12 +7,17 @@ its text, and the executor counts rows in any case.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-from querybus.core.sql.parse import Form, Statement
+from querybus.core.failure import Failure
+from querybus.core.sql.parse import Form, Statement, parse
+from querybus.core.sql.render import render
 
 BOUND_ALIAS = "bounded"
+TOTAL_ALIAS = "counted"
 
 
 def bind(statement: Statement, dialect: Dialect, rows: int) -> Statement:
@@ -39,6 +44,43 @@ def bind(statement: Statement, dialect: Dialect, rows: int) -> Statement:
         else:
             bound = tree
     return Statement(statement.form, bound, statement.prefix)
+
+
+def limit_of(statement: Statement) -> int | None:
+    """Return the statement's own outer limit where it is a plain number of rows."""
+    if statement.form is not Form.QUERY or not isinstance(statement.tree, exp.Query):
+        return None
+    limit = _without_brackets(statement.tree).args.get("limit")
+    return None if limit is None else _count(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A bound statement without its bound, and what counts its rows."""
+
+    sql: str
+    counting: str
+
+
+def unbind(sql: str, dialect: Dialect, rows: int) -> Unbound | None:
+    """Return the statement that `bind` bound to `rows` rows as it was before, or None for one that has no rows to count.
+
+    >>> unbind("SELECT a FROM t ORDER BY a LIMIT 11", Dialect.SQLITE, 11).counting
+    'SELECT COUNT(*) FROM (SELECT a FROM t) AS counted'
+    """
+    statement = parse(sql, dialect)
+    if isinstance(statement, Failure) or statement.form is not Form.QUERY or not isinstance(statement.tree, exp.Query):
+        return None
+    tree = _without_brackets(statement.tree)
+    limit = tree.args.get("limit")
+    if limit is not None and _count(limit) == rows:
+        tree.set("limit", None)
+        if tree.args.get("offset") is None:
+            # The order of all rows is work, and changes no count.
+            tree.set("order", None)
+    alias = "" if dialect is Dialect.ORACLE else f" AS {TOTAL_ALIAS}"
+    text = render(Statement(Form.QUERY, tree), dialect)
+    return None if isinstance(text, Failure) else Unbound(text, f"SELECT COUNT(*) FROM ({text}){alias}")  # noqa: S608
 
 
 def _without_brackets(tree: exp.Query) -> exp.Query:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.core.sql.bound import bind
+from querybus.core.sql.bound import bind, limit_of
 from querybus.core.sql.filtered import narrow
 from querybus.core.sql.guard import Guarded, decide, examine, finish, guard, protected
 from querybus.core.sql.naming import index_of
@@ -33,6 +33,7 @@ class Checked:
 
     `doubt` is set only by `check_in_doubt`: a column that did not resolve, for the engine to decide. `is_query` is
     False for a statement that only describes (EXPLAIN, DESCRIBE, SUMMARIZE, SHOW TABLES): it has no dry run.
+    `limit_asked`: its own limit where that is not below the bound.
     """
 
     sql: str
@@ -40,6 +41,7 @@ class Checked:
     warnings: tuple[str, ...] = ()
     doubt: Failure | None = None
     is_query: bool = True
+    limit_asked: int | None = None
 
 
 def check(
@@ -96,6 +98,7 @@ def check_in_doubt(
         if isinstance(narrowed, Failure):
             return narrowed
         statement = narrowed
+    own_limit = limit_of(statement)
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
@@ -123,4 +126,5 @@ def check_in_doubt(
         warnings=(*warnings, *resolved.warnings),
         doubt=resolved.doubt,
         is_query=statement.form is Form.QUERY,
+        limit_asked=own_limit if own_limit is not None and own_limit > row_limit else None,
     )
