@@ -153,7 +153,7 @@ class FaultHouse:
         try:
             sizes = self.plan.sizes()
             if free_bytes is not None:
-                state = (await connection.jetstream().stream_info("QUERYBUS")).state
+                state = (await connection.jetstream(timeout=30).stream_info("QUERYBUS")).state
                 sizes = replace(sizes, events_bytes_max=state.bytes + free_bytes)
             await migrate(connection, topology(sizes, self.bus.tenants))
         finally:

@@ -151,7 +151,7 @@ class Running:
     part: Any
 
 
-async def until(condition: Callable[[], Awaitable[bool]] | Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]] | Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait until the condition holds; AssertionError if it does not within the time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

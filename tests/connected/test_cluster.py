@@ -38,12 +38,12 @@ async def test_every_stream_and_durable_has_three_copies(cluster: EmbeddedCluste
     connection = await cluster.connect("migrate")
     try:
         for stream in (*(each.name for each in table.streams), *(each.stream for each in table.buckets)):
-            found = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=5)).data)
+            found = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=30)).data)
             assert found["config"]["num_replicas"] == SERVERS, stream
             assert len(found["cluster"]["replicas"]) == SERVERS - 1, stream
         for each in table.consumers:
             subject = f"$JS.API.CONSUMER.INFO.{each.stream}.{each.name}"
-            found = json.loads((await connection.request(subject, timeout=5)).data)
+            found = json.loads((await connection.request(subject, timeout=30)).data)
             assert len(found["cluster"]["replicas"]) == SERVERS - 1, each.name
     finally:
         await connection.close()

@@ -44,7 +44,7 @@ async def test_it_starts_at_once_on_ports_of_its_own() -> None:
         started = time.monotonic()
         async with EmbeddedNats() as other:
             # 0.05 s on a quiet machine.
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 5
             assert one.url != other.url
             assert one.url.startswith("nats://127.0.0.1:")
 

@@ -156,7 +156,7 @@ async def test_a_follower_hears_every_event_once_and_in_order_without_bodies(gat
     old, _ = await ask(gateway)
     follower = journal.follow(note)
     await follower.start()
-    await asyncio.wait_for(follower.caught_up(), 5)
+    await asyncio.wait_for(follower.caught_up(), 30)
     assert [entry.address.query for entry in heard] == [old.query_id]
     envelope, sequence = await ask(gateway)
     await end(gateway, envelope, sequence)

@@ -35,7 +35,7 @@ async def migrator(bus: EmbeddedNats) -> AsyncGenerator[Client]:
 
 
 async def config(connection: Client, kind: str, name: str) -> dict[str, Any]:
-    answer = await connection.request(f"$JS.API.{kind}.INFO.{name}", b"", timeout=5)
+    answer = await connection.request(f"$JS.API.{kind}.INFO.{name}", b"", timeout=30)
     return json.loads(answer.data)["config"]
 
 
@@ -95,7 +95,7 @@ async def test_what_threads_need_is_copied_to_the_history_with_its_original_sequ
     async with asyncio.timeout(10):
         # The server copies when it gets to it.
         while True:
-            answer = await gateway.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", b'{"seq": 1}', timeout=5)
+            answer = await gateway.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", b'{"seq": 1}', timeout=30)
             if answer.data:
                 break
             await asyncio.sleep(0.02)
@@ -113,7 +113,7 @@ async def test_changed_sizes_are_updated_and_what_the_table_does_not_name_stays(
     await bus.migrate()
     events = await config(migrator, "STREAM", "QUERYBUS")
     events["metadata"] = {"owner": "operations"}
-    await migrator.request("$JS.API.STREAM.UPDATE.QUERYBUS", json.dumps(events).encode(), timeout=5)
+    await migrator.request("$JS.API.STREAM.UPDATE.QUERYBUS", json.dumps(events).encode(), timeout=30)
     table = topology(
         dataclasses.replace(
             bus.sizes, events_bytes_max=2**28, max_ack_pending=99, ack_wait_seconds={StageName.EXECUTOR: 3.0}
@@ -138,7 +138,7 @@ async def test_an_update_moves_no_durable_and_deletes_nothing(bus: EmbeddedNats,
     # A table without the stage takes nothing away either.
     await migrate(migrator, without(topology(bus.sizes, ("acme",)), "generator"))
     pull = await generator.jetstream().pull_subscribe_bind(durable="generator", stream="QUERYBUS")
-    (message,) = await pull.fetch(1, timeout=5)
+    (message,) = await pull.fetch(1, timeout=30)
     assert message.data == b"waiting"
     await gateway.close()
     await generator.close()
@@ -157,10 +157,10 @@ async def test_a_durable_made_late_starts_with_what_comes_next_or_where_it_is_to
     await migrate(migrator, without(table, "gateway"))
     await js.publish("querybus.v1.event.acme.t1.q4.asked", b"new")
     pull = await generator.jetstream().pull_subscribe_bind(durable="generator", stream="QUERYBUS")
-    assert [message.data for message in await pull.fetch(1, timeout=5)] == [b"new"]
+    assert [message.data for message in await pull.fetch(1, timeout=30)] == [b"new"]
     await migrate(migrator, table, start_sequence=4)
     pull = await gateway.jetstream().pull_subscribe_bind(durable="gateway", stream="QUERYBUS")
-    (message,) = await pull.fetch(1, timeout=5)
+    (message,) = await pull.fetch(1, timeout=30)
     assert message.metadata.sequence.stream == 4
     await gateway.close()
     await generator.close()

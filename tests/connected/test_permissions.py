@@ -260,7 +260,7 @@ async def refused_subscribes(bus: EmbeddedNats, name: str, subjects: list[str]) 
 
 async def stored(bus: EmbeddedNats, stream: str = "QUERYBUS") -> int:
     async with user(bus, "gateway", Violations()) as gateway:
-        answer = await gateway.request(f"$JS.API.STREAM.INFO.{stream}", b"", timeout=5)
+        answer = await gateway.request(f"$JS.API.STREAM.INFO.{stream}", b"", timeout=30)
         return int(json.loads(answer.data)["state"]["last_seq"])
 
 
@@ -414,7 +414,7 @@ async def test_no_reply_subject_of_an_outsider_reaches_a_stream(bus: EmbeddedNat
         await outsider.publish("$JS.API.DIRECT.GET.QUERYBUS", b'{"seq": 1}', reply=forged)
         await outsider.publish("$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator", b"1", reply=forged)
         await reach(outsider)
-        await asyncio.wait_for(answered.wait(), 5)
+        await asyncio.wait_for(answered.wait(), 30)
         await reach(gateway)
     assert violations.heard == []
     # The question itself was stored, its acknowledgement nowhere.
@@ -453,10 +453,10 @@ async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus
         await gateway.jetstream().publish("querybus.v1.answer.acme.bob.q0", b'{"whose": "bob"}')
         await gateway.jetstream().publish("querybus.v1.answer.other.alice.q0", b'{"whose": "other"}')
         await gateway.jetstream().publish("querybus.v1.answer.acme.alice.q1", b'{"whose": "alice"}')
-        assert await asyncio.wait_for(anext(answers), 5) == ("q1", {"whose": "alice"})
+        assert await asyncio.wait_for(anext(answers), 30) == ("q1", {"whose": "alice"})
         await generator.publish("querybus.v1.progress.acme.bob.q0", b'{"n": 0}')
         await generator.publish("querybus.v1.progress.acme.alice.q1", b'{"n": 1}')
-        assert await asyncio.wait_for(anext(progress), 5) == ("q1", {"n": 1})
+        assert await asyncio.wait_for(anext(progress), 30) == ("q1", {"n": 1})
     assert inside.heard == []
     assert outside.heard == []
 
@@ -474,7 +474,7 @@ async def test_a_submitted_question_waits_for_the_gateway_and_the_same_key_is_th
         again = await client.submit({"question": "How many?"}, "key-1")
         assert (first.duplicate, again.duplicate, again.sequence) == (False, True, first.sequence)
         subscription = await gateway.jetstream().pull_subscribe_bind(durable="other", stream="QUERYBUS_SUBMIT")
-        (message,) = await subscription.fetch(1, timeout=5)
+        (message,) = await subscription.fetch(1, timeout=30)
         assert message.subject == "querybus.v1.submit.other.app"
         assert (message.headers or {})["Idempotency-Key"] == "key-1"
         await message.ack_sync()
@@ -543,11 +543,11 @@ async def test_each_service_finds_its_topology_and_works_its_durable_without_a_v
         }
         subject = f"querybus.v1.event.acme.t1.q-{service}.{event}"
         ack = await sender.jetstream().publish(subject, b"{}", headers=fence)
-        (message,) = await subscription.fetch(1, timeout=5)
+        (message,) = await subscription.fetch(1, timeout=30)
         assert message.metadata.sequence.stream == ack.seq
         await message.in_progress()
         await message.nak(delay=0.01)
-        (message,) = await subscription.fetch(1, timeout=5)
+        (message,) = await subscription.fetch(1, timeout=30)
         assert message.metadata.num_delivered == 2
         await message.ack_sync()
         await connection.jetstream().get_msg("QUERYBUS", subject=subject)
@@ -573,17 +573,17 @@ async def test_the_sweeper_follows_headers_without_a_violation_and_without_a_dur
         await gateway.subscribe(inbox, cb=heard.put)
         create = "$JS.API.CONSUMER.CREATE.QUERYBUS"
         body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox}}
-        made = await gateway.request(create, json.dumps(body).encode(), timeout=5)
+        made = await gateway.request(create, json.dumps(body).encode(), timeout=30)
         assert "error" not in json.loads(made.data)
         headers = {"Querybus-Deadline": "7"}
         await gateway.jetstream().publish("querybus.v1.event.swept.t1.q1.asked", b"long body", headers=headers)
-        message = await asyncio.wait_for(heard.get(), 5)
+        message = await asyncio.wait_for(heard.get(), 30)
         assert message.data == b""
         assert (message.headers or {})["Querybus-Deadline"] == "7"
         # The same right makes no durable, and changes none, whatever name the request holds.
         for named in ({"durable_name": "generator"}, {"name": "generator"}, {"durable_name": "mine"}):
             body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox, **named}}
-            answer = await gateway.request(create, json.dumps(body).encode(), timeout=5)
+            answer = await gateway.request(create, json.dumps(body).encode(), timeout=30)
             assert "error" in json.loads(answer.data), named
     assert violations.heard == []
 
@@ -596,6 +596,6 @@ async def test_the_validator_asks_and_the_executor_answers_without_a_violation(b
     async with user(bus, "executor", violations) as executor, user(bus, "validator", violations) as validator:
         await executor.subscribe("querybus.v1.rpc.database.*.*.*", queue="executor", cb=answer)
         await reach(executor)
-        reply = await validator.request("querybus.v1.rpc.database.acme.shop.explain", b"{}", timeout=5)
+        reply = await validator.request("querybus.v1.rpc.database.acme.shop.explain", b"{}", timeout=30)
         assert reply.data == b"explained"
     assert violations.heard == []

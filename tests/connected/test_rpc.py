@@ -189,12 +189,13 @@ async def test_no_more_statements_run_than_there_are_slots(bus, client):
 
 
 async def test_a_connection_whose_database_hangs_fills_its_own_places_only(bus, client):
-    database = Database(seconds=5)
+    database = Database(seconds=30)
     async with serving(bus, database, slots=1):
-        hanging = [asyncio.create_task(client.explain("acme", "away", request(seconds=2))) for _ in range(10)]
+        hanging = [asyncio.create_task(client.explain("acme", "away", request(seconds=5))) for _ in range(10)]
         await until(lambda: database.running == 1)
         database.seconds = 0.0
-        assert (await asyncio.wait_for(client.explain("acme", "shop", request()), 1)).failure is None
+        assert (await client.explain("acme", "shop", request())).failure is None
+        assert not any(each.done() for each in hanging)
         assert {(await each).failure.code for each in hanging} <= {FailureCode.TIMEOUT, FailureCode.CONNECTION}
 
 
@@ -202,7 +203,7 @@ async def test_rubbish_is_answered_and_not_asked(bus):
     database = Database()
     validator = await bus.connect(StageName.VALIDATOR)
     async with serving(bus, database):
-        answer = await validator.request("querybus.v1.rpc.database.acme.shop.explain", b"[]", timeout=2)
+        answer = await validator.request("querybus.v1.rpc.database.acme.shop.explain", b"[]", timeout=30)
     reply = ExplainReply.model_validate_json(answer.data)
     assert reply.failure is not None
     assert reply.failure.code is FailureCode.INTERNAL

@@ -117,7 +117,7 @@ class FaultyHouse:
         """Return the stages whose consumer holds messages that are not settled."""
         connection = await self.bus.connect("migrate")
         try:
-            js = connection.jetstream()
+            js = connection.jetstream(timeout=30)
             infos = {name: await js.consumer_info("QUERYBUS", name) for name in StageName}
         finally:
             await connection.close()

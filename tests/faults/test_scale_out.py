@@ -66,7 +66,7 @@ async def joined(house: FaultHouse) -> None:
     try:
         async with asyncio.timeout(90):
             for name in MOVED:
-                while ((await connection.jetstream().consumer_info("QUERYBUS", name)).num_waiting or 0) < 2:
+                while ((await connection.jetstream(timeout=30).consumer_info("QUERYBUS", name)).num_waiting or 0) < 2:
                     await asyncio.sleep(0.2)
     finally:
         await connection.close()

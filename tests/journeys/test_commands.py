@@ -9,7 +9,6 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -83,9 +82,12 @@ def test_make_alone_prints_the_verbs() -> None:
 
 
 def test_a_second_set_up_costs_nothing() -> None:
-    begun = time.monotonic()
+    before = os.times()
     subprocess.run(["make", "setup"], cwd=ROOT, capture_output=True, check=True)
-    assert time.monotonic() - begun < 1.0
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    # CPU, which a busy machine does not stretch; 0.01 s were measured.
+    assert spent < 0.5
 
 
 def test_a_question_about_an_unseen_database_is_answered_as_json(shop: Path) -> None:

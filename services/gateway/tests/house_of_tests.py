@@ -189,7 +189,7 @@ class DoorHouse:
     async def pages(self, query: str, tenant: str = "acme") -> PageStore:
         return PageStore(Held(await self.user(StageName.EXECUTOR)))
 
-    async def until(self, query: str, event: EventName, seconds: float = 10, tenant: str = "acme") -> tuple[Entry, ...]:
+    async def until(self, query: str, event: EventName, seconds: float = 30, tenant: str = "acme") -> tuple[Entry, ...]:
         """Return the log once it holds the event."""
         async with asyncio.timeout(seconds):
             while True:
