@@ -55,6 +55,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
     return {
         "outcome": answer.get("outcome"),
         "code": answer.get("code"),
+        "enriched_question": answer.get("enriched_question"),
         "sql": answer.get("sql"),
         "columns": [each["label"] for each in columns],
         "rows": [list(row) for row in answer.get("rows") or ()],
@@ -89,6 +90,8 @@ def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) ->
 def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     """Print an answer for a person: SQL, table, words, options, path and retries."""
     parts: list[RenderableType] = []
+    if answer.get("enriched_question"):
+        parts.append(f"[dim]→ {escape(printable(str(answer['enriched_question'])))}[/dim]")
     if answer.get("sql"):
         parts.append(
             Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")

@@ -137,6 +137,29 @@ def test_an_analyst_sees_the_sql_of_every_event_that_has_one() -> None:
     assert all(public_event(envelope_of(each), "analyst")["sql"] == SQL for each in with_sql)
 
 
+@pytest.mark.parametrize(
+    ("read", "is_shown"),
+    [
+        ("How many orders are there from Zürich, by month", True),
+        ("各门店的销售额是多少？只看上海的", True),
+        ("How many orders?\nObjective: growth in the USA", True),
+        (f"how many {NAMES[0]}", False),
+        ("total of ordAmt by month", False),
+        ("the sum of orders.total", False),
+        ("SELECT name FROM shops", False),
+        ("which rows of custaddr are empty", False),
+        ("按字段 qty 汇总", False),
+    ],
+)
+def test_how_a_question_was_read_is_shown_to_a_business_reader_unless_a_word_is_written_as_a_name(
+    read: str, is_shown: bool
+) -> None:
+    finished = envelope_of(BODIES[-1]).model_copy(update={"enriched_question": read})
+    shown = public_answer(finished, "business")["enriched_question"]
+    assert shown == (read if is_shown else None)
+    assert public_answer(finished, "analyst")["enriched_question"] == read
+
+
 def test_an_answer_keeps_its_rows_and_numbers_its_columns_for_business() -> None:
     answer = public_answer(envelope_of(BODIES[-1]), "business")
     assert answer["columns"] == [{"id": "c1", "label": "Customer", "kind": "other"}]

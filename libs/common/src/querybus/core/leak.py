@@ -229,6 +229,26 @@ def _names_of(identifiers: frozenset[str]) -> _Names:
     return _Names(identifiers)
 
 
+def is_own_speech(text: str, language: Language, *, said: str) -> bool:
+    """Return whether a text put together from what a reader said may be shown again, where no catalog is at hand.
+
+    Nothing in it is technical, and no word is written as a name of a schema is; a capital makes a word a name of people.
+
+    >>> is_own_speech("How many orders from Zürich, by month", "en", said=""), is_own_speech("sum of tot_amt", "en", said="")
+    (True, False)
+    """
+    if leaks(text, None, language, said=said) or _DOTTED.search(text) or _IN_CODE.search(text):
+        return False
+    spoken = said.casefold()
+    return all(
+        is_plain_word(word) or _PEOPLES_NAME.fullmatch(word) is not None or word.casefold() in spoken
+        for word in (match[0] for match in _WORD.finditer(text))
+    )
+
+
+_PEOPLES_NAME = re.compile(r"[A-Z][a-z]*|[A-Z]{2,4}", re.ASCII)
+
+
 def is_plain_word(name: str) -> bool:
     """Return whether a name reads as a word, or words, of the language.
 

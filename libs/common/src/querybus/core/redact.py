@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from querybus.core.envelope import Attempt, Audience, Envelope, PathStep
+from querybus.core.leak import is_own_speech
 from querybus.core.messages import (
     Analysis,
     Answer,
@@ -108,6 +109,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "thread_id": envelope.thread_id,
         "connection": envelope.connection,
         "question": envelope.question,
+        "enriched_question": _read_as(envelope, is_analyst=is_analyst),
         "language": answer.language,
         "outcome": answer.outcome.value,
         "code": answer.code.value if answer.code else None,
@@ -141,9 +143,16 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         view |= {
             "sql": envelope.body.sql,
             "detail": envelope.body.detail,
-            "enriched_question": envelope.enriched_question,
         }
     return view
+
+
+def _read_as(envelope: Envelope[Any], *, is_analyst: bool) -> str | None:
+    """Return the question as it was read in its thread: for business readers if no word of it is written as a name."""
+    read = envelope.enriched_question
+    if read is None or is_analyst or is_own_speech(read, envelope.language, said=envelope.question):
+        return read
+    return None
 
 
 def total_of(answer: Answer) -> int | None:
