@@ -293,7 +293,14 @@ def _analysis(analysis: Analysis) -> Json:
     return {
         "tables": list(analysis.tables),
         "links": [
-            {"text": each.text, "table": each.table, "column": each.column, "value": each.value, "score": each.score}
+            {
+                "text": each.text,
+                "table": each.table,
+                "column": each.column,
+                "value": each.value,
+                "score": each.score,
+                "reason": each.reason,
+            }
             for each in analysis.links
         ],
         "model": analysis.model,
@@ -302,4 +309,5 @@ def _analysis(analysis: Analysis) -> Json:
         "tokens_out": analysis.tokens_out,
         "reading": analysis.reading,
         "confidence": analysis.confidence,
+        "embeddings": analysis.embeddings,
     }
