@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+import grpc
 import httpx
 import pytest
 import pytest_asyncio
@@ -18,11 +19,16 @@ from querybus.core.ids import derived_id
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from querybus_gateway import http_request, http_server
+from querybus_gateway.problems import STATUS, ProblemCode
+from querybus_gateway.v1 import connection_service_pb2 as connections
 
+from .every_door import HttpFace, Told, faces
+from .grpc_caller import Refusal, grpc_caller
 from .house_of_tests import DoorHouse, data_of, door_house, frames_of, key_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
+GUESSED = grpc.StatusCode.RESOURCE_EXHAUSTED
 QUESTION = {"question": "How many?", "connection": "shop"}
 HOSTILE = (
     "*",
@@ -79,7 +85,7 @@ async def issuer() -> AsyncGenerator[IssuerServer]:
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def house(issuer: IssuerServer) -> AsyncGenerator[DoorHouse]:
     settings = {"oidc_issuer": issuer.address, "oidc_audience": "querybus", "cors_origins": ("https://page.example",)}
-    async with door_house(**settings) as made:
+    async with door_house(grpc_port=0, **settings) as made:
         yield made
 
 
@@ -146,9 +152,10 @@ async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
 
 async def test_keys_are_not_guessed_at_but_a_known_caller_behind_the_same_address_goes_on() -> None:
     async with (
-        door_house(key_guesses_max=5) as house,
+        door_house(key_guesses_max=5, grpc_port=0, trusted_proxies="10.0.0.0/8") as house,
         house.http() as known,
         httpx.AsyncClient(base_url=house.address) as http,
+        grpc_caller(house, key="qb.acme.web.guess") as guesser,
     ):
         assert (await known.get("/v1/connections")).status_code == 200
         codes = [
@@ -161,6 +168,11 @@ async def test_keys_are_not_guessed_at_but_a_known_caller_behind_the_same_addres
         assert 1 <= int(refused.headers["retry-after"]) <= 60
         forged = {"x-api-key": "qb.acme.web.x", "X-Forwarded-For": "9.9.9.9"}
         assert (await http.get("/v1/connections", headers=forged)).status_code == 429, "nobody's word for it"
+        # Over gRPC it is the same source, and nobody's word counts there either.
+        for said in ("", "9.9.9.9"):
+            with pytest.raises(Refusal) as caught:
+                await guesser.call("ListConnections", connections.ListConnectionsRequest(), x_forwarded_for=said)
+            assert (caught.value.code, caught.value.reason) == (GUESSED, "too_many_guesses")
         assert (await known.get("/v1/connections")).status_code == 200
 
 
@@ -189,18 +201,45 @@ async def test_no_path_or_parameter_widens_a_subject(house: DoorHouse, hostile: 
             assert (await nobody.get("/v1/connections", headers=headers)).status_code == 401
 
 
-@pytest.mark.parametrize("hostile", ["*", ">", "a.b", "", "租户", "x" * 65, "A"])
-async def test_no_payload_over_the_bus_widens_a_subject(house: DoorHouse, hostile: str) -> None:
-    async with house.client() as client:
-        for verb, body in (
-            ("answer", {"query_id": hostile}),
-            ("cancel", {"query_id": hostile}),
-            ("page", {"query_id": hostile}),
-            ("clarify", {"query_id": hostile, "option_id": "a"}),
-            ("ask", QUESTION | {"thread_id": hostile or None, "connection": hostile}),
-        ):
-            reply = await client.call(verb, body)
-            assert reply["code"] in ("not_found", "unknown_connection", "invalid"), verb
+@pytest.mark.parametrize("hostile", some(["*", ">", "a.b", "", "租户", "x" * 65, "A"]))
+async def test_no_payload_over_grpc_or_the_bus_widens_a_subject(house: DoorHouse, hostile: str) -> None:
+    async with faces(house, "acme", "lab") as doors:
+        for name, door in doors.items():
+            if isinstance(door, HttpFace):
+                continue
+            met = (
+                await door.read(hostile),
+                await door.read(hostile, wait=1),
+                await door.cancel(hostile),
+                await door.page(hostile),
+                await door.page(hostile, page_token=hostile or "x"),
+                await door.clarify(hostile, {"question": "q"}),
+                await door.confirm(hostile, {"sql_sha256": "ab" * 32}),
+                await door.ask(QUESTION | {"connection": hostile}),
+                await door.ask(QUESTION | {"thread_id": hostile or "*"}),
+                await door.turns(hostile),
+                await door.state(hostile),
+                await door.thread_events(hostile),
+                await door.fork(hostile, {}),
+                await door.fork(hostile, {"query_id": hostile}),
+                await door.delete(hostile),
+                await door.batch(hostile),
+                await door.batch_cancel(hostile),
+                await door.batch_retry(hostile),
+                await door.feedback(hostile, "right"),
+                await door.picture(hostile),
+                await door.teach(hostile, {"instructions": ["x"]}),
+                await door.known(hostile, "pair"),
+                await door.search(hostile, "q"),
+                await door.forget(hostile, hostile),
+                await door.forget("shop", hostile),
+                await door.catalog(hostile),
+                await door.suggestions(hostile),
+                await door.prefer({"connection": hostile or "*"}),
+            )
+            codes = [each.code if isinstance(each, Told) else each for each in met]
+            fine = {"not_found", "unknown_connection", "invalid", "bad_page_token", "connection_missing"}
+            assert set(map(str, codes)) <= fine, (name, codes)
 
 
 async def test_no_header_is_written_by_a_request(house: DoorHouse) -> None:
@@ -262,6 +301,11 @@ async def test_a_body_that_is_a_bomb_is_refused_at_once(house: DoorHouse, body: 
             assert reply.status_code in (400, 413, 422), reply.text[:200]
             assert len(reply.content) < 20_000
             assert asyncio.get_running_loop().time() - started < 10
+        if len(body) < 250_000:
+            async with house.outside() as connection:
+                for verb in ("ask", "batch"):
+                    said = await connection.request(f"querybus.v1.call.acme.web.{verb}", body, timeout=10)
+                    assert 400 <= STATUS[ProblemCode(json.loads(said.data)["code"])][0] < 500
         packed = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         assert (await http.post("/v1/queries", content=body, headers=packed)).status_code in (400, 413, 415, 422)
 

@@ -250,6 +250,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
                 tracing=tracing,
                 random_bits=system_random_bits,
                 on_listening=lambda address: _log.info("grpc.listening", address=address),
+                trusted_proxies=settings.trusted_proxies,
             )
         )
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)

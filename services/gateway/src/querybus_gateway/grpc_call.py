@@ -26,6 +26,7 @@ from querybus_gateway.grpc_errors import rich_status
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.queries import BUS_RETRY_SECONDS
 from querybus_gateway.request_ids import request_id
+from querybus_gateway.sources import Proxies
 from querybus_gateway.use_cases import UseCases
 
 _MALFORMED: Final = Problem(ProblemCode.MALFORMED, "the request is no message of this method")
@@ -86,10 +87,10 @@ class _Context:
             key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
         }
 
-    @property
-    def source(self) -> str:
-        """The caller's address without its port, as `ipv4:127.0.0.1`."""
-        return str(self._context.peer()).rpartition(":")[0]
+    def source(self, proxies: Proxies) -> str:
+        """Return the caller's address."""
+        said = [str(value) for key, value in self._context.invocation_metadata() or () if key == "x-forwarded-for"]
+        return proxies.source(str(self._context.peer()), said)
 
     def left_seconds(self) -> float | None:
         left = cast("float | None", self._context.time_remaining())
@@ -112,8 +113,11 @@ class _Context:
 class CallDesk:
     """Makes the handlers of the library out of methods."""
 
-    def __init__(self, rooms: UseCases, *, tracing: Tracing, random_bits: RandomBits) -> None:
+    def __init__(
+        self, rooms: UseCases, *, tracing: Tracing, random_bits: RandomBits, proxies: Proxies | None = None
+    ) -> None:
         self._rooms = rooms
+        self._proxies = proxies or Proxies("")
         self._tracing = tracing
         self._random_bits = random_bits
         self._leaving: set[asyncio.Task[Any]] = set()
@@ -171,7 +175,7 @@ class CallDesk:
         self, method: Method, data: bytes, context: _Context, on_disconnect: Any
     ) -> tuple[Message, GrpcCall] | Problem:
         """Return the request and its call; whoever is nobody is not told whether its bytes were a message."""
-        credential = await self._rooms.callers.identify(presented_key(context.metadata), context.source)
+        credential = await self._rooms.callers.identify(presented_key(context.metadata), context.source(self._proxies))
         if isinstance(credential, Problem):
             return credential
         try:

@@ -23,6 +23,7 @@ from querybus_gateway.grpc_call import CallDesk, Method
 from querybus_gateway.grpc_connections import CONNECTION_METHODS
 from querybus_gateway.grpc_queries import QUERY_METHODS
 from querybus_gateway.grpc_threads import THREAD_METHODS
+from querybus_gateway.sources import Proxies
 from querybus_gateway.use_cases import UseCases
 
 REQUEST_BYTES_MAX: Final = BODY_BYTES_MAX
@@ -68,14 +69,16 @@ class GrpcDoor:
         tracing: Tracing,
         random_bits: RandomBits,
         on_listening: Callable[[str], None],
+        trusted_proxies: str = "",
     ) -> None:
+        """`trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed."""
         self.name = "grpc"
         self.address = ""
         self._host = f"[{host}]" if ":" in host else host
         self._port = port
         self._calls_max = calls_max
         self._on_listening = on_listening
-        self._desk = CallDesk(rooms, tracing=tracing, random_bits=random_bits)
+        self._desk = CallDesk(rooms, tracing=tracing, random_bits=random_bits, proxies=Proxies(trusted_proxies))
         self._health = cast("Any", health).aio.HealthServicer()
         self._server: Any = None
 
