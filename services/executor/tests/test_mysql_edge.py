@@ -6,19 +6,21 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from querybus.bus.pages import Batch
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections import ConnectionConfig, parse_connections
 from querybus_executor.databases import ROLE_MAY_WRITE
-from querybus_executor.mysql import mysql_server, read_mysql
+from querybus_executor.mysql import Mysql, mysql_server, read_mysql
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.server import Server
+from querybus_executor.server import Asked, Server
 from tests.database_servers import MariadbServer
 
 pytestmark = pytest.mark.servers
@@ -213,6 +215,36 @@ async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(filled: Mar
     assert (len(one_more.rows), one_more.truncated) == (500, True)
     assert (len(more.rows), more.truncated, more.cut_bytes) == (500, True, False)
     assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
+
+
+async def test_what_nobody_has_taken_yet_stays_on_the_server(filled: MariadbServer) -> None:
+    """The driver reads as fast as the server sends; while pages are on their way it must not."""
+
+    class Watched(Mysql):
+        session: Any = None
+
+        async def run(self, session: Any, asked: Asked) -> Rows | Failure:
+            self.session = session
+            return await super().run(session, asked)
+
+    class Slow:
+        first_rows = 100
+        held_bytes = 0
+
+        async def put(self, batches: Sequence[Batch]) -> bool:
+            del batches
+            await asyncio.sleep(0.05)
+            self.held_bytes = max(self.held_bytes, len(driver.session._proto.buffer))
+            return True
+
+    edge = mysql_server(config(filled), bytes_max=64 << 20, metrics=Metrics("t"))
+    edge.driver, sink = (driver := Watched(config(filled).parsed_url)), Slow()
+    sql = "SELECT a.n, CONCAT(REPEAT('x', 200), a.n) AS wide FROM numbers a, seq_1_to_5 b"
+    found = await edge.run(sql, rows_max=150_000, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=sink)
+    await edge.close()
+    assert isinstance(found, Rows), found
+    assert (found.row_count, found.truncated) == (150_000, False)
+    assert 0 < sink.held_bytes < 4 << 20, "of about 30 MB"
 
 
 async def test_what_the_engine_does_silently_becomes_a_warning_and_no_other_statement_sees_it(edge: Server) -> None:

@@ -8,10 +8,11 @@ What the engine cuts or converts silently is read from its warnings. Executed ag
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Final, cast
 
 import asyncmy
@@ -151,7 +152,8 @@ class Mysql:
                 index for index, values in enumerate(zip(*batch, strict=True)) if bytes in set(map(type, values))
             )
             columns = tuple(_column(each, is_bytes=index in odd) for index, each in enumerate(described))
-            more = await asked.into.take(columns, batch)
+            with _reading_paused(session):
+                more = await asked.into.take(columns, batch)
             if not more or len(batch) < size:
                 break
         if more:
@@ -289,6 +291,19 @@ def _is_mariadb(session: Any) -> bool:
 def _literal(sql: str) -> str:
     """Return the text as a literal that it cannot leave, whatever the server's settings for quotes are."""
     return f"CONVERT(0x{sql.encode().hex()} USING utf8mb4)"
+
+
+@contextlib.contextmanager
+def _reading_paused(session: Any) -> Generator[None]:
+    """Take nothing from the server while the block runs: asyncmy reads without end whatever nobody has fetched yet."""
+    transport = session._transport  # noqa: SLF001 - it has no public way
+    if not transport.is_closing():
+        transport.pause_reading()
+    try:
+        yield
+    finally:
+        if not transport.is_closing():
+            transport.resume_reading()
 
 
 async def _do(session: Any, sql: str) -> None:
