@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs proto lock clean
+.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -95,6 +95,9 @@ docs: $(STAMP) ## write the tables of docs/ that follow from code
 
 proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
 	@$(BIN)/python proto/contract.py
+
+images: $(STAMP) ## carry out the images' build steps in a folder and start what they hold: make images IMAGES="gateway executor-oracle"
+	@$(BIN)/python deploy/docker/prove.py $(IMAGES)
 
 lock-snowflake: ## renew the locks of Snowflake's environments (needs uv)
 	@for each in snowflake fakesnow; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done

@@ -54,7 +54,11 @@ print("imported")
 
 
 def member_lock() -> Any:
-    spec = importlib.util.spec_from_file_location("member_lock", DOCKER / "member_lock.py")
+    return script("member_lock")
+
+
+def script(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"docker_{name}", DOCKER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -67,9 +71,7 @@ def packages(member: str) -> set[str]:
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Return (instruction, rest) of the Dockerfile, continued lines joined, comments left out."""
-    text = re.sub(r"^\s*#.*\n", "", (DOCKER / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in text.splitlines() if line.strip()]
+    return script("prove").instructions()
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the images run Python 3.11; others need other packages")
@@ -158,6 +160,32 @@ def test_the_dockerfile_pins_drops_root_and_copies_what_exists() -> None:
                 assert {"--require-hashes", "--no-deps"} <= set(command.split()), command
             assert not re.search(r"\b(curl|wget|apt-get|sudo|chmod 777)\b", rest)
         assert not re.search(r"(?i)password|secret|api_key|token", rest)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 11), reason="the images run Python 3.11; their locks are of that version"
+)
+def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_starts(tmp_path: Path) -> None:
+    # The smallest; `make images` does all of them.
+    prove = script("prove")
+    prefix = prove.build("validator", tmp_path)
+    assert "cannot reach" in prove.start("validator", prefix) or "127.0.0.1:1" in prove.start("validator", prefix)
+    held = {re.sub(r"[-_.]+", "-", each.name.split("-")[0]).lower() for each in prefix.rglob("*.dist-info")}
+    assert held == packages("validator") | {"querybus", "querybus-validator"}
+    for missing in ("uvloop", "querybus_validator"):
+        (broken,) = prefix.glob(f"lib/python3.11/site-packages/{missing}")
+        broken.rename(tmp_path / missing)
+        with pytest.raises(prove.NotBuilt, match=missing):
+            prove.start("validator", prefix)
+        (tmp_path / missing).rename(broken)
+
+
+def test_every_image_that_the_handbook_builds_can_be_proved() -> None:
+    prove = script("prove")
+    assert set(prove.IMAGES) == set(MEMBERS)
+    assert set(prove.DRIVERS) == set(DRIVERS)
 
 
 def test_what_the_dockerfile_copies_is_not_ignored() -> None:

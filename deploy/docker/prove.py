@@ -1,0 +1,146 @@
+"""Carries out the build steps of the Dockerfile in a folder instead of a container, word for word.
+
+`python deploy/docker/prove.py [IMAGE...]` builds what /opt/querybus of each image would hold (a service, `cli`, or
+`executor-<driver>`), from the one Dockerfile: its COPY and RUN instructions up to the last stage, with /opt, /tmp and /src
+below a folder. Then the image's own start command is run there, in a Python that has nothing but that. What the
+container itself adds (user, read-only root, base image) is not shown. Python 3.11, as in the images; about half a minute each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"
+IMAGES: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
+DRIVERS: Final = ("clickhouse", "oracle", "bigquery", "snowflake")
+_IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.egg-info", "tests", "build", "dist")
+# What the build makes for the image's sake: a cache spares the network here.
+_LEFT_OUT: Final = frozenset({"PIP_NO_CACHE_DIR"})
+
+
+class NotBuilt(Exception):
+    """A step failed; the text shows it and its last words."""
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Return (instruction, rest) of the Dockerfile, continued lines joined, comments left out."""
+    text = re.sub(r"^\s*#.*\n", "", DOCKERFILE.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in text.splitlines() if line.strip()]
+
+
+def build(image: str, folder: Path) -> Path:
+    """Do what the build stage does for an image below a folder; return its /opt/querybus. NotBuilt names the step."""
+    service, _, driver = image.partition("-")
+    environment = {"SERVICE": service, "DRIVER": driver, "PATH": f"{_python(folder)}{os.pathsep}{os.environ['PATH']}"}
+    for name in ("opt", "tmp", "src"):
+        (folder / name).mkdir(parents=True)
+    here, stages = folder, 0
+    for instruction, rest in instructions():
+        match instruction:
+            case "FROM":
+                stages += 1
+                if stages > 1:
+                    break
+            case "ENV":
+                told = dict(each.split("=", 1) for each in shlex.split(rest))
+                environment |= {name: value for name, value in told.items() if name not in _LEFT_OUT}
+            case "WORKDIR":
+                here = folder / rest.lstrip("/")
+            case "COPY":
+                source, target = shlex.split(rest)
+                _copy(ROOT / source, here / target)
+            case "RUN":
+                _run(["sh", "-ec", re.sub(r"(?<![\w.])/(opt|tmp)/", rf"{folder}/\1/", rest)], here, environment)
+            case _:
+                pass
+    return folder / "opt/querybus"
+
+
+def start(image: str, prefix: Path) -> str:
+    """Run what the image's ENTRYPOINT runs, of the command `--help`, of a service until it looks for the bus; return its words.
+
+    NotBuilt if the program is not as it must be: something of it is missing, or more is there than it needs.
+    """
+    (prefix / "tmp").mkdir(exist_ok=True)
+    isolated = {"PATH": os.defpath, "HOME": str(prefix / "tmp"), "PYTHONNOUSERSITE": "1"}
+    paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
+    asked = subprocess.run(
+        [prefix / "bin/python", "-c", paths], env=isolated, capture_output=True, text=True, check=True
+    )
+    if any(not each.startswith(str(prefix)) for each in asked.stdout.split()):
+        raise NotBuilt(f"{image}: packages from outside are seen: {asked.stdout}")
+    if (
+        subprocess.run([prefix / "bin/python", "-m", "pip"], env=isolated, capture_output=True, check=False).returncode
+        == 0
+    ):
+        raise NotBuilt(f"{image}: it holds pip")
+    told = {
+        **isolated,
+        "QUERYBUS_NATS_URL": "nats://127.0.0.1:1",
+        "QUERYBUS_SIGNING_KEY": "A" * 43 + "=",
+        "QUERYBUS_VERIFY_KEY": "A" * 43 + "=",
+        "QUERYBUS_CONNECTIONS_FILE": str(prefix / "tmp/connections.yaml"),
+    }
+    (prefix / "tmp/connections.yaml").write_text("connections: []\n")
+    command = [str(prefix / "bin/start"), *(["--help"] if image == "cli" else [])]
+    done = subprocess.run(command, env=told, capture_output=True, text=True, timeout=120, check=False, cwd=prefix)
+    said = done.stdout + done.stderr
+    expected = "Usage: " if image == "cli" else "service.not_started"
+    if expected not in said:
+        raise NotBuilt(f"{image} does not start: {said[-1_500:]}")
+    return said
+
+
+def _python(folder: Path) -> Path:
+    """Return a folder for PATH in which `python` is the interpreter that this one is of, without its packages."""
+    place = folder / "base"
+    place.mkdir(parents=True)
+    (place / "python").symlink_to(Path(sys.base_prefix) / f"bin/python{sys.version_info[0]}.{sys.version_info[1]}")
+    return place
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=_IGNORED)
+    else:
+        shutil.copy(source, target)
+
+
+def _run(command: Sequence[str], folder: Path, told: dict[str, str]) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTHON"))}
+    done = subprocess.run(command, cwd=folder, env=clean | told, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotBuilt(f"{command[-1]}\n{(done.stdout + done.stderr)[-2_000:]}")
+
+
+def main(images: Sequence[str]) -> None:
+    """Build and start the images, or all; SystemExit with the step that failed."""
+    if sys.version_info[:2] != (3, 11):
+        sys.exit("the images run Python 3.11: their locks are of that version")
+    for image in images or (*IMAGES, *(f"executor-{driver}" for driver in DRIVERS)):
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="querybus-image-") as folder:
+            try:
+                prefix = build(image, Path(folder))
+                start(image, prefix)
+            except NotBuilt as error:
+                sys.exit(f"{image}: NOT BUILT\n{error}")
+            size = sum(each.stat().st_size for each in prefix.rglob("*") if each.is_file() and not each.is_symlink())
+            sys.stdout.write(f"{image:20} built and started; {size / 1e6:6.0f} MB; {time.monotonic() - begun:4.0f} s\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
