@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.sql.check import Checked, check, check_in_doubt, guard
 from querybus.core.sql.judge import catalog_of, judge
-from querybus.core.sql.parse import kind_of
+from querybus.core.sql.parse import _TYPES, GRAMMARS, kind_of  # type: ignore[reportPrivateUsage]
 from querybus.core.sql.render import normalise
 from querybus.core.sql.resolve import BARE_COLUMN_WARNING
 from querybus.core.sql.rules import GUARD_RULES
@@ -86,6 +88,24 @@ def test_our_own_rendering_passes_and_stays_as_it_is(head: str, body: str) -> No
     once = allowed(body.partition("\n=> ")[0], dialect)
     assert guard(once.sql, dialect, catalog(dialect), READ_ONLY) is None
     assert allowed(once.sql, dialect).sql == once.sql
+
+
+def test_what_may_begin_a_typed_value_is_what_any_dialect_reads_as_a_type() -> None:
+    assert frozenset().union(*(GRAMMARS[each].parser_class.TYPE_TOKENS for each in Dialect)) == _TYPES
+
+
+def test_a_dialect_that_nobody_speaks_is_not_loaded() -> None:
+    code = (
+        "import sys\n"
+        "from querybus.core.catalog import Dialect\n"
+        "from querybus.core.sql.check import guard\n"
+        "from querybus.core.sql.parse import kind_of\n"
+        "print(kind_of('SELECT 1', Dialect.SQLITE))\n"
+        "print(*(each for each in sys.modules if each.startswith('sqlglot.parsers.')))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "sqlglot.parsers.sqlite" in ran.stdout
+    assert "snowflake" not in ran.stdout
 
 
 def test_an_unknown_table_comes_with_the_closest_names() -> None:
