@@ -23,7 +23,13 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"
 IMAGES: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
-DRIVERS: Final = ("clickhouse", "oracle", "bigquery", "snowflake")
+DRIVERS: Final = {
+    "clickhouse": "clickhouse_connect",
+    "oracle": "oracledb",
+    "bigquery": "google.cloud.bigquery",
+    "snowflake": "snowflake.connector",
+}
+"""The module of each driver that an executor's image may hold."""
 _IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.egg-info", "tests", "build", "dist")
 # What the build makes for the image's sake: a cache spares the network here.
 _LEFT_OUT: Final = frozenset({"PIP_NO_CACHE_DIR"})
@@ -72,8 +78,10 @@ def start(image: str, prefix: Path) -> str:
 
     NotBuilt if the program is not as it must be: something of it is missing, or more is there than it needs.
     """
-    (prefix / "tmp").mkdir(exist_ok=True)
-    isolated = {"PATH": os.defpath, "HOME": str(prefix / "tmp"), "PYTHONNOUSERSITE": "1"}
+    home, database = prefix / "home", prefix / "home/shop.sqlite"
+    home.mkdir(exist_ok=True)
+    database.touch()
+    isolated = {"PATH": os.defpath, "HOME": str(home), "PYTHONNOUSERSITE": "1"}
     paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
     asked = subprocess.run(
         [prefix / "bin/python", "-c", paths], env=isolated, capture_output=True, text=True, check=True
@@ -90,9 +98,11 @@ def start(image: str, prefix: Path) -> str:
         "QUERYBUS_NATS_URL": "nats://127.0.0.1:1",
         "QUERYBUS_SIGNING_KEY": "A" * 43 + "=",
         "QUERYBUS_VERIFY_KEY": "A" * 43 + "=",
-        "QUERYBUS_CONNECTIONS_FILE": str(prefix / "tmp/connections.yaml"),
+        "QUERYBUS_CONNECTIONS_FILE": str(home / "connections.yaml"),
     }
-    (prefix / "tmp/connections.yaml").write_text("connections: []\n")
+    (home / "connections.yaml").write_text(f"connections: [{{name: shop, url: 'sqlite:///{database}'}}]\n")
+    if driver := image.partition("-")[2]:
+        subprocess.run([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], env=isolated, check=True)
     command = [str(prefix / "bin/start"), *(["--help"] if image == "cli" else [])]
     done = subprocess.run(command, env=told, capture_output=True, text=True, timeout=120, check=False, cwd=prefix)
     said = done.stdout + done.stderr

@@ -1,0 +1,161 @@
+"""What the operator's handbook tells to type does what it says, as far as it can be typed without a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from querybus.bus.embedded import server_binary
+from querybus.bus.sign import Signer, Verifier
+from querybus.core.subjects import StageName
+from querybus_cli.app import app
+from tests.deploy.rendered import OVERLAYS, ROOT, Resource, of_kind, pod_of, rendered
+
+HANDBOOK = ROOT / "docs/operations.md"
+PAGES = (HANDBOOK, *(ROOT / "docs" / name for name in ("log.md", "runbook.md")))
+NOTES = 'import json, os, sys; open(os.environ["NOTES"], "a").write(json.dumps(sys.argv[1:]) + "\\n")'
+"""What stands in for kubectl and helm: it notes what it is told."""
+
+
+def blocks(marked: str = "") -> list[str]:
+    """Return the handbook's blocks of commands, those with a mark only if one is given."""
+    found = re.findall(r"^( *)```(\w*)\n(.*?)^ *```", HANDBOOK.read_text(), re.MULTILINE | re.DOTALL)
+    return [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, mark, text in found if mark == marked]
+
+
+def wanted_secrets() -> dict[str, set[str]]:
+    """Return the Secrets that pods of the overlay prod refer to, with their keys; of databases the names are not known."""
+    found: dict[str, set[str]] = {}
+    workloads = list(of_kind("prod", "Deployment", "Job").values())
+    workloads += [each["spec"]["jobTemplate"] for each in of_kind("prod", "CronJob").values()]
+    for pod in map(pod_of, workloads):
+        for volume in (each["secret"] for each in pod["volumes"] if "secret" in each):
+            found.setdefault(volume["secretName"], set()).update(item["key"] for item in volume["items"])
+        for container in pod["containers"]:
+            for source in (each["secretRef"] for each in container.get("envFrom", ()) if "secretRef" in each):
+                found.setdefault(source["name"], set())
+            for each in container.get("env", ()):
+                if reference := each.get("valueFrom", {}).get("secretKeyRef"):
+                    found.setdefault(reference["name"], set()).add(reference["key"])
+    return found
+
+
+def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("kubectl", "helm"):
+        (tools / name).write_text(f"#!{sys.executable}\n{NOTES}\n")
+        (tools / name).chmod(0o755)
+    (tmp_path / "ca.crt").write_text("an authority")
+    (tmp_path / "deploy").symlink_to(ROOT / "deploy")
+    environment = {
+        "PATH": os.pathsep.join((str(tools), str(Path(sys.executable).parent), os.environ["PATH"])),
+        "NOTES": str(tmp_path / "notes"),
+        "MODEL_KEY": "model-key",
+        "SHOP_PASSWORD": "shop-password",
+    }
+    bus, secrets = blocks("sh")
+    done = subprocess.run(
+        ["sh", "-eu", "-c", bus + secrets], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+    told: list[list[str]] = [json.loads(line) for line in (tmp_path / "notes").read_text().splitlines()]
+    made: dict[str, dict[str, str]] = {}
+    for words in told:
+        if words[:5] == ["-n", "querybus", "create", "secret", "generic"]:
+            made[words[5]] = dict(each.removeprefix("--from-literal=").split("=", 1) for each in words[6:])
+    wanted = wanted_secrets()
+    assert set(made) == set(wanted)
+    assert all(keys <= set(made[name]) for name, keys in wanted.items()), made
+    assert all(value for keys in made.values() for value in keys.values())
+    for file in (word for words in told for word in words if word.endswith(".yaml")):
+        assert (ROOT / file).is_file(), file
+
+    # The two halves of the key belong together.
+    signature = Signer(made["querybus-validator"]["QUERYBUS_SIGNING_KEY"]).sign("subject", "id", b"body")
+    assert Verifier(made["querybus-executor"]["QUERYBUS_VERIFY_KEY"]).verify("subject", "id", b"body", signature)
+
+    # The server takes the file with these passwords, and each is that of the Secret.
+    passwords = dict(line.split("=", 1) for line in (tmp_path / "passwords.env").read_text().splitlines())
+    for service in StageName:
+        password = made[f"querybus-{service}"]["QUERYBUS_NATS_PASSWORD"]
+        assert password == passwords[f"QUERYBUS_PASSWORD_{service.upper()}"]
+    assert len(set(passwords.values())) == len(passwords)
+    (tmp_path / "nats.conf").write_text('jetstream { store_dir: "store" }\ninclude ./permissions.conf\n')
+    command = [str(server_binary()), "-t", "-c", "nats.conf"]
+    checked = subprocess.run(
+        command, cwd=tmp_path, env=environment | passwords, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    for name in ("permissions.conf", "passwords.env", "signing.keys"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
+
+
+def selected(overlay: str, selector: str) -> list[Resource]:
+    """Return what `kubectl -l` picks, for the two forms that the handbook uses."""
+    none_of = re.fullmatch(r"(\S+) notin \((.*)\)", selector)
+    key, names = (none_of[1], none_of[2].split(",")) if none_of else tuple(selector.split("="))
+    labels = [(each, each["metadata"].get("labels", {}).get(key)) for each in rendered(overlay)]
+    return [each for each, label in labels if (label not in names if none_of else label == names)]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_upgrade_applies_all_but_the_services_first_and_then_service_by_service(overlay: str) -> None:
+    text = "\n".join(blocks())
+    (before,) = re.findall(r"-l '(app\.kubernetes\.io/name notin .*)'", text)
+    (order,) = re.findall(r"for s in (.*); do\n +kubectl apply -k <overlay> -l app\.kubernetes\.io/name=\$s", text)
+    assert set(order.split()) == set(StageName)
+    first = selected(overlay, before)
+    assert "Deployment" not in {each["kind"] for each in first}
+    assert {"Job", "ConfigMap", "NetworkPolicy", "ServiceAccount"} <= {each["kind"] for each in first}
+    rest = [selected(overlay, f"app.kubernetes.io/name={each}") for each in order.split()]
+    assert [[each["kind"] for each in part] for part in rest] == [["Deployment"]] * len(StageName)
+    assert len(first) + len(rest) == len(rendered(overlay))
+    assert f"job/{next(iter(of_kind(overlay, 'Job')))}" in text
+
+
+def commands_in(page: Path) -> list[list[str]]:
+    """Return each `querybus ...` that a page tells to type: in blocks and between backticks."""
+    text = page.read_text()
+    inline = re.findall(r"`(querybus [^`]+)`", text.replace("\n", " "))
+    typed = [line for block in re.findall(r"```.*?\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    lines = inline + [line.strip() for line in typed if line.strip().startswith("querybus ")]
+    return [shlex.split(re.split(r" [#>|]", line)[0])[1:] for line in lines]
+
+
+def wrong_in(words: list[str]) -> str:
+    """Return what of a command is not known, or nothing."""
+    command: Any = typer.main.get_command(app)
+    for number, word in enumerate(words):
+        if hasattr(command, "commands"):
+            if word not in command.commands:
+                return f"no command {word}"
+            command = command.commands[word]
+        else:
+            known = {option for each in command.params for option in each.opts}
+            unknown = [each for each in words[number:] if each.startswith("--") and each not in known]
+            return f"no option {unknown[0]}" if unknown else ""
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
+    found = commands_in(page)
+    assert found
+    assert {" ".join(each): wrong_in(each) for each in found if wrong_in(each)} == {}
+
+
+def test_a_command_or_an_option_that_is_not_there_is_seen() -> None:
+    assert wrong_in(["dead", "bury", "1"])
+    assert wrong_in(["backup", "there", "--gently"])
+    assert not wrong_in(["dead", "list", "--stage", "generator"])
