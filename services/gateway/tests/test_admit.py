@@ -94,6 +94,28 @@ def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
     assert not envelope_of(admitted({"question": "q", "connection": "shop"}, ANALYST)).options.stream_tokens
 
 
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"question": "q", "conection": "shop"}, "/conection: there is no such field; did you mean `connection`?"),
+        ({"question": "q", "zzz": 1}, "/zzz: there is no such field"),
+        (
+            {"question": "q", "options": {"row_max": 3}},
+            "/options/row_max: there is no such field; did you mean `rows_max`?",
+        ),
+        ({"question": "q"}, "name one of your connections in `connection`: crm, shop"),
+        (
+            {"question": "q", "connection": "sales"},
+            "there is no such connection for this credential: crm, shop",
+        ),
+    ],
+)
+def test_a_refusal_says_what_could_be_said_instead(body: dict[str, Any], detail: str) -> None:
+    found = admitted(body)
+    assert isinstance(found, Problem)
+    assert found.detail == detail
+
+
 FORGED = (
     "tenant", "user", "audience", "query_id", "attempts", "retries", "path", "classification", "asked_at",
     "deadline_at", "envelope_version", "event", "body", "language", "enriched_question", "body_sha256", "credential",

@@ -385,6 +385,18 @@ async def test_a_path_or_method_that_is_not_offered_is_a_problem(house: DoorHous
             assert reply.headers["content-type"] == "application/problem+json"
 
 
+async def test_a_refusal_says_what_to_do(house: DoorHouse) -> None:
+    async with house.http() as http, httpx.AsyncClient(base_url=house.address) as nobody:
+        assert "Authorization: Bearer" in (await nobody.get("/v1/connections")).json()["detail"]
+        assert "lets nobody in" in (await nobody.get("/v1/connections", headers={"x-api-key": "x"})).json()["detail"]
+        assert "/v1/openapi.json" in (await http.get("/v1/nothing")).json()["detail"]
+        assert (await http.delete("/v1/queries")).headers["allow"] == "POST"
+        paged = await http.get("/v1/queries/x/result", params={"page": 0})
+        assert paged.json()["detail"].startswith("/query/page: ")
+        bare = await http.post("/v1/queries", content=b"{}")
+        assert "Content-Type: application/json" in bare.json()["detail"]
+
+
 async def test_the_document_describes_the_question(house: DoorHouse) -> None:
     async with house.http() as http:
         document = (await http.get("/v1/openapi.json")).json()

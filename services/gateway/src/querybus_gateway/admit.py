@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -80,7 +81,7 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)[:FIELD_ERRORS_MAX]
     errors = tuple(
-        FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), fault["msg"][:300]) for fault in faults
+        FieldError("".join(f"/{str(part)[:80]}" for part in each["loc"]), _said(each, model)) for each in faults
     )
     types = {fault["type"] for fault in faults}
     if "json_invalid" in types:
@@ -88,8 +89,19 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
     if any(fault["loc"][:1] == ("options",) for fault in faults):
         return Problem(ProblemCode.BAD_OPTIONS, f"{errors[0].pointer}: {errors[0].message}", errors)
     if "extra_forbidden" in types:
-        return Problem(ProblemCode.UNKNOWN_FIELD, "the request has a field that this door does not take", errors)
+        unknown = next(error for error, fault in zip(errors, faults, strict=True) if fault["type"] == "extra_forbidden")
+        return Problem(ProblemCode.UNKNOWN_FIELD, f"{unknown.pointer}: {unknown.message}", errors)
     return Problem(ProblemCode.INVALID, f"{errors[0].pointer or '/'}: {errors[0].message}", errors)
+
+
+def _said(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """Return what is wrong in words; of a name that is not known, the one that it may have been meant for."""
+    if fault["type"] != "extra_forbidden":
+        return fault["msg"][:300]
+    *place, name = fault["loc"]
+    known = model.model_fields if not place else RequestOptions.model_fields if place == ["options"] else ()
+    close = get_close_matches(str(name)[:80], known, n=1)
+    return f"there is no such field; did you mean `{close[0]}`?" if close else "there is no such field"
 
 
 @dataclass(frozen=True, slots=True)

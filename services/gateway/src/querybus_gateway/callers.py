@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus.core.credential import Credential, key_hash
 from querybus.ops.clock import Clock
 from querybus_gateway.credentials import authenticate
@@ -9,6 +11,11 @@ from querybus_gateway.guesses import GUESSES_MAX, Guesses
 from querybus_gateway.oidc import TokenReader, is_token_like
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
+
+_NO_KEY: Final = Problem(
+    ProblemCode.UNAUTHENTICATED, "send a key as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+)
+_NOBODYS: Final = Problem(ProblemCode.UNAUTHENTICATED, "what was sent as a key lets nobody in here")
 
 
 class Callers:
@@ -30,7 +37,7 @@ class Callers:
     async def identify(self, key: str | None, source: str) -> Credential | Problem:
         """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""
         if key is None:
-            return Problem(ProblemCode.UNAUTHENTICATED)
+            return _NO_KEY
         digest = key_hash(key)
         wait = self._guesses.wait_seconds(source, digest, self._clock())
         if wait is not None:
@@ -44,4 +51,5 @@ class Callers:
         elif found.code is ProblemCode.UNAUTHENTICATED:
             self._guesses.forget(digest)
             self._guesses.wrong(source, self._clock())
+            return _NOBODYS
         return found

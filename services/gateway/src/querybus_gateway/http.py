@@ -87,6 +87,13 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 """Every refusal that any path may answer with."""
 
 
+_FRAMEWORKS: Final = {
+    404: Problem(ProblemCode.NOT_FOUND, "there is no such path; GET /v1/openapi.json lists them"),
+    405: Problem(ProblemCode.METHOD_NOT_ALLOWED),
+}
+"""What the framework refuses by itself."""
+
+
 class Marked:
     """Gives each request an id and a span, and writes both onto its answer."""
 
@@ -161,8 +168,11 @@ def _refusals(app: FastAPI) -> None:
 
     async def http_error(request: Request, error: Exception) -> JSONResponse:
         status = getattr(error, "status_code", 500)
-        codes = {404: ProblemCode.NOT_FOUND, 405: ProblemCode.METHOD_NOT_ALLOWED}
-        return problem_response(request, Problem(codes.get(status, ProblemCode.MALFORMED)))
+        problem = _FRAMEWORKS.get(status, Problem(ProblemCode.MALFORMED))
+        response = problem_response(request, problem)
+        if (allowed := (getattr(error, "headers", None) or {}).get("Allow")) is not None:
+            response.headers["Allow"] = allowed
+        return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         faults = error.errors() if isinstance(error, RequestValidationError) else ()
@@ -170,7 +180,8 @@ def _refusals(app: FastAPI) -> None:
             FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), str(fault["msg"])[:300])
             for fault in faults
         )
-        return problem_response(request, Problem(ProblemCode.INVALID, errors=errors))
+        detail = f"{errors[0].pointer}: {errors[0].message}" if errors else ""
+        return problem_response(request, Problem(ProblemCode.INVALID, detail, errors))
 
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
         _log.error("http.exception", error=type(error).__name__, path=request.scope.get("path", "")[:100])

@@ -71,7 +71,9 @@ async def read_body(request: Request) -> bytes:
     """Return the body of a JSON request; Refused if it is too large, no JSON by its type, or does not come."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise Refused(Problem(ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send application/json"))
+        raise Refused(
+            Problem(ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header `Content-Type: application/json`")
+        )
     length = request.headers.get("content-length", "")
     too_large = Problem(ProblemCode.TOO_LARGE, f"at most {BODY_BYTES_MAX} bytes are taken")
     if length.isdigit() and int(length) > BODY_BYTES_MAX:
