@@ -1,10 +1,16 @@
-"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects. `make docs` calls it.
+"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects, and from tests: engines.
+
+`make docs` calls it.
 
 A house test compares what it makes with what is committed.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +22,8 @@ from querybus.core.subjects import READS, WRITES, EventName, StageName
 from querybus.ops.metrics import TABLE
 
 DOCS = Path(__file__).parent
+ENGINES_BEGIN = "<!-- made by `make docs` from the marks of the tests -->"
+ENGINES_END = "<!-- end of what the tests show -->"
 NOTE = "<!-- made by `make docs` from code; change the code, not this page -->\n\n"
 
 
@@ -97,6 +105,27 @@ def events_page() -> str:
     )
 
 
+def engines_table() -> str:
+    """Return what the tests of the executor show of each engine, by the marks of all that are collected."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "table.md"
+        command = ["-m", "pytest", "--collect-only", "-qq", "-p", "tests.engine_evidence", "-p", "no:cacheprovider"]
+        subprocess.run(
+            [sys.executable, *command, "services/executor/tests"],
+            cwd=DOCS.parent,
+            env=os.environ | {"QUERYBUS_ENGINE_TABLE": str(target)},
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        return target.read_text()
+
+
+def with_engines(page: str, table: str) -> str:
+    """Return docs/connections.md with the table between its two comments."""
+    before, rest = page.split(ENGINES_BEGIN)
+    return before + ENGINES_BEGIN + "\n" + table + "\n" + ENGINES_END + rest.split(ENGINES_END)[1]
+
+
 PAGES = {"options.md": options_page, "metrics.md": metrics_page, "failures.md": failures_page, "events.md": events_page}
 
 
@@ -104,6 +133,8 @@ def main() -> None:
     """Write every page."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page())
+    connections = DOCS / "connections.md"
+    connections.write_text(with_engines(connections.read_text(), engines_table()))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,14 @@ from querybus_executor.bigquery import bigquery_server, read_bigquery
 from querybus_executor.connections import parse_connections
 from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.server import Server
+from tests.engine_evidence import Evidence, shows
 
 pytest.importorskip("google.cloud.bigquery", reason="no BigQuery client: the extra [bigquery] brings it")
+pytestmark = shows(
+    "BigQuery",
+    Evidence.COMPILED,
+    "statements compiled and parsed; the real client against recorded replies of the REST interface",
+)
 
 SCHEMA = [
     {"name": "id", "type": "INTEGER", "mode": "REQUIRED"},

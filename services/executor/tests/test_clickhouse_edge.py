@@ -18,8 +18,9 @@ from querybus_executor.connections import ConnectionConfig, parse_connections
 from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.server import Server
 from tests.database_servers import ClickhouseServer, clickhouse_server
+from tests.engine_evidence import ON_CLICKHOUSE
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, ON_CLICKHOUSE]
 
 SCRIPT = (
     "CREATE DATABASE edge",

@@ -22,6 +22,9 @@ from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
 from querybus_executor.embedded import KILL_GRACE_SECONDS, Embedded
 from querybus_executor.engines import Engines
 from querybus_executor.ports import Estimate, Purpose, Rows
+from tests.engine_evidence import ON_DUCKDB
+
+pytestmark = ON_DUCKDB
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM range(100000) AS a, range(100000) AS b, range(1000) AS c WHERE a.range * b.range = 7"

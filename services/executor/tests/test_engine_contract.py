@@ -25,13 +25,14 @@ from querybus_executor.databases import ConnectedDatabase
 from querybus_executor.engines import Engines
 from querybus_executor.ports import Edge, Estimate, Purpose, Rows
 from tests.database_servers import ClickhouseServer, clickhouse_server
+from tests.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
 
 ENGINES = [
-    "sqlite",
-    "duckdb",
-    pytest.param("postgres", marks=pytest.mark.servers),
-    pytest.param("mariadb", marks=pytest.mark.servers),
-    pytest.param("clickhouse", marks=pytest.mark.servers),
+    pytest.param("sqlite", marks=ON_SQLITE),
+    pytest.param("duckdb", marks=ON_DUCKDB),
+    pytest.param("postgres", marks=[pytest.mark.servers, ON_POSTGRES]),
+    pytest.param("mariadb", marks=[pytest.mark.servers, ON_MARIADB]),
+    pytest.param("clickhouse", marks=[pytest.mark.servers, ON_CLICKHOUSE]),
 ]
 SERIES = {
     "sqlite": "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {0}) SELECT n FROM r) AS s",
@@ -147,6 +148,20 @@ async def subject(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     await engines.start()
     yield Subject(name, database, metrics)
     await engines.drain()
+
+
+async def test_it_is_the_engine_that_the_page_names(subject: Subject) -> None:
+    import duckdb
+
+    if subject.name == "duckdb":
+        assert duckdb.__version__.startswith("2.0"), "its edge refuses version()"
+        return
+    asked = "SELECT sqlite_version()" if subject.name == "sqlite" else "SELECT version()"
+    found = await subject.run(asked)
+    assert isinstance(found, Rows), found
+    version = str(found.rows[0][0])
+    named = {"sqlite": sqlite3.sqlite_version, "postgres": "PostgreSQL 18", "mariadb": "MariaDB", "clickhouse": "2"}
+    assert named[subject.name] in version
 
 
 async def test_rows_come_in_order_with_their_columns(subject: Subject) -> None:

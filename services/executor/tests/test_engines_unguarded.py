@@ -26,6 +26,7 @@ from querybus.ops.metrics import Metrics
 from querybus_executor.connections import parse_connections
 from querybus_executor.ports import Edge, Purpose, Rows
 from tests.database_servers import ClickhouseServer, MariadbServer, PostgresServer, clickhouse_server
+from tests.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
 
 pytestmark = [pytest.mark.servers, pytest.mark.data, pytest.mark.slow]
 
@@ -206,8 +207,14 @@ async def attack(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("engine", "dialect"),
-    [("sqlite", "sqlite"), ("duckdb", "duckdb"), ("postgres", "postgres"), ("mariadb", "mysql"), ("clickhouse", "clickhouse")],
-)  # fmt: skip
+    [
+        pytest.param("sqlite", "sqlite", marks=ON_SQLITE),
+        pytest.param("duckdb", "duckdb", marks=ON_DUCKDB),
+        pytest.param("postgres", "postgres", marks=ON_POSTGRES),
+        pytest.param("mariadb", "mysql", marks=ON_MARIADB),
+        pytest.param("clickhouse", "clickhouse", marks=ON_CLICKHOUSE),
+    ],
+)
 async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
     engine: str, dialect: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -22,8 +22,9 @@ from querybus_executor.mysql import Mysql, mysql_server, read_mysql
 from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.server import Asked, Server
 from tests.database_servers import MariadbServer
+from tests.engine_evidence import ON_MARIADB
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, ON_MARIADB]
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM seq_1_to_100000000 AS a, seq_1_to_1000000 AS b"

@@ -17,8 +17,14 @@ from querybus_executor.connections import parse_connections
 from querybus_executor.oracle import oracle_server, read_oracle
 from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.server import Server
+from tests.engine_evidence import Evidence, shows
 
 oracledb = pytest.importorskip("oracledb", reason="no Oracle driver: the extra [oracle] brings it")
+pytestmark = shows(
+    "Oracle",
+    Evidence.COMPILED,
+    "statements compiled and parsed; the driver's calls against a recorded stand-in",
+)
 
 AT = datetime.fromisoformat("2026-01-31T09:05:00")
 ITEM = (

@@ -23,8 +23,9 @@ from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.postgres import postgres_server, read_postgres
 from querybus_executor.server import Server
 from tests.database_servers import PostgresServer
+from tests.engine_evidence import ON_POSTGRES
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, ON_POSTGRES]
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b"

@@ -15,8 +15,12 @@ from typing import Any
 import pytest
 
 from tests.database_servers import free_port, missing
+from tests.engine_evidence import Evidence, shows
 
-pytestmark = [pytest.mark.servers]
+pytestmark = [
+    pytest.mark.servers,
+    shows("Snowflake", Evidence.EMULATED, "fakesnow, which is DuckDB underneath: no claim about Snowflake's semantics"),
+]
 
 ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENTS = ROOT / "build" / "environments"

@@ -20,6 +20,9 @@ from querybus_executor.children import Children
 from querybus_executor.embedded import KILL_GRACE_SECONDS, Embedded
 from querybus_executor.ports import Estimate, Purpose, Rows
 from querybus_executor.sqlite import sqlite_children, sqlite_edge
+from tests.engine_evidence import ON_SQLITE
+
+pytestmark = ON_SQLITE
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
