@@ -250,6 +250,15 @@ async def test_a_streamed_reply_is_the_same_as_a_whole_one(step: Step):
     assert "".join(heard) == step.text
 
 
+async def test_an_empty_key_is_no_key():
+    with ScriptedModel(say("fine")) as server:
+        address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=server.base_url, llm_api_key=SecretStr("")))
+        said = await address.complete(HELLO, model="m")
+        await address.close()
+    assert isinstance(said, ModelReply)
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+
+
 def test_whole_replies_load_the_small_client_only():
     code = (
         "import asyncio, sys\n"

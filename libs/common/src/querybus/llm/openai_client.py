@@ -74,7 +74,8 @@ class OpenAIClient:
         self.http = DefaultAioHttpClient(timeout=timeout)
         self._client = AsyncOpenAI(
             base_url=self._base_url,
-            api_key=self._api_key.get_secret_value() if self._api_key is not None else "none",
+            # An empty key is none: a deployment that sets the variable to nothing has no key.
+            api_key=self._api_key.get_secret_value() if self._api_key else "none",
             max_retries=0,
             timeout=timeout,
             http_client=self.http,
