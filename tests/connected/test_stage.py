@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.publish import BusTrouble, Stored
 from querybus.bus.sign import Signer, Verifier
+from querybus.bus.stage import ANNOUNCE_AFTER_SECONDS
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, encode
 from querybus.core.failure import Failure, FailureCode
@@ -348,7 +349,7 @@ async def test_whoever_listens_hears_that_a_stage_has_started(bus, gateway):
     envelope = asked()
     subscription = await gateway.subscribe(progress_subject("acme", "ann", envelope.query_id))
     await gateway.flush()
-    async with running(bus, GENERATOR, drafting()):
+    async with running(bus, GENERATOR, drafting(seconds=2 * ANNOUNCE_AFTER_SECONDS)):
         _, sequence = await ask(gateway, envelope)
         word = json.loads((await subscription.next_msg(5)).data)
     assert (word["stage"], word["state"], word["n"]) == ("generator", "started", sequence)

@@ -224,9 +224,20 @@ async def test_a_verb_is_told_sequence_deliveries_and_time():
     assert (delivery.sequence, delivery.deliveries, delivery.now_ms) == (7, 2, NOW)
 
 
-async def test_progress_names_the_stage_and_has_a_number():
+async def test_a_stage_that_is_done_at_once_announces_nothing():
     bus = MemoryBus()
     await settlement(bus, Verb(a_draft(asked()))).handle(Letter(asked()))
+    await asyncio.sleep(0)
+    assert bus.announced == []
+
+
+async def test_progress_names_a_stage_that_takes_its_time_and_has_a_number():
+    async def slowly(*_: Any) -> Envelope[Any]:
+        await asyncio.sleep(0.05)
+        return a_draft(asked())
+
+    bus = MemoryBus()
+    await settlement(bus, slowly, announce_after_seconds=0.0).handle(Letter(asked()))
     ((subject, word),) = bus.announced
     assert subject.startswith("querybus.v1.progress.acme.x-")
     assert subject.endswith(QUERY)

@@ -81,6 +81,8 @@ Settled = Literal["published", "failed", "expired", "fence_lost", "cancelled", "
 
 GRACE_SECONDS: Final = 3.0
 """What a stage that proceeds after the deadline may take even then."""
+ANNOUNCE_AFTER_SECONDS: Final = 0.1
+"""What a stage has done by then is told by its event; a note before that would cost more than it says."""
 PUBLISH_GRACE_MS: Final = 5_000
 """How long a publish is tried at least, also when the deadline has passed meanwhile."""
 _LAST_WORD_SECONDS_MAX: Final = 2.0
@@ -174,6 +176,7 @@ class Settlement:
         tracing: Tracing | None = None,
         grace_seconds: float = GRACE_SECONDS,
         cancel_pauses_seconds: tuple[float, ...] = _CANCEL_PAUSES_SECONDS,
+        announce_after_seconds: float = ANNOUNCE_AFTER_SECONDS,
     ) -> None:
         self._bus = bus
         self._name = name
@@ -189,7 +192,9 @@ class Settlement:
         self._tracing = tracing
         self._grace_seconds = grace_seconds
         self._cancel_pauses_seconds = cancel_pauses_seconds
+        self._announce_after_seconds = announce_after_seconds
         self._running: set[_Work] = set()
+        self._telling: set[asyncio.Task[None]] = set()
 
     def cancel(self, tenant: str, query: str) -> None:
         """Stop the work on a query (tokens), if it runs here. Only a hint: the log decides."""
@@ -302,8 +307,12 @@ class Settlement:
                 return await self._publish_failure(work, Failure.of(FailureCode.INTERNAL, "last delivery"))
         elif remaining_seconds <= 0:
             return await self._publish(work, self._expired(envelope), "expired")
-        await self._announce(work)
-        match await self._think_within(work, remaining_seconds):
+        note = asyncio.get_running_loop().call_later(self._announce_after_seconds, self._announce, work)
+        try:
+            thought = await self._think_within(work, remaining_seconds)
+        finally:
+            note.cancel()
+        match thought:
             case Failure() as failure:
                 return await self._publish_failure(work, failure)
             case _Ended.CANCELLED:
@@ -463,10 +472,14 @@ class Settlement:
         with suppress(nats.errors.Error):
             await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
 
-    async def _announce(self, work: _Work) -> None:
+    def _announce(self, work: _Work) -> None:
+        if work.envelope.shadow_of is None:
+            task = asyncio.get_running_loop().create_task(self._tell(work))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, work: _Work) -> None:
         envelope = work.envelope
-        if envelope.shadow_of is not None:
-            return
         subject = progress_subject(work.address.tenant, token(envelope.user), work.address.query)
         word = {"n": work.message.sequence, "stage": self._name, "state": "started", "at": work.started_at}
         with suppress(BusTrouble):
