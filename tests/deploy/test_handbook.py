@@ -15,10 +15,13 @@ import pytest
 import typer.main
 
 from querybus.bus.embedded import server_binary
+from querybus.bus.permissions import service_users
 from querybus.bus.sign import Signer, Verifier
 from querybus.core.subjects import StageName
+from querybus.core.topology import BACKED_UP, topology
 from querybus_cli.app import app
 from tests.deploy.rendered import OVERLAYS, ROOT, Resource, of_kind, pod_of, rendered
+from tests.deploy.test_manifests import NO_SETTINGS, settings_of
 
 HANDBOOK = ROOT / "docs/operations.md"
 PAGES = (HANDBOOK, *(ROOT / "docs" / name for name in ("log.md", "runbook.md")))
@@ -153,6 +156,39 @@ def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> 
     found = commands_in(page)
     assert found
     assert {" ".join(each): wrong_in(each) for each in found if wrong_in(each)} == {}
+
+
+def test_every_line_of_a_log_that_a_page_names_is_written_somewhere() -> None:
+    written: set[str] = set()
+    for folder in ("libs/common/src", "services", "cli/src"):
+        for file in (ROOT / folder).rglob("*.py"):
+            written |= set(re.findall(r"_log\.\w+\(\s*\"([a-z_.]+)\"", file.read_text()))
+    assert "stage.settled" in written
+    areas = {each.partition(".")[0] for each in written}
+    for page in PAGES:
+        for area, event in re.findall(r"`([a-z]+)\.([a-z_]+|\*)`", page.read_text()):
+            # What else has a point is a file or a field.
+            if area in areas and event not in ("md", "yaml", "json", "py"):
+                assert event == "*" or f"{area}.{event}" in written, f"{page.name}: {area}.{event}"
+            elif event == "*":
+                raise AssertionError(f"{page.name}: nothing writes {area}.*")
+
+
+def test_every_panel_and_setting_that_the_handbook_names_exists() -> None:
+    text = HANDBOOK.read_text()
+    boards = [json.loads(file.read_text()) for file in (ROOT / "deploy/grafana/dashboards").glob("*.json")]
+    titles = {board["title"].removeprefix("QueryBus / ") for board in boards}
+    panels = {panel["title"] for board in boards for panel in board["panels"]}
+    alerts = text[text.index("## Alerts") :]
+    named = {re.sub(r"\s+", " ", each) for each in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", alerts)}
+    assert named
+    assert {each for each in named if each.partition(" / ")[2] not in panels and each not in panels | titles} == set()
+    settings = {f"QUERYBUS_{name.upper()}" for service in StageName for name in settings_of(service).model_fields}
+    told = set(re.findall(r"`?(QUERYBUS_[A-Z_]+[A-Z])\b", text))
+    known = settings | NO_SETTINGS | set(re.findall(r"\b(QUERYBUS_[A-Z]+)\b", "\n".join(BACKED_UP)))
+    passwords = {f"QUERYBUS_PASSWORD_{each.upper()}" for each in service_users()}
+    streams = {each.name for each in topology().streams}
+    assert told - known - passwords - streams - {"QUERYBUS_PASSWORD"} == set()
 
 
 def test_a_command_or_an_option_that_is_not_there_is_seen() -> None:
