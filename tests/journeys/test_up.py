@@ -170,12 +170,37 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     assert [each["event"] for each in events] == ["asked", "drafted", "approved", "concluded", "finished"]
     (replayed,) = running.command("replay", answer["query_id"])
     assert (replayed["same"], replayed["is"]["rows"]) == (True, [[3]])
-    assert (running.store / "operator.json").stat().st_mode & 0o077 == 0
+    for name in ("operator.json", "clients.json", "keys.json"):
+        assert (running.store / name).stat().st_mode & 0o077 == 0
+    assert json.loads((running.store / "clients.json").read_text())["clients"]["analyst"]["user"] == "local.analyst"
     after = until(lambda: running.children().get("querybus_generator"), 20, "a new generator")
     assert after != before["querybus_generator"]
     pids = list(running.children().values())
     assert running.stop() == 0
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10, "every process has ended")
+
+
+@pytest.mark.slow
+def test_a_second_house_is_told_what_is_taken_and_leaves_the_first_alone(running: Running) -> None:
+    for store, port, words in (
+        (running.store, "0", "is in use"),
+        (running.directory / "other", running.port, "--port"),
+    ):
+        second = subprocess.run(
+            [
+                *(str(Path(sys.executable).parent / "querybus"), "up", "--store", str(store), "--port", str(port)),
+                *("--connections", str(running.directory / "connections.yaml")),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert second.returncode == 2
+        assert words in second.stderr
+        assert len(second.stderr.splitlines()) == 1
+    assert (running.store / "processes.json").exists()
+    assert running.ask("How many customers are there?")["rows"] == [[3]]
 
 
 @pytest.mark.slow

@@ -139,7 +139,7 @@ def ask(
         typer.echo(str(answer.get("message")), err=True)
     if not json_output and (asked := answer.get("confirmation")):
         how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"
-        typer.echo(how if url is not None else "querybus chat: there a change can be confirmed", err=True)
+        typer.echo(how if url is not None else "ask it in `querybus chat`, where it can be confirmed", err=True)
     raise typer.Exit(exit_code(answer))
 
 
@@ -514,6 +514,14 @@ def main() -> None:
         sys.exit(USAGE_EXIT_CODE)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        # Loaded only where something went wrong: many commands start no server.
+        from querybus.bus.embedded import EmbeddedNatsError
+
+        if not isinstance(error, EmbeddedNatsError):
+            raise
+        typer.echo(f"querybus: {error}", err=True)
+        sys.exit(USAGE_EXIT_CODE)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from querybus_cli.remote import OnProgress, calling, key_of, options_of
 
 def converse(url: str | None, key: str | None, key_file: Path | None, quick: Quick, out: Console, err: Console) -> None:
     """Converse until the end of input; UsageError for what cannot begin at all."""
-    check(quick)
+    check(quick, asks_gateway=url is not None)
     is_terminal = sys.stdin.isatty()
     options: dict[str, Any] = options_of(quick.options)
     connection = quick.connection

@@ -78,12 +78,13 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
                 return answer
 
 
-def check(quick: Quick) -> Audience:
-    """Return the audience; UsageError for what cannot be asked at all."""
+def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
+    """Return the audience; UsageError for what cannot be asked at all. Which models a gateway has, it knows itself."""
     audience: Audience | None = next((each for each in AUDIENCES if each == quick.audience), None)
     if audience is None:
         raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
-    if quick.options.get("model") not in (None, "builtin") and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
+    named = quick.options.get("model") not in (None, "builtin") and not asks_gateway
+    if named and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
         raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")
     return audience
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from rich.console import Console
 
 from querybus_cli.app import UsageError
-from querybus_cli.quick import Quick, status_of, tell
-from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError
+from querybus_cli.quick import Quick, check, status_of, tell
+from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
 
 STORE_KEYS: Final = Path(".querybus/keys.json")
 """Where `querybus up` keeps the keys of this machine, one per audience."""
@@ -48,6 +48,8 @@ def calling(url: str, key: str) -> Generator[Client]:
     with Client(url, key) as client:
         try:
             yield client
+        except Unreachable as error:
+            raise UsageError(f"no gateway answers at {url}; `querybus up` runs one ({error})") from error
         except QueryBusError as error:
             raise UsageError(str(error)) from error
 
@@ -75,6 +77,7 @@ def follow(client: Client, query: Query, on_progress: OnProgress) -> Answer:
 
 def ask_gateway(url: str, key: str | None, key_file: Path | None, quick: Quick, err: Console) -> Mapping[str, Any]:
     """Ask one question of a running gateway and return its public answer; CSV is written where it is wanted."""
+    check(quick, asks_gateway=True)
     with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience)) as client:
         query = client.submit(quick.question, connection=quick.connection, options=options_of(quick.options))
         answer = follow(client, query, lambda stage: tell(status, stage))

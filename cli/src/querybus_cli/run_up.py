@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import socket
 import tempfile
@@ -27,6 +28,8 @@ from querybus_cli.operator import OPERATOR_FILE
 from querybus_cli.quick import DEMO, demo_file
 from querybus_cli.supervise import Replica, Supervisor
 
+CLIENTS_FILE: Final = "clients.json"
+KEYS_FILE: Final = "keys.json"
 KEY_BYTES: Final = 24
 READY_PAUSE_SECONDS: Final = 0.2
 READY_SECONDS_MAX: Final = 3.0
@@ -39,10 +42,16 @@ async def run_up(
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
         door = port or _free_ports(1)[0]
+        for number in range(counts[StageName.GATEWAY]):
+            _must_be_free(port and port + number, "--port")
+            _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
         async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
+            # From here on the store is ours: what another house has told of itself was not touched before.
+            (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()
-            keys = _keys(store / "keys.json")
+            keys = _keys(store / KEYS_FILE)
             _tell_operators(store / OPERATOR_FILE, bus)
+            _tell_clients(store / CLIENTS_FILE, bus)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, _free_ports(len(names)), strict=True))
@@ -64,7 +73,11 @@ async def run_up(
             addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
-            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, grpc_doors[0], out))
+            doors = (
+                f"HTTP at 127.0.0.1:{door}, gRPC at 127.0.0.1:{grpc_doors[0]}, the bus at {bus.url}\n"
+                f"keys are in {store / KEYS_FILE}, users and passwords of the bus in {store / CLIENTS_FILE}"
+            )
+            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, doors, out))
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -77,7 +90,6 @@ def _plan(file: Path, store: Path) -> HousePlan:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     store.mkdir(parents=True, exist_ok=True)
-    (store / "processes.json").unlink(missing_ok=True)
     return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
 
@@ -89,6 +101,15 @@ def _ports(service: StageName, number: int, door: int, grpc_doors: Sequence[int]
     return ports
 
 
+def _must_be_free(port: int, option: str) -> None:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        raise UsageError(
+            f"port {port} cannot be listened at ({os.strerror(error.errno or 0)}): say {option} with another"
+        ) from error
+
+
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
@@ -96,12 +117,12 @@ def _free_ports(count: int) -> list[int]:
 
 
 async def _tell_when_ready(
-    addresses: Iterable[str], keys: Mapping[str, str], door: int, grpc_door: int, out: Console
+    addresses: Iterable[str], keys: Mapping[str, str], door: int, doors: str, out: Console
 ) -> None:
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event tells of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
-    out.print(f"ready: HTTP at 127.0.0.1:{door}, gRPC at 127.0.0.1:{grpc_door}; ask, for instance:\n", highlight=False)
+    out.print(f"ready: {doors}\nask, for instance:\n", highlight=False, soft_wrap=True)
     for line in (
         f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{door}',
         f"  curl -s http://127.0.0.1:{door}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
@@ -140,6 +161,21 @@ def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
         "keeper_password": bus.password(KEEPER),
     }
     file.write_text(json.dumps({"nats_url": bus.url, **known}))
+
+
+def _tell_clients(file: Path, bus: EmbeddedNats) -> None:
+    """Write for this user only how a program comes in over the bus, by credential."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    clients = {
+        each.credential: {
+            "user": each.name,
+            "password": bus.client_password(each.tenant, each.credential),
+            "inbox_prefix": each.inbox,
+        }
+        for each in OUTSIDERS
+    }
+    file.write_text(json.dumps({"nats_url": bus.url, "tenant": TENANT, "clients": clients}, indent=1))
 
 
 async def _demo_connections(directory: Path) -> Path:
