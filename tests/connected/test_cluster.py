@@ -13,12 +13,17 @@ import pytest_asyncio
 
 from querybus.bus.application import NotSafe, assert_sync
 from querybus.bus.connection import Held
-from querybus.bus.embedded_cluster import SERVERS, EmbeddedCluster
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.embedded_cluster import SERVERS, EmbeddedBus, EmbeddedCluster
 from querybus.bus.journal import Journal
 from querybus.bus.publish import Duplicate, FenceLost, Stored
+from querybus.bus.snapshots import Keeper, StreamState
 from querybus.core.subjects import EventName, StageName
-from querybus.core.topology import topology
+from querybus.core.topology import BACKED_UP, topology
+from querybus_cli.app import UsageError
+from querybus_cli.backups import back_up, restore
 from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.operator import Place
 
 from .queries import append, asked, sizes
 
@@ -93,3 +98,34 @@ async def test_questions_are_answered_from_end_to_end(cluster: EmbeddedCluster, 
         EventName.CONCLUDED,
         EventName.FINISHED,
     ]
+
+
+async def test_a_backup_of_a_cluster_goes_onto_another_cluster_and_onto_one_server(
+    cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    def quiet(_: str, __: int) -> None:
+        """Hear of no progress."""
+
+    async def states(bus: EmbeddedBus) -> dict[str, StreamState | None]:
+        connection = await bus.connect("keeper")
+        try:
+            return {name: await Keeper(connection).state(name) for name in BACKED_UP}
+        finally:
+            await connection.close()
+
+    connection = await cluster.connect(StageName.GATEWAY)
+    await append(connection, asked(), 0)
+    await connection.close()
+    copies = await back_up(Place(cluster.url, cluster.password("keeper")), tmp_path / "kept", quiet)
+    held = {each.stream: StreamState(each.messages, each.state["last_seq"]) for each in copies}
+    assert (held["QUERYBUS"] or StreamState(0, 0)).messages > 0
+    async with EmbeddedCluster(OUTSIDERS, store=tmp_path / "other", sizes=sizes()) as other:
+        await restore(Place(other.url, other.password("keeper")), tmp_path / "kept", quiet)
+        assert await states(other) == held
+        assert not any("stream KV_querybus_threads" in each for each in await other.migrate())
+    async with EmbeddedNats(OUTSIDERS, sync="2m") as alone:
+        place = Place(alone.url, alone.password("keeper"))
+        with pytest.raises(UsageError, match=r"replicas > 1 .*; restored: nothing; left: "):
+            await restore(place, tmp_path / "kept", quiet)
+        await restore(place, tmp_path / "kept", quiet, replicas=1)
+        assert await states(alone) == held
