@@ -81,10 +81,19 @@ class EmbeddedCluster:
         return await connect(self.url, user, self.password(user), on_error=on_error)
 
     async def migrate(self) -> tuple[str, ...]:
-        """Create or update streams, durables and buckets; return what was changed."""
+        """Create or update streams, durables and buckets; return what was changed.
+
+        While the cluster chooses a leader nobody answers, so it is begun again: what is made already stays.
+        """
+        until = time.monotonic() + READY_SECONDS_MAX
         connection = await self.connect("migrate")
         try:
-            return await migrate(connection, topology(self.sizes, self.tenants))
+            while True:
+                try:
+                    return await migrate(connection, topology(self.sizes, self.tenants))
+                except TimeoutError:
+                    if time.monotonic() > until:
+                        raise
         finally:
             await connection.close()
 
