@@ -27,6 +27,8 @@ WHOLE_SCHEMA_COLUMNS_MAX: Final = 160
 """A schema up to this size is kept whole: choosing can only lose something (anchors.md 4.2)."""
 QUESTION_WORDS_MAX: Final = 200
 LINKS_MAX: Final = 32
+LINKS_KEPT_MAX: Final = 4_096
+"""Links of words already made; the words of questions come again and again."""
 RANKED_MAX: Final = 200
 POSTINGS_READ_MAX: Final = 10_000
 """Bounds the time of one question on a catalog of any size."""
@@ -219,6 +221,7 @@ class LinkIndex:
         for word in self._postings:
             self._stems[stem(word)].append(word)
         self._owners: dict[int, Mapping[str, str | None]] = {}
+        self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
         columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
         self._is_narrow = columns <= WHOLE_SCHEMA_COLUMNS_MAX
@@ -374,6 +377,10 @@ class LinkIndex:
         return by_term, scores, links
 
     def _word_link(self, word: str, posting: _Posting, share: float) -> Link:
+        key = (word, posting.table, share)
+        known = self._links.get(key)
+        if known is not None:
+            return known
         table = self.catalog.tables[posting.table]
         owners = self._owners.get(posting.table)
         if owners is None:
@@ -382,7 +389,9 @@ class LinkIndex:
         in_name = word in owners and column is None
         score = share * min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
         reason = "name" if in_name else "column"
-        return Link.model_construct(
+        if len(self._links) >= LINKS_KEPT_MAX:
+            self._links.clear()
+        made = self._links[key] = Link.model_construct(
             text=word,
             table=table.name,
             column=column,
@@ -390,6 +399,7 @@ class LinkIndex:
             score=round(score, 3),
             reason=reason if share == 1.0 else f"{reason}, by another word",
         )
+        return made
 
     def _values_in(self, question: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
         if not self._values:
