@@ -16,6 +16,7 @@ from querybus.core.messages import Approved, Concluded, Origin, Outcome, PagesAd
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
+from querybus.core.sql.silent import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus.core.subjects import EventName, token
 from querybus_executor.dry_run import explain, probe
 from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
@@ -233,6 +234,13 @@ async def test_rows_beyond_the_limit_are_counted_only_where_that_was_asked_for()
     whole = ShelfDatabase()
     await answered(envelope, whole)
     assert len(whole.asked) == 1, "a whole result needs no count"
+
+
+async def test_what_the_engine_does_silently_becomes_a_warning_of_the_answer() -> None:
+    sql = "SELECT id, 5 / (id - 1) FROM orders WHERE id = (SELECT id FROM orders) LIMIT 11"
+    result = (await answered(approved(sql), ShelfDatabase(rows=[(1,), (None,)]))).body.result
+    assert result is not None
+    assert result.warnings == (FIRST_ROW_WARNING, ZERO_WARNING.format("nothing"))
 
 
 async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page() -> None:

@@ -21,6 +21,7 @@ from querybus.core.messages import (
     Result,
 )
 from querybus.core.policy import Reader
+from querybus.core.sql.silent import silent
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
@@ -82,6 +83,9 @@ async def execute(
                 database.doubt()
             return found
         result = await _kept(found, envelope.options.page_size, writer)
+    told = silent(body.sql, body.dialect, catalog).of(result.rows)
+    if told:
+        result = result.model_copy(update={"warnings": (*result.warnings, *told)})
     if found.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, found.row_count, database, refusal, seconds_left=left_seconds)
