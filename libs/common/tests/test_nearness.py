@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import random
+import time
 from array import array
 from collections.abc import Sequence
 
 import pytest
+from libs.common.tests.test_model_limits import OneValue
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.linking import LinkIndex
 from querybus.core.nearness import NearIndex, text_of, unit
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings, shared_limit
 from querybus.llm.fault import Fault, FaultKind
 from querybus.ops.metrics import Metrics
 from tests.scripted_model import ScriptedModel, Step, by_letters, cut_json, empty_choice, fail, garbage, hang, say
@@ -154,3 +157,30 @@ async def test_an_address_that_keeps_failing_is_left_alone_for_a_while():
     now += 11
     await door.vectors(["a"], timeout_seconds=5)
     assert address.calls == 4
+
+
+async def test_replicas_keep_the_limit_of_an_embeddings_model_together():
+    class Answering:
+        calls = 0
+
+        async def close(self) -> None: ...
+
+        async def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+            self.calls += 1
+            return [[1.0] * 16 for _ in texts], 7
+
+    address, counters = Answering(), OneValue()
+    made = EmbeddingServiceSettings(embeddings_base_url="http://x", embeddings_requests_per_minute=60)
+    doors = [
+        EmbeddingDoor(made, Metrics("test"), address=address, shared=shared_limit(made, counters)) for _ in range(2)
+    ]
+    began = time.monotonic()
+    found = await asyncio.gather(*(doors[n % 2].vectors(["a"], timeout_seconds=0.5) for n in range(40)))
+    took = time.monotonic() - began
+    for door in doors:
+        await door.close()
+    late = [each for each in found if isinstance(each, Failure)]
+    assert 1 <= address.calls <= 6 + 1 + took
+    assert len(late) == 40 - address.calls
+    assert {each.facts.native_code for each in late} == {"timeout"}
+    assert shared_limit(EmbeddingServiceSettings(), counters) is None

@@ -12,7 +12,7 @@ from querybus.bus.models import ModelStore
 from querybus.bus.stage import stage
 from querybus.bus.taught import KnowledgeStore
 from querybus.core.subjects import StageName
-from querybus.llm import EmbeddingDoor, NamedModels
+from querybus.llm import EmbeddingDoor, NamedModels, shared_limit
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -37,7 +37,10 @@ def build(settings: Settings) -> Service:
     knowledge = KnowledgeStore(broker, follow=True)
     models = ModelStore(broker, follow=True)
     model = NamedModels(settings, metrics, known=models, counters=CounterStore(broker))
-    meaning = Nearness(EmbeddingDoor(settings, metrics), settings) if settings.embeddings_base_url else None
+    meaning = None
+    if settings.embeddings_base_url:
+        shared = shared_limit(settings, CounterStore(broker))
+        meaning = Nearness(EmbeddingDoor(settings, metrics, shared=shared), settings)
     generating = stage(
         broker,
         name=StageName.GENERATOR,

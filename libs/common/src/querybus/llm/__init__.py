@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from querybus.llm.door import Limits, ModelDoor
-from querybus.llm.embeddings import EmbeddingDoor
+from querybus.llm.embeddings import EmbeddingDoor, shared_limit
 from querybus.llm.named import NamedModels
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.settings import EmbeddingServiceSettings, ModelServiceSettings
@@ -17,6 +17,7 @@ __all__ = [
     "ModelServiceSettings",
     "NamedModels",
     "open_door",
+    "shared_limit",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The one door to an embeddings model: batches, one time limit, a breaker, counts; no retry, because words do without.
+"""The one door to an embeddings model: batches, limits, a breaker, counts; no retry, because words do without.
 
 Any address that speaks OpenAI's `/embeddings`. A call ends within its time, with a vector per text or with a Failure of
 code `model_unavailable` whose `facts.native_code` says why. Nothing is logged here: texts are questions and names.
@@ -14,12 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from querybus.core.failure import Failure
+from querybus.core.model_limits import Limit
 from querybus.core.nearness import Vector, unit
+from querybus.core.prompts.tokens import token_estimate
 from querybus.llm.breaker import Breaker
 from querybus.llm.door import unavailable
 from querybus.llm.fault import Fault, FaultKind
 from querybus.llm.openai_client import OpenAIClient, fault_of
 from querybus.llm.settings import EmbeddingServiceSettings
+from querybus.llm.shared import SharedCounters, SharedLimit, Turn
+from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
 
 
@@ -73,19 +77,23 @@ class EmbeddingDoor:
         metrics: Metrics,
         *,
         address: EmbeddingAddress | None = None,
+        shared: SharedLimit | None = None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._metrics = metrics
         self._address = address or OpenAIEmbeddingAddress(settings)
+        self._shared = shared
         self._seconds = seconds
         self._model = settings.embeddings_model
         self._slots = asyncio.Semaphore(settings.embeddings_concurrency_max)
         self._breaker = Breaker(settings.llm_breaker_failures, settings.llm_breaker_open_seconds)
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection and give back what is held of shared limits."""
         await self._address.close()
+        if self._shared is not None:
+            await self._shared.drain()
 
     def seconds(self) -> float:
         """Return the time by the door's own clock."""
@@ -112,18 +120,24 @@ class EmbeddingDoor:
 
     async def _batch(self, texts: Sequence[str]) -> list[Vector | None] | Failure:
         async with self._slots:
-            if not self._breaker.admit(self._seconds()):
-                return unavailable("breaker_open", "the embeddings address failed too often just now")
-            sent = self._seconds()
-            try:
-                outcome = await self._address.embed(texts)
-            except asyncio.CancelledError:
-                # Cut by the time limit, or with its query: only a silence of that length says something of the address.
-                if self._seconds() - sent >= self._settings.embeddings_timeout_seconds / 2:
-                    self._failed(sent)
-                else:
-                    self._breaker.abandoned()
-                raise
+            if self._shared is None:
+                return await self._exchange(texts, None)
+            async with self._shared.call(sum(map(token_estimate, texts))) as turn:
+                return await self._exchange(texts, turn)
+
+    async def _exchange(self, texts: Sequence[str], turn: Turn | None) -> list[Vector | None] | Failure:
+        if not self._breaker.admit(self._seconds()):
+            return unavailable("breaker_open", "the embeddings address failed too often just now")
+        sent = self._seconds()
+        try:
+            outcome = await self._address.embed(texts)
+        except asyncio.CancelledError:
+            # Cut by the time limit, or with its query: only a silence of that length says something of the address.
+            if self._seconds() - sent >= self._settings.embeddings_timeout_seconds / 2:
+                self._failed(sent)
+            else:
+                self._breaker.abandoned()
+            raise
         if isinstance(outcome, Fault):
             if outcome.blames_address:
                 self._failed(sent)
@@ -133,6 +147,8 @@ class EmbeddingDoor:
             self._metrics.model_error(self._model, failure.code)
             return failure
         vectors, tokens = outcome
+        if turn is not None and tokens:
+            turn.took = tokens
         self._breaker.succeeded(self._seconds())
         self._metrics.breaker("model", self._model, is_open=False)
         self._metrics.model_call(self._model, self._seconds() - sent, tokens, 0)
@@ -141,3 +157,13 @@ class EmbeddingDoor:
     def _failed(self, sent: float) -> None:
         self._breaker.failed(self._seconds(), sent)
         self._metrics.breaker("model", self._model, is_open=self._breaker.is_open)
+
+
+def shared_limit(settings: EmbeddingServiceSettings, counters: SharedCounters) -> SharedLimit | None:
+    """Return the limits of the settings as all replicas keep them together; None without any."""
+    limit = Limit(settings.embeddings_requests_per_minute, settings.embeddings_tokens_per_minute)
+    if limit == Limit():
+        return None
+    return SharedLimit(
+        f"embeddings {settings.embeddings_model}", limit, counters, replica=f"{system_random_bits(64):016x}"
+    )

@@ -44,6 +44,8 @@ class EmbeddingServiceSettings(ModelServiceSettings):
     )
     embeddings_batch_max: int = Field(default=64, ge=1, le=2_048, description="texts in one request")
     embeddings_concurrency_max: int = Field(default=8, ge=1, le=256, description="requests of one replica at once")
+    embeddings_requests_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
+    embeddings_tokens_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
     embeddings_bytes_max: int = Field(
         default=32 * 1_024 * 1_024, ge=0, description="that vectors of catalogs and of taught questions may take"
     )
