@@ -1,7 +1,8 @@
 """The shared corpus of statements, sent straight to the engines: no guard before them, nothing changed, nothing hung.
 
-Both guards are bypassed: what holds is the edge alone. Files and network are watched where they would show: a file
-outside that must not come to be, a port of this machine that nobody may call.
+Both guards are bypassed: what holds is the edge alone. Every path in a statement is also tried as one of a watched
+folder, in which nobody may open, list, make or change anything, and every host as a port of this machine that nobody
+may call; what stands in the watched file must come back in no row.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import sqlite3
+import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
@@ -27,6 +30,7 @@ from querybus_executor.connections import parse_connections
 from querybus_executor.ports import Edge, Purpose, Rows
 from tests.database_servers import ClickhouseServer, MariadbServer, PostgresServer, clickhouse_server
 from tests.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
+from tests.file_watch import FileWatch
 
 pytestmark = [pytest.mark.servers, pytest.mark.data, pytest.mark.slow]
 
@@ -38,6 +42,9 @@ HUNG_SECONDS = 12.0
 RAN_MIN = 5
 """Of each engine: the harmless part of the corpus; if less runs, it was not the statements that were tried."""
 AT_ONCE = 4
+CANARY = "qb-canary-7f3a"
+PATHS = re.compile(r"(?<=')(?:/etc/passwd|(?:/var)?/tmp(?:/[\w./-]*)?|/etc|/x|/)(?=')")
+HOSTS = re.compile(r"(?P<scheme>\w+://)[\w.-]+(?::\d+)?|(?<=host=)[\w.]+|(?<=')127\.0\.0\.1(?::\d+)?(?=')")
 TABLES = (
     "CREATE TABLE customer (customer_id INT, first_name VARCHAR(40), last_update TIMESTAMP)",
     "CREATE TABLE orders (order_id INT, customer_id INT, amount DECIMAL(10, 2), status VARCHAR(20), created_at TIMESTAMP)",
@@ -61,6 +68,26 @@ def statements(dialect: str) -> list[dict[str, str]]:
         pytest.skip(f"no corpus in {path.parent}")
     read = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [each for each in read if each["dialect"] == dialect]
+
+
+def aimed(sql: str, folder: Path, port: int) -> str:
+    """Return the statement with its files in the watched folder and its hosts at the watched port."""
+
+    def file(found: re.Match[str]) -> str:
+        name = "canary.txt" if found[0] == "/etc/passwd" else found[0].strip("/").replace("/", "-").removeprefix("etc")
+        return str(folder / name) if name else str(folder)
+
+    def host(found: re.Match[str]) -> str:
+        scheme = found.groupdict().get("scheme")
+        return (
+            f"{scheme}127.0.0.1:{port}"
+            if scheme
+            else f"127.0.0.1 port={port}"
+            if "host=" in sql
+            else f"127.0.0.1:{port}"
+        )
+
+    return HOSTS.sub(host, PATHS.sub(file, sql))
 
 
 @asynccontextmanager
@@ -181,7 +208,7 @@ async def clickhouse(server: ClickhouseServer) -> AsyncGenerator[Subject]:
 async def attack(
     subject: Subject, corpus: list[dict[str, str]], seconds_max: float
 ) -> tuple[list[str], list[str], int]:
-    """Return what hung, what broke the edge itself, and how many ran."""
+    """Return what hung, what broke the edge or gave the canary away, and how many ran."""
     hung: list[str] = []
     broken: list[str] = []
     ran = 0
@@ -199,6 +226,8 @@ async def attack(
             ran += isinstance(found, Rows)
             if isinstance(found, Failure) and found.code is FailureCode.CONNECTION:
                 broken.append(f"{each['id']}: {found.detail}")
+            if CANARY in (found.model_dump_json() if isinstance(found, Failure) else str(list(found.rows))):
+                broken.append(f"{each['id']}: read a file")
 
     await asyncio.gather(*(one(each) for each in corpus))
     return hung, broken, ran
@@ -221,10 +250,24 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
     corpus = statements(dialect)
     assert len(corpus) > 30
     before = {each.name for each in Path(tempfile_root()).iterdir()}
-    with socket.socket() as ear:
+    with (
+        socket.socket() as ear,
+        tempfile.TemporaryDirectory(prefix="qb-watched-") as name,
+        FileWatch(Path(name)) as eye,
+    ):
         ear.bind(("127.0.0.1", 0))
         ear.listen()
         ear.setblocking(False)
+        watched = Path(name)
+        (watched / "canary.txt").write_text(f"{CANARY}:x:0:0\n")
+        # Whoever the server runs as could read and write there.
+        watched.chmod(0o777)
+        (watched / "canary.txt").chmod(0o666)
+        (watched / "canary.txt").read_text()
+        assert "canary.txt was read" in eye.seen(), "the watch sees nothing"
+        texts = [(each["id"], aimed(each["sql"], watched, ear.getsockname()[1]), each["sql"]) for each in corpus]
+        aimed_at_us = [{"id": f"{id_} (aimed)", "sql": text} for id_, text, sql in texts if text != sql]
+        assert aimed_at_us, "no statement of the corpus names a file or a host"
         subject: Any
         if engine in ("sqlite", "duckdb"):
             opener = {"sqlite": sqlite, "duckdb": duckdb}[engine](tmp_path)
@@ -239,9 +282,12 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
                 for _ in range(AT_ONCE)
             )
             await asyncio.gather(*warm)
-            hung, broken, ran = await attack(subject, corpus, SECONDS_MAX.get(engine, SECONDS_MAX_ELSE))
+            hung, broken, ran = await attack(
+                subject, [*corpus, *aimed_at_us], SECONDS_MAX.get(engine, SECONDS_MAX_ELSE)
+            )
             assert await asyncio.to_thread(subject.state) == clean
             again = await subject.edge.run("SELECT 1", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
+        assert eye.seen() == []
         with pytest.raises(BlockingIOError):
             ear.accept()
     assert (hung, broken) == ([], [])
@@ -251,7 +297,9 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
     assert not [
         each for each in written if any(name in each for name in ("pwn", "evil", "out", "dump", "leak", "hack"))
     ]
-    print(f"{engine}: {len(corpus)} statements, {ran} ran, changed 0, hung 0")
+    print(
+        f"{engine}: {len(corpus)} statements and {len(aimed_at_us)} aimed at us, {ran} ran, changed 0, touched 0, hung 0"
+    )
 
 
 def tempfile_root() -> str:
