@@ -22,6 +22,7 @@ from querybus_cli import (
     confirm_command,
     connection_commands,
     key_commands,
+    log_commands,
     model_commands,
     operator_commands,
     teaching_commands,
@@ -438,6 +439,7 @@ def doctor() -> None:
 confirm_command.add_to(app)
 operator_commands.add_to(app)
 backup_commands.add_to(app)
+log_commands.add_to(app)
 app.add_typer(teaching_commands.knowledge, name="knowledge")
 app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")
