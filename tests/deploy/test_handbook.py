@@ -104,6 +104,17 @@ def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Pa
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 
+def test_the_policies_that_an_overlay_must_fill_are_those_that_reach_nothing_yet() -> None:
+    (named,) = re.findall(
+        r"addresses behind the NetworkPolicies `(\w+)` .*?`(\w+)` \(", HANDBOOK.read_text(), re.DOTALL
+    )
+    documentation = ("192.0.2.", "198.51.100.", "203.0.113.")
+    empty = {
+        name for name, each in of_kind("prod", "NetworkPolicy").items() if any(n in str(each) for n in documentation)
+    }
+    assert set(named) == empty
+
+
 def selected(overlay: str, selector: str) -> list[Resource]:
     """Return what `kubectl -l` picks, for the two forms that the handbook uses."""
     none_of = re.fullmatch(r"(\S+) notin \((.*)\)", selector)
