@@ -39,6 +39,12 @@ class _Failed:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Making:
+    task: asyncio.Task[_Made]
+    began: float
+
+
 class Nearness:
     """The `Meaning` of the generator: one embeddings model, and what it said."""
 
@@ -51,7 +57,7 @@ class Nearness:
         self._bytes_each = 4 * settings.embeddings_dimensions_max + settings.embeddings_dimensions_max // 8 + 160
         self._kept: OrderedDict[str, NearIndex] = OrderedDict()
         self._failed: dict[str, _Failed] = {}
-        self._making: dict[str, asyncio.Task[_Made]] = {}
+        self._making: dict[str, _Making] = {}
         self._questions: OrderedDict[str, Vector] = OrderedDict()
 
     async def start(self) -> None:
@@ -59,7 +65,7 @@ class Nearness:
 
     async def drain(self) -> None:
         """End what is being prepared, and close every connection."""
-        making = tuple(self._making.values())
+        making = [each.task for each in self._making.values()]
         for task in making:
             task.cancel()
         await asyncio.gather(*making, return_exceptions=True)
@@ -112,7 +118,7 @@ class Nearness:
         return found[0]
 
     async def _index(self, key: str, texts: Callable[[], Sequence[str]], until: float) -> _Made:
-        """Return the prepared vectors, or why there are none: the first who asks has them made, and waits a while."""
+        """Return the prepared vectors, or why there are none: who asks first has them made, and waits a while."""
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
@@ -120,11 +126,14 @@ class Nearness:
         failed = self._failed.get(key)
         if failed is not None and self._door.seconds() < failed.until:
             return failed.reason
-        task = self._making.get(key)
-        if task is None:
-            task = self._making[key] = _background(self._make(key, texts()))
-            task.add_done_callback(lambda _: self._making.pop(key, None))
-        done, _ = await asyncio.wait({task}, timeout=max(0.0, until - self._door.seconds()))
+        now = self._door.seconds()
+        making = self._making.get(key)
+        if making is None:
+            making = self._making[key] = _Making(_background(self._make(key, texts())), now)
+            making.task.add_done_callback(lambda _: self._making.pop(key, None))
+        task = making.task
+        # What takes long holds nobody up who comes later.
+        done, _ = await asyncio.wait({task}, timeout=max(0.0, min(until, making.began + self._seconds_max) - now))
         return task.result() if done and not task.cancelled() else PREPARING
 
     async def _make(self, key: str, texts: Sequence[str]) -> _Made:
