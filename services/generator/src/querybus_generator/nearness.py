@@ -88,8 +88,10 @@ class Nearness:
             key = f"tables {prepared.catalog.fingerprint}"
             made.append(await self._index(key, lambda: [text_of(each) for each in prepared.catalog.tables], until))
         if pairs:
-            texts = [masked_question(each.key, each.text, "") for each in pairs]
-            made.append(await self._index(f"pairs {prepared.pairs_digest}", lambda: texts, until))
+            key = f"pairs {prepared.pairs_digest}"
+            made.append(
+                await self._index(key, lambda: [masked_question(each.key, each.text, "") for each in pairs], until)
+            )
         reasons = [each for each in made if isinstance(each, str)]
         asked = None if len(reasons) == len(made) else await self._asked(question, until)
         if asked is None or isinstance(asked, Failure):
