@@ -15,7 +15,8 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check
+from querybus.core.sql import resolve
+from querybus.core.sql.check import Checked, check, check_in_doubt
 from querybus.core.sql.judge import catalog_of
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
@@ -86,3 +87,44 @@ def test_every_reference_statement_is_allowed_and_returns_the_same_rows(question
         elif number % EVERY == 0 and rows(path, each["gold"]) != rows(path, decision.sql):
             different.append(f"{each['gold']} -> {decision.sql}")
     assert (refused, different) == ([], [])
+
+
+COMPARED_EVERY = 10
+"""Of reference statements and models' answers, each tenth is resolved both ways."""
+
+
+@pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB, Dialect.MYSQL, Dialect.POSTGRESQL])
+def test_names_that_are_plain_resolve_as_the_parser_would_have_it(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements = [
+        (each["db_id"], each["gold"]) for each in json.loads((DATA / "spider/questions_dev.json").read_text())
+    ]
+    for file in sorted((DATA / "spider" / "replay").glob("*.jsonl")):
+        statements += [(each["db_id"], each["pred"]) for each in map(json.loads, file.read_text().splitlines())]
+    different: list[str] = []
+    plain = 0
+
+    def judged(sql: str, known: Catalog) -> str:
+        return repr(check_in_doubt(sql, dialect=dialect, catalog=known, policy=POLICY, row_limit=ROWS_MAX))
+
+    quick = resolve.plainly_named
+    for database, sql in statements[::COMPARED_EVERY]:
+        known = catalog(DATA / "spider" / "databases" / f"{database}.sqlite")
+        known = Catalog(connection=database, dialect=dialect, tables=known.tables)
+        taken: list[bool] = []
+
+        def noting(*given: Any, taken: list[bool] = taken) -> Any:
+            found = quick(*given)
+            taken.append(found is not None)
+            return found
+
+        monkeypatch.setattr(resolve, "plainly_named", noting)
+        both = [judged(sql, known)]
+        monkeypatch.setattr(resolve, "plainly_named", lambda *_: None)
+        both.append(judged(sql, known))
+        plain += any(taken)
+        if both[0] != both[1]:
+            different.append(f"{sql}: {both}")
+    assert different == []
+    assert plain
