@@ -320,7 +320,9 @@ async def _locked(file: Path) -> tuple[int, ...]:
         except OSError as error:
             if time.monotonic() > until:
                 os.close(descriptor)
-                raise EmbeddedNatsError(f"the store {file.parent} is in use: stop who runs there, or name another") from error
+                raise EmbeddedNatsError(
+                    f"the store {file.parent} is in use: stop who runs there, or name another"
+                ) from error
             await asyncio.sleep(0.05)
         else:
             return (descriptor,)

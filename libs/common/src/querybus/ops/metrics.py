@@ -137,6 +137,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         kinds: dict[str, type[Counter] | type[Gauge]] = {"counter": Counter, "gauge": Gauge}
         self._metrics: dict[str, Any] = {}
+        self._series: dict[tuple[str, tuple[str, ...]], Any] = {}
         for row in TABLE:
             if row.kind == "histogram":
                 self._metrics[row.name] = Histogram(
@@ -176,12 +177,12 @@ class Metrics:
         if envelope.shadow_of is not None:
             return
         outcome = envelope.body.answer.outcome
-        self._metrics["querybus_queries_total"].labels(outcome, pass_of(envelope)).inc()
-        self._metrics["querybus_tenant_queries_total"].labels(envelope.tenant, outcome).inc()
-        self._metrics["querybus_query_seconds"].labels(outcome).observe(max(0, now_ms - envelope.asked_at) / 1_000)
+        self._at("querybus_queries_total", outcome, pass_of(envelope)).inc()
+        self._at("querybus_tenant_queries_total", envelope.tenant, outcome).inc()
+        self._at("querybus_query_seconds", outcome).observe(max(0, now_ms - envelope.asked_at) / 1_000)
         for number, attempt in enumerate(envelope.attempts):
             result = "success" if attempt.executed else "failure"
-            self._metrics["querybus_sql_attempts_total"].labels("retry" if number else "first", result).inc()
+            self._at("querybus_sql_attempts_total", "retry" if number else "first", result).inc()
             if number:
                 self._repair(attempt, result)
 
@@ -195,26 +196,33 @@ class Metrics:
             [each for each in dict.fromkeys(attempt.rules) if each in _RULES] if attempt.origin is Origin.RULE else []
         )
         for rule in known or [NO_RULE]:
-            self._metrics["querybus_repairs_total"].labels(attempt.origin, rule, outcome).inc()
+            self._at("querybus_repairs_total", attempt.origin, rule, outcome).inc()
+
+    def _at(self, name: str, *labels: str) -> Any:
+        """Return the series of a metric; the library looks each up under a lock, which several dozen a question pay for."""
+        series = self._series.get((name, labels))
+        if series is None:
+            series = self._series[name, labels] = self._metrics[name].labels(*labels)
+        return series
 
     def failure(self, stage: StageName, code: FailureCode) -> None:
         """Count one failure."""
-        self._metrics["querybus_failures_total"].labels(stage, code).inc()
+        self._at("querybus_failures_total", stage, code).inc()
 
     def stage_settled(self, stage: StageName, outcome: str, seconds: float) -> None:
         """Count one settled message; the outcome is one of STAGE_OUTCOMES."""
         if outcome not in STAGE_OUTCOMES:
             raise ValueError(f"unknown settlement {outcome!r}")
-        self._metrics["querybus_stage_messages_total"].labels(stage, outcome).inc()
-        self._metrics["querybus_stage_seconds"].labels(stage).observe(seconds)
+        self._at("querybus_stage_messages_total", stage, outcome).inc()
+        self._at("querybus_stage_seconds", stage).observe(seconds)
 
     def redelivery(self, stage: StageName) -> None:
         """Count a message that came again."""
-        self._metrics["querybus_redeliveries_total"].labels(stage).inc()
+        self._at("querybus_redeliveries_total", stage).inc()
 
     def dead_letter(self, stage: StageName) -> None:
         """Count a message that was buried."""
-        self._metrics["querybus_dead_letters_total"].labels(stage).inc()
+        self._at("querybus_dead_letters_total", stage).inc()
 
     def consumer(self, name: str, *, pending: int, ack_pending: int, oldest_seconds: float, waiting: int) -> None:
         """Set what the leader of a durable says of it."""
@@ -232,8 +240,8 @@ class Metrics:
 
     def stream(self, name: str, *, bytes_held: int, bytes_max: int) -> None:
         """Set what the leader of a stream says of it."""
-        self._metrics["querybus_stream_bytes"].labels(name).set(bytes_held)
-        self._metrics["querybus_stream_bytes_limit"].labels(name).set(bytes_max)
+        self._at("querybus_stream_bytes", name).set(bytes_held)
+        self._at("querybus_stream_bytes_limit", name).set(bytes_max)
         self._metrics["querybus_bus_leader"].labels("stream", name).set(1)
 
     def stream_unknown(self, name: str) -> None:
@@ -242,73 +250,73 @@ class Metrics:
 
     def fence_lost(self, stage: StageName) -> None:
         """Count work that was dropped because the log had moved on."""
-        self._metrics["querybus_fence_lost_total"].labels(stage).inc()
+        self._at("querybus_fence_lost_total", stage).inc()
 
     def guard_refusal(self, rule: str) -> None:
         """Count a refusal; the rule is one of the guard's closed set."""
-        self._metrics["querybus_guard_refusals_total"].labels(rule).inc()
+        self._at("querybus_guard_refusals_total", rule).inc()
 
     def execution_seconds(self, dialect: Dialect, seconds: float) -> None:
         """Observe one statement's time in the database."""
-        self._metrics["querybus_execution_seconds"].labels(dialect).observe(seconds)
+        self._at("querybus_execution_seconds", dialect).observe(seconds)
 
     def database_call(self, connection: str, purpose: Literal["explain", "probe", "introspect", "execute"]) -> None:
         """Count one call to a database."""
-        self._metrics["querybus_database_calls_total"].labels(connection, purpose).inc()
+        self._at("querybus_database_calls_total", connection, purpose).inc()
 
     def database_opened(self, connection: str) -> None:
         """Count one connection opened."""
-        self._metrics["querybus_database_connections_opened_total"].labels(connection).inc()
+        self._at("querybus_database_connections_opened_total", connection).inc()
 
     def database_rows(self, connection: str, rows: int, size: int = 0) -> None:
         """Count rows read, and their bytes."""
-        self._metrics["querybus_database_rows_total"].labels(connection).inc(rows)
-        self._metrics["querybus_database_bytes_total"].labels(connection).inc(size)
+        self._at("querybus_database_rows_total", connection).inc(rows)
+        self._at("querybus_database_bytes_total", connection).inc(size)
 
     def database_reconnected(self, connection: str) -> None:
         """Count one statement that was tried again because its session was lost or locked out."""
-        self._metrics["querybus_database_reconnects_total"].labels(connection).inc()
+        self._at("querybus_database_reconnects_total", connection).inc()
 
     def database_waited(self, connection: str, seconds: float) -> None:
         """Observe how long a statement waited for its session or process."""
-        self._metrics["querybus_database_wait_seconds"].labels(connection).observe(seconds)
+        self._at("querybus_database_wait_seconds", connection).observe(seconds)
 
     def database_cancelled(self, connection: str) -> None:
         """Count one cancelled statement."""
-        self._metrics["querybus_database_cancels_total"].labels(connection).inc()
+        self._at("querybus_database_cancels_total", connection).inc()
 
     def database_timed_out(self, connection: str) -> None:
         """Count one statement cut at its limit."""
-        self._metrics["querybus_database_timeouts_total"].labels(connection).inc()
+        self._at("querybus_database_timeouts_total", connection).inc()
 
     def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
         """Set the state of a connection's pool; the connection's rare counters exist from then on."""
         for each in ("cancels", "timeouts", "rows", "bytes", "reconnects", "connections_opened"):
-            self._metrics[f"querybus_database_{each}_total"].labels(connection)
+            self._at(f"querybus_database_{each}_total", connection)
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
-            self._metrics["querybus_database_pool_connections"].labels(connection, state).set(count)
+            self._at("querybus_database_pool_connections", connection, state).set(count)
 
     def model_call(self, model: str, seconds: float, tokens_in: int, tokens_out: int) -> None:
         """Count one model call that gave an answer."""
-        self._metrics["querybus_model_seconds"].labels(model).observe(seconds)
-        self._metrics["querybus_model_tokens_total"].labels(model, "in").inc(tokens_in)
-        self._metrics["querybus_model_tokens_total"].labels(model, "out").inc(tokens_out)
+        self._at("querybus_model_seconds", model).observe(seconds)
+        self._at("querybus_model_tokens_total", model, "in").inc(tokens_in)
+        self._at("querybus_model_tokens_total", model, "out").inc(tokens_out)
 
     def model_cost(self, model: str, cost: float) -> None:
         """Count what one model call cost."""
-        self._metrics["querybus_model_cost_total"].labels(model).inc(cost)
+        self._at("querybus_model_cost_total", model).inc(cost)
 
     def model_error(self, model: str, code: FailureCode) -> None:
         """Count one model call that failed."""
-        self._metrics["querybus_model_errors_total"].labels(model, code).inc()
+        self._at("querybus_model_errors_total", model, code).inc()
 
     def breaker(self, kind: Literal["database", "model"], name: str, *, is_open: bool) -> None:
         """Set a breaker's state."""
-        self._metrics["querybus_breaker_open"].labels(kind, name).set(int(is_open))
+        self._at("querybus_breaker_open", kind, name).set(int(is_open))
 
     def cache(self, cache: str, *, hit: bool) -> None:
         """Count one look into a cache."""
-        self._metrics["querybus_cache_requests_total"].labels(cache, "hit" if hit else "miss").inc()
+        self._at("querybus_cache_requests_total", cache, "hit" if hit else "miss").inc()
 
     def permission_violation(self) -> None:
         """Count one thing that the bus refused."""
