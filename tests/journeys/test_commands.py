@@ -161,6 +161,7 @@ def test_what_cannot_be_read_is_asked_about(shop: Path) -> None:
         (["ask", "How many?", "--today", "yesterday"], "YYYY-MM-DD"),
         (["ask", "How many?", "--audience", "king"], "analyst"),
         (["ask", "How many?", "--retries", "9"], "retries"),
+        (["ask", "How many?", "--database", "mongodb://host/shop"], "known: bigquery"),
         (["up", "--replicas", "cook=2"], "SERVICE=COUNT"),
         (["fly"], "fly"),
     ],
@@ -187,6 +188,7 @@ def test_a_database_that_is_none_ends_in_words(content: bytes | str | None, tmp_
     assert done.returncode in (3, 5), done.stdout + done.stderr
     assert answer["outcome"] in ("failed", "clarification")
     assert answer["message"]
+    assert answer["outcome"] == "clarification" or "its catalog was not read yet" not in answer["detail"], "the reason"
 
 
 @pytest.mark.slow
@@ -228,6 +230,15 @@ def test_a_configured_model_is_used_and_may_be_named(shop: Path) -> None:
         )
         assert json.loads(done.stdout)["attempts"][0]["origin"] == "builtin"
         assert len(model.requests) == 2
+
+
+@pytest.mark.slow
+def test_a_setting_that_no_service_can_start_with_is_named_and_holds_nothing_up(shop: Path) -> None:
+    wrong = {"QUERYBUS_LLM_BASE_URL": "nonsense"}
+    done = querybus("ask", "How many?", "--database", f"sqlite:///{shop}", cwd=shop.parent, **wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("querybus: the generator cannot start: base_url: ")
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow

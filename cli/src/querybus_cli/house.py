@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
+from pydantic import ValidationError
+
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats, Sync
@@ -26,6 +28,7 @@ from querybus.core.credential import Credential, key_hash
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
 from querybus.ops.run import Part
+from querybus_cli.app import UsageError
 
 TENANT: Final = "local"
 CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}
@@ -141,7 +144,8 @@ class House:
             await admit_locals(self._bus, self._keys)
             first, *others = SERVICES
             await self._start(first)
-            await asyncio.gather(*(self._start(each) for each in others))
+            # All of them to the end: one that cannot start must leave none behind that nobody would stop.
+            _raise_first(await asyncio.gather(*(self._start(each) for each in others), return_exceptions=True))
         except BaseException:
             await self._close()
             raise
@@ -167,8 +171,13 @@ class House:
     async def _start(self, name: StageName) -> None:
         app: Any = importlib.import_module(f"querybus_{name}.app")
         settings: Any = importlib.import_module(f"querybus_{name}.settings")
-        service: RunningService = app.build(settings.Settings(**settings_of(name, self._bus, self._plan)))
-        await service.start()
+        try:
+            service: RunningService = app.build(settings.Settings(**settings_of(name, self._bus, self._plan)))
+            await service.start()
+        except ValidationError as error:
+            # Of what was set in the environment; the values are not shown, because one may be a secret.
+            faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise UsageError(f"the {name} cannot start: {'; '.join(faults)}") from None
         self._services.append(service)
 
     async def _close(self) -> None:
@@ -176,3 +185,9 @@ class House:
         await asyncio.gather(*(each.stop() for each in reversed(services)), return_exceptions=True)
         if self._owns_bus:
             await self._bus.stop()
+
+
+def _raise_first(ended: Sequence[BaseException | None]) -> None:
+    for each in ended:
+        if each is not None:
+            raise each

@@ -20,6 +20,7 @@ from rich.status import Status
 
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.core.envelope import Audience
+from querybus.core.failure import FailureCode
 from querybus.core.subjects import StageName
 from querybus_cli import demo_database
 from querybus_cli.app import UsageError
@@ -75,7 +76,18 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
                 answer = await _ask(client, request, status)
                 if quick.csv_to is not None and answer.get("columns"):
                     write_rows(answer, await _all_rows(client, answer), quick.csv_to)
+                if answer.get("code") == FailureCode.CONNECTION and audience == "analyst":
+                    return {**answer, "detail": await _trouble_with(file, connection) or answer.get("detail")}
                 return answer
+
+
+async def _trouble_with(file: Path, connection: str) -> str | None:
+    """Return what is wrong with a connection, which the services only say in their logs."""
+    # Loaded at first use: most databases are there.
+    from querybus_executor.diagnose import diagnose
+
+    found = await diagnose(file, connection)
+    return None if found.trouble is None else f"{found.trouble}: {found.detail}"
 
 
 def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
@@ -157,7 +169,8 @@ def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
         elif quick.database is not None:
             if "://" not in quick.database:
                 raise UsageError(f"{quick.database!r} is no database URL: say sqlite:///{quick.database}, for instance")
-            yield _write_connections(Path(directory), {"name": DATABASE, "url": quick.database}), DATABASE, None
+            file = _write_connections(Path(directory), {"name": DATABASE, "url": quick.database})
+            yield file, _named(file, DATABASE), None
         else:
             file = demo_file()
             if not file.exists():
@@ -170,15 +183,20 @@ def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
             )
 
 
-def _named(file: Path, wanted: str | None) -> str:
-    """Return the connection of the file to ask about: the one that is wanted, or the only one."""
+def names_of(file: Path) -> list[str]:
+    """Return the connections of a file; UsageError says what is wrong with it."""
     # Loaded at first use: most questions bring no file.
     from querybus_executor.connections import BadConnections, load_connections
 
     try:
-        names = [each.name for each in load_connections(file)]
+        return [each.name for each in load_connections(file)]
     except BadConnections as error:
         raise UsageError(str(error)) from error
+
+
+def _named(file: Path, wanted: str | None) -> str:
+    """Return the connection of the file to ask about: the one that is wanted, or the only one."""
+    names = names_of(file)
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted not in names:

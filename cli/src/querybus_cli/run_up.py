@@ -25,7 +25,7 @@ from querybus_cli.app import UsageError
 from querybus_cli.demo_database import demo_connection, write_demo
 from querybus_cli.house import CREDENTIALS, OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
 from querybus_cli.operator import OPERATOR_FILE
-from querybus_cli.quick import DEMO, demo_file
+from querybus_cli.quick import DEMO, demo_file, names_of
 from querybus_cli.supervise import Replica, Supervisor
 
 CLIENTS_FILE: Final = "clients.json"
@@ -89,6 +89,7 @@ async def run_up(
 def _plan(file: Path, store: Path) -> HousePlan:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
+    names_of(file)
     store.mkdir(parents=True, exist_ok=True)
     return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
