@@ -18,6 +18,7 @@ from querybus_cli.app import app
 from querybus_cli.models import parse_models, read_models, write_models
 from querybus_cli.operator import Place
 from querybus_cli.teaching import bring_in, document, known, listed, read_document, searched
+from tests.scripted_model import ScriptedModel, by_letters, fail, say
 
 TEXT = """
 connection: shop
@@ -64,6 +65,23 @@ def test_a_search_of_a_file_needs_no_bus(tmp_path: Path):
     ran = CliRunner().invoke(app, ["knowledge", "search", "number of customers", "--file", str(file), "--json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.output)["key"] == "How many customers?"
+
+
+def test_a_search_hears_an_embeddings_model_where_one_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "shop.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    command = ["knowledge", "search", "howmany customerz", "--file", str(file), "--json"]
+    assert CliRunner().invoke(app, command).output == ""
+    with ScriptedModel(say(""), embed=by_letters) as server:
+        monkeypatch.setenv("QUERYBUS_EMBEDDINGS_BASE_URL", server.base_url)
+        found = CliRunner().invoke(app, command)
+    assert json.loads(found.output)["key"] == "How many customers?"
+    with ScriptedModel(say(""), embed=fail(503)) as server:
+        monkeypatch.setenv("QUERYBUS_EMBEDDINGS_BASE_URL", server.base_url)
+        alone = CliRunner().invoke(app, command)
+    assert (alone.exit_code, alone.stdout) == (0, "")
+    assert "by words alone" in alone.stderr
+    assert "503" in alone.stderr
 
 
 @pytest.mark.connected

@@ -6,7 +6,7 @@ Over the bus, as the bus user `gateway`: nobody else may write what is taught. A
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,16 +18,23 @@ from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.publish import BusTrouble, TooLarge
 from querybus.bus.taught import KnowledgeStore
+from querybus.core.failure import Failure
 from querybus.core.knowledge import ENTRIES_MAX, EntryKind, Knowledge, KnowledgeIndex
 from querybus.core.link_words import link_words
+from querybus.core.nearness import NearIndex
+from querybus.core.prompts.question import masked_question
 from querybus.core.staleness import stale
 from querybus.core.subjects import StageName
+from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
 from querybus.ops.clock import system_clock
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
 from querybus_cli.app import UsageError
 from querybus_cli.operator import Place
 from querybus_gateway.knowledge import TeachRequest
 
 IMPORTED: Final = "import"
+EMBEDDINGS_SECONDS_MAX: Final = 60.0
 Json = dict[str, Any]
 
 
@@ -127,13 +134,33 @@ async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | N
     ]
 
 
-def searched(knowledge: Knowledge, kind: EntryKind, query: str, k: int) -> list[Json]:
+def searched(
+    knowledge: Knowledge, kind: EntryKind, query: str, k: int, nearness: Mapping[str, float] | None = None
+) -> list[Json]:
     """Return the entries that come closest, best first."""
     index = KnowledgeIndex(knowledge.of(kind), link_words())
     return [
         {"id": hit.entry.id, "score": hit.score, "key": hit.entry.key, "text": hit.entry.text}
-        for hit in index.search(kind, query, k)
+        for hit in index.search(kind, query, k, nearness=nearness)
     ]
+
+
+async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapping[str, float] | str | None:
+    """Return nearness by entry where an embeddings model is set, None where none is, or why it says nothing."""
+    settings = load(EmbeddingServiceSettings)
+    entries = knowledge.of(kind)
+    if not settings.embeddings_base_url or not entries:
+        return None
+    door = EmbeddingDoor(settings, Metrics("knowledge"))
+    texts = [
+        masked_question(each.key, each.text, "") if kind is EntryKind.PAIR else f"{each.key}\n{each.text}"
+        for each in entries
+    ]
+    found = await door.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
+    await door.close()
+    if isinstance(found, Failure):
+        return found.facts.native_code or found.code.value
+    return {entries[place].id: score for place, score in NearIndex(found[1:]).near(found[0])}
 
 
 def from_file(file: Path) -> Knowledge:

@@ -114,7 +114,7 @@ def search_entries(
     """
     from querybus_cli.app import UsageError, run, usage
     from querybus_cli.keys import place_of
-    from querybus_cli.teaching import from_file, known, searched
+    from querybus_cli.teaching import from_file, known, nearness_of, searched
 
     if file is not None:
         found = usage(from_file, file)
@@ -122,7 +122,11 @@ def search_entries(
         found = run(known(place_of(url, password, store), tenant, connection))
     else:
         raise UsageError("say --connection NAME, or --file FILE")
-    for each in searched(found, kind, query, k):
+    nearness = run(nearness_of(found, kind, query))
+    if isinstance(nearness, str):
+        typer.echo(f"by words alone; the embeddings model said: {nearness}", err=True)
+        nearness = None
+    for each in searched(found, kind, query, k, nearness):
         if json_output:
             _print(each)
         else:
