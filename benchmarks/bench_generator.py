@@ -11,6 +11,8 @@ import argparse
 import asyncio
 import gc
 import json
+import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -45,7 +47,8 @@ from tests.scripted_model import ScriptedModel, Seen, Step, fail, hang, say
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWER = "```sql\nSELECT name, price FROM products ORDER BY price DESC LIMIT 5\n```"
-REQUIRED = {"extra_cpu_ms": 1.0, "share_of_bare_rate": 0.9}
+AT_MOST = {"extra_cpu_ms": 1.0, "memory_with_a_model_mib": 150.0}
+AT_LEAST = {"share_of_bare_rate": 0.9}
 CALLERS = 256
 
 
@@ -281,7 +284,7 @@ def sockets_to(address: str) -> int:
     return own
 
 
-def memory_mb() -> float:
+def memory_mib() -> float:
     """Return the resident memory of a generator with a model, started in a process of its own."""
     code = (
         "import asyncio, resource\n"
@@ -291,7 +294,7 @@ def memory_mb() -> float:
         "model = next(part for part in service.parts if part.name == 'model')\n"
         "door = model._door(model._own[0])\n"
         "asyncio.run(door.start())\n"
-        "print(int(open('/proc/self/statm').read().split()[1]) * 4096 / 1e6)\n"
+        "print(int(open('/proc/self/statm').read().split()[1]) / 256)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     return round(float(ran.stdout.strip().splitlines()[-1]), 1)
@@ -305,7 +308,7 @@ async def run(rounds: int, seconds: float) -> dict[str, Any]:
     recorded = Recorded()
     with suppress(_KeptError):
         await Verb(place, recorded)(questions[0])
-    figures: dict[str, Any] = {"memory_with_a_model_mb": memory_mb()}
+    figures: dict[str, Any] = {"memory_with_a_model_mib": memory_mib()}
     figures |= await cpu_per_question(place, questions, rounds)
     show(figures)
     loads = await rates(place, questions, recorded.prompts[0], seconds)
@@ -330,13 +333,22 @@ def main() -> int:
     options.add_argument("--seconds", type=float, default=8.0, help="of each closed loop")
     chosen = options.parse_args()
     figures = uvloop.run(run(chosen.rounds, chosen.seconds))
-    if figures["extra_cpu_ms"] > REQUIRED["extra_cpu_ms"]:
-        print(f"short: {figures['extra_cpu_ms']} ms of CPU above the bare call, {REQUIRED['extra_cpu_ms']} asked for")
-    if figures["share_of_bare_rate"] < REQUIRED["share_of_bare_rate"]:
-        print(f"short: {figures['share_of_bare_rate']} of the bare rate, {REQUIRED['share_of_bare_rate']} asked for")
+    short = [name for name, most in AT_MOST.items() if figures[name] > most]
+    short += [name for name, least in AT_LEAST.items() if figures[name] < least]
+    short += [
+        f"{name}: left over" for name, told in figures["faults"].items() if told["tasks_left"] or told["sockets_left"]
+    ]
+    print("met" if not short else f"NOT MET: {', '.join(short)}")
+    report = {
+        "name": "generator",
+        "figures": figures,
+        "required": {"at_most": AT_MOST, "at_least": AT_LEAST},
+        "met": not short,
+        "machine": {"cpus": os.cpu_count(), "load": os.getloadavg()[0], "python": platform.python_version()},
+    }
     path = ROOT / "build" / "bench" / "generator.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+    path.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
     return 0
 
 
