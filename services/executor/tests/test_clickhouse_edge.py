@@ -37,11 +37,13 @@ ATTACKS = (
     "INSERT INTO t VALUES (4, 'z')", "DROP TABLE t", "CREATE TABLE x (a Int8) ENGINE = Memory", "TRUNCATE TABLE t",
     "ALTER TABLE t DELETE WHERE 1", "SET readonly = 0", "SELECT 1 SETTINGS readonly = 0", "KILL QUERY WHERE 1",
     "SELECT * FROM (SELECT 1 SETTINGS max_execution_time = 0)", "SYSTEM STOP MERGES", "CHECK TABLE t", "SHOW GRANTS",
+    "DESCRIBE TABLE file('/etc/passwd')", "DESCRIBE TABLE t SETTINGS readonly = 0", "DESCRIBE TABLE (SELECT 1)",
+    "DESCRIBE TABLE system.users", "DESCRIBE TABLE t INTO OUTFILE '{outfile}'",
     "SELECT file('/etc/passwd')", "SELECT * FROM file('/etc/passwd', 'LineAsString')", "SELECT hostName()",
     "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')", "SELECT * FROM remote('127.0.0.1', system.one)",
     "SELECT * FROM mysql('127.0.0.1:1', 'd', 't', 'u', 'p')", "SELECT * FROM executable('id', 'TSV', 'a String')",
     "SELECT 1 INTO OUTFILE '{outfile}'", "SELECT 1 INTO OUTFILE '{outfile}' FORMAT CSV", "SELECT sleep(3)",
-    "SELECT * FROM system.users", "SELECT * FROM information_schema.tables", "DESCRIBE TABLE t", "EXPLAIN SELECT 1",
+    "SELECT * FROM system.users", "SELECT * FROM information_schema.tables", "EXPLAIN SELECT 1",
     "SELECT 1; DROP TABLE t", "SELECT getSetting('max_threads')", "CREATE FUNCTION f AS x -> x", "OPTIMIZE TABLE t",
     "ATTACH TABLE t", "DETACH TABLE t", "RENAME TABLE t TO u", "BACKUP TABLE t TO Disk('d', 'b')", "USE system",
     "SELECT dictGet('d', 'a', 1)", "INSERT INTO FUNCTION file('{outfile}', 'CSV', 'a Int8') VALUES (1)",
@@ -112,7 +114,12 @@ async def test_only_the_policys_tables_are_read(filled: ClickhouseServer) -> Non
     edge = edge_of(narrow, bytes_max=1 << 20, metrics=Metrics("t"))
     allowed, other = await run(edge, "SELECT a FROM t"), await run(edge, "SELECT id FROM edge.exact")
     hidden = await run(edge, "WITH t AS (SELECT id FROM exact) SELECT * FROM t")
+    described = await run(edge, "DESCRIBE TABLE t")
+    undescribed = await run(edge, "DESCRIBE TABLE exact")
     await edge.close()
+    assert isinstance(described, Rows), described
+    assert described.rows[0][0] == "a"
+    assert isinstance(undescribed, Failure)
     assert isinstance(allowed, Rows)
     assert isinstance(other, Failure)
     assert isinstance(hidden, Failure)

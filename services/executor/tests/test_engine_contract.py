@@ -182,6 +182,28 @@ async def test_one_row_more_only_shows_that_there_are_more(subject: Subject) -> 
     assert isinstance(cut, Rows)
     assert isinstance(whole, Rows)
     assert (cut.row_count, cut.truncated, whole.row_count, whole.truncated) == (2, True, 3, False)
+    for rows in (500, 501):
+        many = await subject.run(f"SELECT n FROM {subject.series(rows)}", rows_max=500)
+        assert isinstance(many, Rows), many
+        assert (many.row_count, many.truncated, many.cut_bytes) == (500, rows > 500, False)
+
+
+async def test_bytes_are_cut_at_their_limit(subject: Subject) -> None:
+    engines = Engines(children=1, reserved=1, bytes_max=10_000)
+    (database,) = engines.connected([subject.database.config], metrics=Metrics("t"))
+    wide = "printf('%.*c', 900, 'x')" if subject.name == "sqlite" else "repeat('x', 900)"
+    sql = f"SELECT {wide} FROM {subject.series(400)}"
+    found = await database.run(sql, rows_max=500, seconds_max=20, purpose=Purpose.EXECUTE)
+    await engines.drain()
+    assert isinstance(found, Rows), found
+    assert (found.row_count, found.truncated, found.cut_bytes) == (11, True, True)
+
+
+async def test_many_rows_come_whole_and_in_order(subject: Subject) -> None:
+    found = await subject.run(f"SELECT n FROM {subject.series(30_000)} ORDER BY n", rows_max=30_000)
+    assert isinstance(found, Rows), found
+    assert [int(str(each[0])) for each in found.rows] == list(range(1, 30_001))
+    assert found.truncated is False
 
 
 async def test_many_rows_become_pages_and_only_the_first_ones_are_held(subject: Subject) -> None:
@@ -243,13 +265,20 @@ async def test_an_explain_says_what_is_wrong_without_running(subject: Subject) -
 async def test_a_full_pool_is_waited_for_and_never_by_an_explain(subject: Subject) -> None:
     await subject.run("SELECT 1")
     await subject.database.explain("SELECT id FROM item", seconds_max=20)
-    slow = [asyncio.create_task(subject.run(ENDLESS[subject.name], seconds_max=3)) for _ in range(4)]
+    slow = [asyncio.create_task(subject.run(ENDLESS[subject.name], seconds_max=60)) for _ in range(4)]
     await asyncio.sleep(0.3)
     late = asyncio.create_task(subject.run("SELECT 1", seconds_max=60))
+    in_vain = await subject.run("SELECT 1", seconds_max=0.1)
+    assert isinstance(in_vain, Failure)
+    assert in_vain.code is FailureCode.TIMEOUT
+    assert subject.edge.load().waiting == 1
     explained = await subject.database.explain("SELECT id FROM item", seconds_max=20)
     assert isinstance(explained, Estimate)
+    assert not any(each.done() for each in (*slow, late)), "it came while all others worked or waited"
+    for each in slow:
+        each.cancel()
     assert isinstance(await late, Rows)
-    await asyncio.gather(*slow)
+    await asyncio.wait(slow)
     said = subject.metrics.exposition().decode()
     assert 'querybus_database_wait_seconds_count{connection="it"}' in said
 

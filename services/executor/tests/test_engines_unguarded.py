@@ -102,9 +102,7 @@ async def sqlite(folder: Path) -> AsyncGenerator[Subject]:
     children = sqlite_children(size=AT_ONCE, reserved=1)
 
     def state() -> str:
-        with closing(sqlite3.connect(file)) as opened:
-            names = [row[0] for row in opened.execute("SELECT name FROM sqlite_schema ORDER BY name")]
-            return f"{names} {opened.execute(STATE).fetchone()}"
+        return f"{[each.name for each in folder.iterdir()]} {file.read_bytes().hex()}"
 
     yield Subject(sqlite_edge(children, file, ConnectionPolicy()), state)
     await children.drain()
@@ -123,9 +121,7 @@ async def duckdb(folder: Path) -> AsyncGenerator[Subject]:
     children = duckdb_children(size=AT_ONCE, reserved=1)
 
     def state() -> str:
-        with engine.connect(str(file), read_only=True) as opened:
-            names = opened.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
-            return f"{names} {opened.execute(STATE).fetchone()}"
+        return f"{[each.name for each in folder.iterdir()]} {file.read_bytes().hex()}"
 
     yield Subject(duckdb_edge(children, file, ConnectionPolicy()), state)
     await children.drain()
@@ -147,8 +143,9 @@ async def postgres(server: PostgresServer) -> AsyncGenerator[Subject]:
         names = (
             "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         )
-        large = "SELECT count(*) FROM pg_largeobject_metadata"
-        return server.execute(f"{STATE}; {names}; {large};", "corpus")
+        kinds = ("pg_largeobject_metadata", "pg_class", "pg_proc", "pg_roles", "pg_namespace")
+        counts = "SELECT " + ", ".join(f"(SELECT count(*) FROM {each})" for each in kinds)
+        return server.execute(f"{STATE}; {names}; {counts};", "corpus")
 
     yield Subject(edge, state)
     await edge.close()
@@ -170,6 +167,7 @@ async def mariadb(server: MariadbServer) -> AsyncGenerator[Subject]:
         return server.execute(
             "USE corpus; SELECT count(*), sum(customer_id), max(first_name) FROM customer; SHOW TABLES;"
             " SELECT user, authentication_string FROM mysql.user WHERE user = 'corpus_reader';"
+            " SELECT count(*) FROM information_schema.tables; SELECT count(*), sum(password = '') FROM mysql.user;"
         )
 
     yield Subject(edge, state)
@@ -208,7 +206,7 @@ async def clickhouse(server: ClickhouseServer) -> AsyncGenerator[Subject]:
 async def attack(
     subject: Subject, corpus: list[dict[str, str]], seconds_max: float
 ) -> tuple[list[str], list[str], int]:
-    """Return what hung, what broke the edge or gave the canary away, and how many ran."""
+    """Return what hung, what broke the edge, gave the canary away or was refused in vain, and how many ran."""
     hung: list[str] = []
     broken: list[str] = []
     ran = 0
@@ -224,6 +222,8 @@ async def attack(
             if time.monotonic() - begun > HUNG_SECONDS:
                 hung.append(each["id"])
             ran += isinstance(found, Rows)
+            if isinstance(found, Failure) and found.code is FailureCode.PERMISSION and each.get("expect") == "allow":
+                broken.append(f"{each['id']} was refused: {found.detail}")
             if isinstance(found, Failure) and found.code is FailureCode.CONNECTION:
                 broken.append(f"{each['id']}: {found.detail}")
             if CANARY in (found.model_dump_json() if isinstance(found, Failure) else str(list(found.rows))):

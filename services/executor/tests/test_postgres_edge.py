@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -27,7 +25,6 @@ from tests.engine_evidence import ON_POSTGRES
 
 pytestmark = [pytest.mark.servers, ON_POSTGRES]
 
-DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b"
 SCRIPT = """
 CREATE DATABASE edge;
@@ -246,22 +243,6 @@ async def test_an_explain_gives_rows_and_cost_and_runs_nothing(edge: Server) -> 
         assert isinstance(await edge.explain(attack, seconds_max=2.0), Failure), attack
 
 
-async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(filled: PostgresServer) -> None:
-    small = config(filled, pool={"size": 1, "overflow": 0})
-    edge = postgres_server(small, bytes_max=1 << 20, metrics=Metrics("t"))
-    busy = [asyncio.create_task(run(edge, ENDLESS, seconds_max=3.0)) for _ in range(2)]
-    await asyncio.sleep(0.3)
-    assert edge.load().waiting == 1
-    assert isinstance(await edge.explain("SELECT a FROM t", seconds_max=1.0), Estimate)
-    waiting = await run(edge, "SELECT 1", seconds_max=0.1)
-    assert isinstance(waiting, Failure)
-    assert waiting.code is FailureCode.TIMEOUT
-    for task in busy:
-        task.cancel()
-    await asyncio.gather(*busy, return_exceptions=True)
-    await edge.close()
-
-
 async def test_200_statements_at_once_share_three_connections(filled: PostgresServer) -> None:
     small = config(filled, pool={"size": 2, "overflow": 1})
     edge = postgres_server(small, bytes_max=1 << 20, metrics=Metrics("t"))
@@ -269,27 +250,6 @@ async def test_200_statements_at_once_share_three_connections(filled: PostgresSe
     assert [list(each.rows[0]) for each in found if isinstance(each, Rows)] == [[n, 3] for n in range(200)]
     assert edge.load().open <= 3
     await edge.close()
-
-
-async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(filled: PostgresServer) -> None:
-    edge = postgres_server(config(filled), bytes_max=10_000, metrics=Metrics("t"))
-    exact = await run(edge, "SELECT n FROM numbers LIMIT 500", rows_max=500)
-    more = await run(edge, "SELECT n FROM numbers", rows_max=500)
-    wide = await run(edge, "SELECT repeat('x', 900) FROM numbers LIMIT 400", rows_max=500)
-    await edge.close()
-    assert isinstance(exact, Rows)
-    assert isinstance(more, Rows)
-    assert isinstance(wide, Rows)
-    assert (len(exact.rows), exact.truncated) == (500, False)
-    assert (len(more.rows), more.truncated, more.cut_bytes) == (500, True, False)
-    assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
-
-
-async def test_many_rows_come_whole_and_in_order(edge: Server) -> None:
-    found = await run(edge, "SELECT n, 'row ' || n FROM numbers ORDER BY n", rows_max=30_000)
-    assert isinstance(found, Rows)
-    assert list(found.rows) == [(n, f"row {n}") for n in range(1, 30_001)]
-    assert found.truncated is False
 
 
 async def test_values_keep_their_type(edge: Server) -> None:
@@ -437,46 +397,3 @@ async def test_a_role_that_may_write_is_refused_unless_the_file_says_otherwise(
             assert isinstance(found, Failure)
             assert (found.code, found.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
             assert words in found.detail
-
-
-@pytest.mark.data
-async def test_the_whole_guard_corpus_sent_straight_to_postgres_changes_nothing_and_ends(
-    filled: PostgresServer,
-) -> None:
-    corpus = DATA / "guard" / "statements.jsonl"
-    if not corpus.exists():
-        pytest.skip(f"no {corpus}; set QUERYBUS_DATA")
-    tables = json.loads((DATA / "guard" / "catalog.json").read_text())["tables"]
-    made = [
-        f"CREATE TABLE {name} ({', '.join(f'{key} {kind}' for key, kind in columns.items())});"
-        for name, columns in tables.items()
-    ]
-    filled.execute(
-        "CREATE DATABASE corpus;\n\\c corpus\n"
-        + "\n".join(made)
-        + "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;"
-    )
-    entry = parse_connections({"connections": [{"name": "c", "url": filled.url("reader", "corpus")}]})[0]
-    edge = postgres_server(entry, bytes_max=1 << 20, metrics=Metrics("t"))
-    outside = await asyncpg.connect(filled.url("postgres", "corpus"))
-    counted = " + ".join(f"(SELECT count(*) FROM {name})" for name in tables)
-    state = (
-        f"SELECT {counted}, (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_largeobject_metadata),"
-        " (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_roles), (SELECT count(*) FROM pg_namespace)"
-    )
-    before = tuple(await outside.fetchrow(state))
-    wrong: list[str] = []
-    for line in corpus.read_text(encoding="utf-8").splitlines():
-        statement = json.loads(line)
-        if statement["dialect"] not in ("postgres", "postgresql"):
-            continue
-        begun = time.monotonic()
-        found = await run(edge, statement["sql"], seconds_max=1.0)
-        if time.monotonic() - begun > 2.5:
-            wrong.append(f"{statement['id']} hung")
-        if statement["expect"] == "allow" and isinstance(found, Failure) and found.code is FailureCode.PERMISSION:
-            wrong.append(f"{statement['id']} was refused: {found.detail}")
-    assert tuple(await outside.fetchrow(state)) == before
-    await outside.close()
-    await edge.close()
-    assert wrong == []

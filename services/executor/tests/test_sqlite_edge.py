@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sqlite3
 import time
@@ -24,7 +23,6 @@ from tests.engine_evidence import ON_SQLITE
 
 pytestmark = ON_SQLITE
 
-DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 BOMB = "SELECT printf('%.*c', 1000000000, 'x')"
 """One call of one function: SQLite looks at neither interrupts nor its progress handler while it runs."""
@@ -252,45 +250,11 @@ async def test_a_process_stays_until_it_has_grown(children: Children, edge: Embe
     assert children.pids != first
 
 
-async def test_an_explain_does_not_wait_behind_statements_that_fill_the_pool(edge: Embedded) -> None:
-    busy = [asyncio.create_task(run(edge, ENDLESS, seconds_max=1.0)) for _ in range(4)]
-    await asyncio.sleep(0.1)
-    begun = time.monotonic()
-    assert await edge.explain("SELECT a FROM t", seconds_max=1.0) == Estimate()
-    assert time.monotonic() - begun < 0.5
-    waiting = await run(edge, "SELECT 1", seconds_max=0.1)
-    assert isinstance(waiting, Failure)
-    assert waiting.code is FailureCode.TIMEOUT
-    for task in busy:
-        task.cancel()
-    await asyncio.gather(*busy, return_exceptions=True)
-
-
 async def test_an_explain_looks_names_up_and_runs_nothing(edge: Embedded) -> None:
     assert await edge.explain(BOMB, seconds_max=1.0) == Estimate()
     found = await edge.explain("SELECT nope FROM t", seconds_max=1.0)
     assert isinstance(found, Failure)
     assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
-
-
-async def test_rows_are_cut_one_beyond_the_limit_and_bytes_at_theirs(children: Children, file: Path) -> None:
-    edge = sqlite_edge(children, file, ConnectionPolicy(), bytes_max=10_000)
-    exact = await run(edge, "SELECT n FROM numbers LIMIT 500", rows_max=500)
-    more = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
-    wide = await run(edge, "SELECT printf('%.*c', 900, 'x') FROM numbers LIMIT 400", rows_max=500)
-    assert isinstance(exact, Rows)
-    assert isinstance(more, Rows)
-    assert isinstance(wide, Rows)
-    assert (len(exact.rows), exact.truncated) == (500, False)
-    assert (len(more.rows), more.truncated, more.cut_bytes) == (500, True, False)
-    assert (len(wide.rows), wide.truncated, wide.cut_bytes) == (11, True, True)
-
-
-async def test_many_rows_come_whole_and_in_order(edge: Embedded) -> None:
-    found = await run(edge, "SELECT n, 'row ' || n FROM numbers ORDER BY n", rows_max=30_000)
-    assert isinstance(found, Rows)
-    assert [tuple(each) for each in found.rows] == [(n, f"row {n}") for n in range(1, 30_001)]
-    assert found.truncated is False
 
 
 async def test_values_keep_their_type(edge: Embedded) -> None:
@@ -388,36 +352,3 @@ async def test_a_process_knows_nothing_of_our_environment(children: Children, mo
             environment = Path(f"/proc/{each.pid}/environ")
             if environment.exists():
                 assert b"QUERYBUS" not in environment.read_bytes()
-
-
-@pytest.mark.data
-async def test_the_whole_guard_corpus_sent_straight_to_sqlite_changes_nothing_and_ends(
-    children: Children, tmp_path: Path
-) -> None:
-    corpus = DATA / "guard" / "statements.jsonl"
-    if not corpus.exists():
-        pytest.skip(f"no {corpus}; set QUERYBUS_DATA")
-    folder = tmp_path / "only"
-    folder.mkdir()
-    file = folder / "shop.sqlite"
-    with closing(sqlite3.connect(file)) as database:
-        for name, columns in json.loads((DATA / "guard" / "catalog.json").read_text())["tables"].items():
-            database.execute(f"CREATE TABLE {name} ({', '.join(f'{key} {kind}' for key, kind in columns.items())})")
-            database.execute(f"INSERT INTO {name} VALUES ({', '.join(['1'] * len(columns))})")
-        database.commit()
-    before = file.read_bytes()
-    edge = sqlite_edge(children, file, ConnectionPolicy())
-    wrong: list[str] = []
-    for line in corpus.read_text(encoding="utf-8").splitlines():
-        statement = json.loads(line)
-        if statement["dialect"] != "sqlite":
-            continue
-        begun = time.monotonic()
-        found = await run(edge, statement["sql"], seconds_max=1.0)
-        if time.monotonic() - begun > 2.5:
-            wrong.append(f"{statement['id']} hung")
-        if file.read_bytes() != before or [each.name for each in folder.iterdir()] != [file.name]:
-            wrong.append(f"{statement['id']} changed something")
-        if statement["expect"] == "allow" and isinstance(found, Failure) and found.code is FailureCode.PERMISSION:
-            wrong.append(f"{statement['id']} was refused: {found.detail}")
-    assert wrong == []

@@ -62,6 +62,10 @@ _FUNCTIONS_DENIED: Final = re.compile(
     re.IGNORECASE,
 )
 _SCHEMAS_DENIED: Final = frozenset({"system", "information_schema"})
+_DESCRIPTION: Final = re.compile(
+    r"DescribeQuery \(children 1\)\n TableExpression \(children 1\)\n  TableIdentifier [^\n]+"
+)
+"""A table by its name, without settings, format, functions or sub-query."""
 _NODE: Final = re.compile(r"(?P<indent> *)(?P<kind>\w+)(?: (?P<name>[^\s(]+))?")
 _HARMLESS: Final = re.compile(r"(SELECT|SHOW\b.*|DICTGET|USAGE|CHECK|TABLE ENGINE|READ\b.*)$", re.IGNORECASE)
 _GRANT: Final = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>.+?) TO ", re.IGNORECASE)
@@ -241,7 +245,7 @@ class Clickhouse:
         return None
 
     async def _refused(self, session: Channel, sql: str) -> Failure | None:
-        refused = not_one_query(sql, "clickhouse")
+        refused = not_one_query(sql, "clickhouse", describes=True)
         if refused is not None:
             return refused
         tree = await self._lines(session, f"EXPLAIN AST {sql}")
@@ -268,8 +272,10 @@ def admitted(tree: Sequence[str], tables: frozenset[str] | None, schema: str) ->
     >>> admitted(["SelectWithUnionQuery (children 1)", "  Function sum (children 1)"], None, "shop")
     >>> admitted(["InsertQuery (children 3)"], None, "shop")
     'it is no query'
+    >>> admitted(["DescribeQuery (children 1)", " TableExpression (children 1)", "  TableIdentifier t"], None, "shop")
     """
-    if not tree or tree[0].strip() != "SelectWithUnionQuery (children 1)":
+    is_description = len(tree) == 3 and _DESCRIPTION.fullmatch("\n".join(tree)) is not None
+    if not is_description and (not tree or tree[0].strip() != "SelectWithUnionQuery (children 1)"):
         is_query = bool(tree) and tree[0].startswith("SelectWithUnionQuery")
         return "FORMAT, SETTINGS or INTO OUTFILE" if is_query else "it is no query"
     parents: list[tuple[int, str]] = []

@@ -14,8 +14,8 @@ _BEGINNINGS = frozenset({sqlglot.TokenType.SELECT, sqlglot.TokenType.WITH, sqlgl
 _PROGRAMS = frozenset({"FUNCTION", "PROCEDURE", "DECLARE", "BEGIN"})
 
 
-def not_one_query(sql: str, dialect: str) -> Failure | None:
-    """Return what is against the text, or None.
+def not_one_query(sql: str, dialect: str, *, describes: bool = False) -> Failure | None:
+    """Return what is against the text, or None; `describes`: DESCRIBE is taken as well.
 
     >>> not_one_query("(SELECT 1)", "oracle"), not_one_query("SELECT ';'", "oracle")
     (None, None)
@@ -29,7 +29,8 @@ def not_one_query(sql: str, dialect: str) -> Failure | None:
     ends = [index for index, each in enumerate(tokens) if each.token_type is sqlglot.TokenType.SEMICOLON]
     if ends and ends[0] < len(tokens) - 1:
         return Failure.of(FailureCode.MULTI_STATEMENT, "one statement at a time")
-    if not tokens or tokens[0].token_type not in _BEGINNINGS:
+    beginnings = _BEGINNINGS | {sqlglot.TokenType.DESCRIBE} if describes else _BEGINNINGS
+    if not tokens or tokens[0].token_type not in beginnings:
         return _refused("it is no query")
     if tokens[0].token_type is sqlglot.TokenType.WITH and len(tokens) > 1 and tokens[1].text.upper() in _PROGRAMS:
         return _refused("a program in WITH")
