@@ -7,12 +7,14 @@ import sqlite3
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.sql.parse import Statement, parse
 from querybus.core.sql.silent import (
     CHOSEN_WARNING,
     COMPARED_WARNING,
     COUNTED_WARNING,
     FIRST_ROW_WARNING,
     ZERO_WARNING,
+    Silent,
     silent,
 )
 
@@ -38,8 +40,14 @@ ORDERS = Table(
 )
 
 
+def read(sql: str, dialect: Dialect, catalog: Catalog) -> Silent:
+    statement = parse(sql, dialect)
+    assert isinstance(statement, Statement)
+    return silent(statement, dialect, catalog)
+
+
 def told(sql: str, dialect: Dialect = Dialect.SQLITE) -> tuple[str, ...]:
-    return silent(sql, dialect, Catalog(connection="c", dialect=dialect, tables=(CUSTOMER, ORDERS))).warnings
+    return read(sql, dialect, Catalog(connection="c", dialect=dialect, tables=(CUSTOMER, ORDERS))).warnings
 
 
 DATA = """
@@ -144,11 +152,11 @@ def test_a_division_by_zero_is_told_where_its_trace_is_in_the_answer(
     dialect: Dialect, gives: str, trace: object, other: object
 ) -> None:
     catalog = Catalog(connection="c", dialect=dialect, tables=(ORDERS,))
-    found = silent("SELECT amount / customer_id FROM orders", dialect, catalog)
+    found = read("SELECT amount / customer_id FROM orders", dialect, catalog)
     assert found.of([[2], [trace]]) == (ZERO_WARNING.format(gives),)
     assert found.of([[2], [other]]) == ()
     for harmless in ("amount / 2", "amount / NULLIF(customer_id, 0)", "amount * customer_id"):
-        assert silent(f"SELECT {harmless} FROM orders", dialect, catalog).of([[trace]]) == ()
+        assert read(f"SELECT {harmless} FROM orders", dialect, catalog).of([[trace]]) == ()
 
 
 def test_what_cannot_be_read_is_told_nothing_of() -> None:

@@ -21,7 +21,6 @@ from querybus.core.messages import (
     Result,
 )
 from querybus.core.policy import Reader
-from querybus.core.sql.silent import silent
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
@@ -83,7 +82,8 @@ async def execute(
                 database.doubt()
             return found
         result = await _kept(found, envelope.options.page_size, writer)
-    told = silent(body.sql, body.dialect, catalog).of(result.rows)
+    silent = verdicts.silent(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+    told = silent.of(result.rows)
     if told:
         result = result.model_copy(update={"warnings": (*result.warnings, *told)})
     if found.truncated and envelope.options.count_total:

@@ -1,4 +1,4 @@
-"""The second guard's verdicts, kept for a moment: an EXPLAIN and the run of the same text are judged once.
+"""The second guard's verdicts, kept for a moment: an EXPLAIN and the run of the same text are read once.
 
 A verdict follows from text, catalog, policy, reader and switch alone, so one that is kept is the one that would be
 given. It is found only for the very same catalog and policy, which both change as a whole.
@@ -13,7 +13,8 @@ from typing import Final
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.core.sql.guard import guard
+from querybus.core.sql.guard import admitted
+from querybus.core.sql.silent import Silent, silent
 
 KEPT_MAX: Final = 512
 TEXT_LENGTH_MAX: Final = 16_384
@@ -28,6 +29,7 @@ class _Verdict:
     catalog: Catalog
     policy: ConnectionPolicy
     refusal: Failure | None
+    silent: Silent
 
 
 class Verdicts:
@@ -47,12 +49,42 @@ class Verdicts:
         checks_size: bool,
     ) -> Failure | None:
         """Return why the text must not run for this reader, or None."""
+        return self._of(sql, dialect, catalog, policy, reader, checks_size=checks_size).refusal
+
+    def silent(
+        self,
+        sql: str,
+        dialect: Dialect,
+        catalog: Catalog,
+        policy: ConnectionPolicy,
+        reader: Reader,
+        *,
+        checks_size: bool,
+    ) -> Silent:
+        """Return what the engine does silently with a text that may run."""
+        return self._of(sql, dialect, catalog, policy, reader, checks_size=checks_size).silent
+
+    def _of(
+        self,
+        sql: str,
+        dialect: Dialect,
+        catalog: Catalog,
+        policy: ConnectionPolicy,
+        reader: Reader,
+        *,
+        checks_size: bool,
+    ) -> _Verdict:
         key = (id(catalog), id(policy), sql, reader, checks_size)
         known = self._kept.get(key)
         if known is None:
-            known = _Verdict(catalog, policy, guard(sql, dialect, catalog, policy, reader, checks_size=checks_size))
+            read = admitted(sql, dialect, catalog, policy, reader, checks_size=checks_size)
+            known = (
+                _Verdict(catalog, policy, read, Silent())
+                if isinstance(read, Failure)
+                else _Verdict(catalog, policy, None, silent(read.statement, dialect, catalog))
+            )
             if len(sql) <= TEXT_LENGTH_MAX:
                 self._kept[key] = known
                 if len(self._kept) > KEPT_MAX:
                     self._kept.popitem(last=False)
-        return known.refusal
+        return known

@@ -121,14 +121,26 @@ def guard(
     Errors: safety, permission, cost, too_complex, multi_statement, syntax_error, table_not_found, missing_alias,
     function_not_found, join_error; `facts.rule` is one of GUARD_RULES.
     """
+    decision = admitted(sql, dialect, catalog, policy, reader, checks_size=checks_size)
+    return decision if isinstance(decision, Failure) else None
+
+
+def admitted(
+    sql: str,
+    dialect: Dialect,
+    catalog: Catalog,
+    policy: ConnectionPolicy,
+    reader: Reader | None = None,
+    *,
+    checks_size: bool = True,
+) -> Guarded | Failure:
+    """Return what `guard` has read, for whoever wants more of it than its verdict, or the refusal."""
     policy = policy if reader is None else policy.of(reader.tenant)
     statement = parse(sql, dialect)
     if isinstance(statement, Failure):
         return statement
     decision = decide(statement, dialect, index_of(catalog, policy), policy, checks_size=checks_size)
-    if isinstance(decision, Guarded):
-        decision = finish(decision, reader)
-    return decision if isinstance(decision, Failure) else None
+    return finish(decision, reader) if isinstance(decision, Guarded) else decision
 
 
 def examine(

@@ -16,8 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.failure import Failure
-from querybus.core.sql.parse import Form, parse
+from querybus.core.sql.parse import Form, Statement
 
 COMPARED_WARNING: Final = (
     "a text is compared with a number, which the database does not do as it is meant: rows may be missing or too many"
@@ -76,16 +75,9 @@ class Silent:
         return (*self.warnings, ZERO_WARNING.format(self.divides)) if seen else self.warnings
 
 
-def silent(sql: str, dialect: Dialect, catalog: Catalog) -> Silent:
-    """Return what the engine would do silently with this statement.
-
-    >>> silent("SELECT 1", Dialect.SQLITE, Catalog(connection="c", dialect=Dialect.SQLITE))
-    Silent(warnings=(), divides=None)
-    """
-    if dialect not in _ZERO:
-        return Silent()
-    statement = parse(sql, dialect)
-    if isinstance(statement, Failure) or statement.form is not Form.QUERY or statement.tree is None:
+def silent(statement: Statement, dialect: Dialect, catalog: Catalog) -> Silent:
+    """Return what the engine would do silently with this statement, which the guard has read."""
+    if dialect not in _ZERO or statement.form is not Form.QUERY or statement.tree is None:
         return Silent()
     names = _Names(statement.tree, catalog)
     found: dict[str, None] = {}
