@@ -159,5 +159,5 @@ def test_a_division_by_zero_is_told_where_its_trace_is_in_the_answer(
         assert read(f"SELECT {harmless} FROM orders", dialect, catalog).of([[trace]]) == ()
 
 
-def test_what_cannot_be_read_is_told_nothing_of() -> None:
-    assert told("SELECT FROM WHERE") == told("EXPLAIN SELECT name + 1 FROM customer") == told("") == ()
+def test_a_statement_that_only_describes_is_told_nothing_of() -> None:
+    assert told("EXPLAIN SELECT name + 1 FROM customer") == ()
