@@ -120,12 +120,12 @@ async def test_a_backup_of_a_cluster_goes_onto_another_cluster_and_onto_one_serv
     held = {each.stream: StreamState(each.messages, each.state["last_seq"]) for each in copies}
     assert (held["QUERYBUS"] or StreamState(0, 0)).messages > 0
     async with EmbeddedCluster(OUTSIDERS, store=tmp_path / "other", sizes=sizes()) as other:
-        await restore(Place(other.url, other.password("keeper")), tmp_path / "kept", quiet)
+        await restore(Place(other.url, other.password("keeper")), tmp_path / "kept", quiet, at_once=True)
         assert await states(other) == held
         assert not any("stream KV_querybus_threads" in each for each in await other.migrate())
     async with EmbeddedNats(OUTSIDERS, sync="2m") as alone:
         place = Place(alone.url, alone.password("keeper"))
         with pytest.raises(UsageError, match=r"replicas > 1 .*; restored: nothing; left: "):
-            await restore(place, tmp_path / "kept", quiet)
-        await restore(place, tmp_path / "kept", quiet, replicas=1)
+            await restore(place, tmp_path / "kept", quiet, at_once=True)
+        await restore(place, tmp_path / "kept", quiet, replicas=1, at_once=True)
         assert await states(alone) == held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import sqlite3
 from collections.abc import AsyncGenerator
@@ -17,22 +18,23 @@ from typer.testing import CliRunner
 from querybus.bus.connection import Held
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.journal import Entry, Journal
+from querybus.bus.publish import Stored
 from querybus.bus.snapshots import Keeper, SnapshotError, StreamState
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import UsageError, app
-from querybus_cli.backups import MANIFEST, Copy, back_up, read, restore, thin_out
+from querybus_cli.backups import MANIFEST, UNDER_WAY_SECONDS_MAX, Copy, back_up, read, restore, taken_at, thin_out
 from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
 from querybus_cli.keys import create, listed
 from querybus_cli.operator import Place, history
+from tests.connected.queries import a_conclusion, append, asked, new_id
 from tests.connected.queries import ask as publish
-from tests.connected.queries import asked, new_id
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION = "How many customers are there?"
-LEFT_SECONDS = 2.0
-"""Deadline of the query that is under way when the backup is taken."""
+LEFT_SECONDS, LONG_SECONDS = 0.5, 300.0
+"""Deadlines of queries that are under way when the backup is taken: one is over before a house works again."""
 ENDED_SECONDS_MAX = 60.0
 
 
@@ -45,6 +47,8 @@ class Before:
     answered: str
     thread: str
     left: str
+    ending: str
+    going_on: str
     events: list[dict[str, Any]]
     keys: list[dict[str, Any]]
     copies: tuple[Copy, ...]
@@ -69,6 +73,15 @@ async def log_of(bus: EmbeddedNats, query: str) -> tuple[Entry, ...]:
         return await Journal(Held(connection)).events(TENANT, query)
     finally:
         await connection.close()
+
+
+async def ended(bus: EmbeddedNats, query: str) -> tuple[Entry, ...]:
+    """Return the log of a query once it has ended."""
+    async with asyncio.timeout(ENDED_SECONDS_MAX):
+        while (log := await log_of(bus, query))[-1].address.event is not EventName.FINISHED:
+            await asyncio.sleep(0.2)
+    assert [each.address.event for each in log].count(EventName.FINISHED) == 1
+    return log
 
 
 async def history_of(bus: EmbeddedNats, messages: int) -> int:
@@ -100,9 +113,15 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
         # Nobody works on it any more.
         connection = await bus.connect(StageName.GATEWAY)
         left, _ = await publish(connection, asked(seconds=LEFT_SECONDS, tenant=TENANT, user="analyst"))
+        ending, sequence = await publish(connection, asked(seconds=LEFT_SECONDS, tenant=TENANT, user="analyst"))
+        going_on, _ = await publish(connection, asked(seconds=LONG_SECONDS, tenant=TENANT, user="analyst"))
         await connection.close()
-        # Asked, concluded and finished of the first, asked of the one that is left.
-        assert await history_of(bus, 4) == 4
+        # One has its conclusion already, but nobody has put it into words.
+        connection = await bus.connect(StageName.GENERATOR)
+        assert isinstance(await append(connection, a_conclusion(ending), sequence), Stored)
+        await connection.close()
+        # Asked, concluded and finished of the first, what there is of the three that are left.
+        assert await history_of(bus, 7) == 7
         copies = await back_up(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
         operator = Place(bus.url, bus.password("operator"))
         events = await history(operator, TENANT, found["query_id"], 0)
@@ -112,18 +131,20 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
             found["query_id"],
             found["thread_id"],
             left.query_id,
+            ending.query_id,
+            going_on.query_id,
             events,
             await listed(gateway, TENANT),
             copies,
             await states(bus),
         )
         with pytest.raises(UsageError, match=r"has KV_querybus_limits, .* already"):
-            await restore(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
+            await restore(Place(bus.url, bus.password("keeper")), folder / "kept", quiet, at_once=True)
 
 
 async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
-        made = await restore(Place(bus.url, bus.password("keeper")), before.folder, quiet)
+        made = await restore(Place(bus.url, bus.password("keeper")), before.folder, quiet, at_once=True)
         assert {each.stream for each in made} == set(BACKED_UP)
         assert await states(bus) == before.states
         changed = await bus.migrate()
@@ -132,30 +153,29 @@ async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(be
         assert await history(operator, TENANT, before.answered, 0) == before.events
         assert await listed(gateway, TENANT) == before.keys
         async with House(HousePlan(connections_file=before.connections), bus) as house:
-            async with asyncio.timeout(ENDED_SECONDS_MAX):
-                while (log := await log_of(bus, before.left))[-1].address.event is not EventName.FINISHED:
-                    await asyncio.sleep(0.2)
-            assert log[-2].envelope().body.outcome == "expired"
+            assert (await ended(bus, before.left))[-2].envelope().body.outcome == "expired"
+            assert (await ended(bus, before.ending))[-2].envelope().body.outcome == "replied"
+            assert (await ended(bus, before.going_on))[-2].envelope().body.outcome == "answered"
             async with house.client("analyst") as client:
                 # The thread goes on behind what it had, and the history takes what is new, once.
                 more = {"question": QUESTION, "connection": "shop", "thread_id": before.thread, "wait_seconds": 30}
                 found = await client.call("ask", more)
                 assert found["rows"] == [[2]], found
         assert (await log_of(bus, found["query_id"]))[0].sequence > before.events[-1]["sequence"]
-        # Asked, concluded and finished of the second; concluded and finished of the one that was left.
-        assert await history_of(bus, 4 + 5) == 4 + 5
+        # Asked, concluded and finished of the new one; what was missing of the three.
+        assert await history_of(bus, 7 + 8) == 7 + 8
 
 
 async def test_one_stream_can_be_restored_alone_and_none_that_is_not_held(before: Before) -> None:
     async with EmbeddedNats((), sync="2m") as bus:
         place = Place(bus.url, bus.password("keeper"))
         with pytest.raises(UsageError, match="does not hold KV_querybus_catalog"):
-            await restore(place, before.folder, quiet, only=["KV_querybus_catalog"])
-        made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1)
+            await restore(place, before.folder, quiet, only=["KV_querybus_catalog"], at_once=True)
+        made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1, at_once=True)
         assert [each.stream for each in made] == ["KV_querybus_credentials"]
         assert [name for name, state in (await states(bus)).items() if state] == ["KV_querybus_credentials"]
         with pytest.raises(UsageError, match="has KV_querybus_credentials already"):
-            await restore(place, before.folder, quiet)
+            await restore(place, before.folder, quiet, at_once=True)
 
 
 async def test_a_large_stream_goes_out_and_in_in_many_parts() -> None:
@@ -194,10 +214,22 @@ async def test_a_folder_is_not_written_over_and_not_read_by_halves(before: Befor
         for wrong in (data[:-1], data[:-1] + bytes([data[-1] ^ 1])):
             file.write_bytes(wrong)
             with pytest.raises(UsageError, match=r"QUERYBUS\.snapshot is not what was written"):
-                await restore(nowhere, before.folder, quiet)
+                await restore(nowhere, before.folder, quiet, at_once=True)
     finally:
         file.write_bytes(data)
     assert read(before.folder) == before.copies
+    with pytest.raises(UsageError, match=r"until \d\d:\d\d:\d\d UTC .* --at-once"):
+        await restore(nowhere, before.folder, quiet)
+    manifest = before.folder / MANIFEST
+    young = manifest.read_text()
+    try:
+        old = json.loads(young)
+        old["taken_at"] = (taken_at(before.folder) - dt.timedelta(seconds=UNDER_WAY_SECONDS_MAX)).isoformat()
+        manifest.write_text(json.dumps(old))
+        with pytest.raises(UsageError, match="the bus at"):
+            await restore(nowhere, before.folder, quiet)
+    finally:
+        manifest.write_text(young)
     assert before.folder.stat().st_mode & 0o077 == 0
     assert all(each.stat().st_mode & 0o077 == 0 for each in before.folder.iterdir())
     assert {each.name for each in before.folder.iterdir()} == {MANIFEST, *(each.file for each in before.copies)}

@@ -60,6 +60,9 @@ def restore(
     replicas: Annotated[
         int | None, typer.Option(min=1, max=5, help="copies of each stream, where the bus keeps another number")
     ] = None,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="also a backup that is minutes old: the services were stopped before it")
+    ] = False,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -76,7 +79,7 @@ def restore(
         _show(backups.read(folder), folder, json_output, "whole")
         return
     place = backups.place_of(url, password, store)
-    copies = run(backups.restore(place, folder, _progress, only=only or (), replicas=replicas))
+    copies = run(backups.restore(place, folder, _progress, only=only or (), replicas=replicas, at_once=at_once))
     _show(copies, folder, json_output, "restored")
     if not json_output:
         typer.echo("now type: querybus migrate")

@@ -28,6 +28,8 @@ from querybus_cli.operator import OPERATOR_FILE, Place
 
 MANIFEST: Final = "backup.json"
 FORMAT: Final = 1
+UNDER_WAY_SECONDS_MAX: Final = 610.0
+"""The longest deadline of a query, and what it may take after it: whatever was under way so long ago is over."""
 _DATED: Final = re.compile(r"\d{8}T\d{6}Z")
 
 Json = dict[str, Any]
@@ -118,15 +120,33 @@ def read(folder: Path) -> tuple[Copy, ...]:
     return copies
 
 
+def taken_at(folder: Path) -> dt.datetime:
+    """Return when the backup in a folder was done."""
+    return dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text())["taken_at"])
+
+
 async def restore(
-    place: Place, folder: Path, on_bytes: OnBytes, *, only: Sequence[str] = (), replicas: int | None = None
+    place: Place,
+    folder: Path,
+    on_bytes: OnBytes,
+    *,
+    only: Sequence[str] = (),
+    replicas: int | None = None,
+    at_once: bool = False,
 ) -> tuple[Copy, ...]:
     """Make the streams of a folder anew on a bus that has none of them; return those that were made.
 
     `only` names streams; `replicas` is how many copies the bus keeps, where that differs. UsageError if the folder is
-    not whole, a stream is there already, or the server refuses; the text then says what is done and what is left.
+    not whole, a stream is there already, or the server refuses; the text then says what is done and what is left. So
+    it is for a backup so young that a query of it may still be before its deadline, unless `at_once` is given.
     """
     copies = read(folder)
+    over = taken_at(folder) + dt.timedelta(seconds=UNDER_WAY_SECONDS_MAX)
+    if not at_once and dt.datetime.now(dt.UTC) < over:
+        raise UsageError(
+            f"until {over:%H:%M:%S} UTC what was under way when this backup was taken goes on where it stood, and a "
+            "confirmed change could be made a second time: wait, or say --at-once if the services were stopped before it"
+        )
     if unknown := set(only) - {each.stream for each in copies}:
         raise UsageError(f"{folder} does not hold {', '.join(sorted(unknown))}: it has {_names(copies)}")
     # The log before the history, which goes on from it.

@@ -80,7 +80,7 @@ async def migrate(connection: Client, table: Topology | None = None, *, start_se
     for name, config in wanted:
         changes += await _make(connection, "STREAM", name, config)
     for consumer in table.consumers:
-        config = _consumer_config(consumer, table.replicas)
+        config = _consumer_config(consumer)
         if start_sequence and consumer.stream == EVENTS:
             config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start_sequence}
         changes += await _make(connection, "CONSUMER", f"{consumer.stream}.{consumer.name}", config)
@@ -112,7 +112,7 @@ async def assert_topology(
     for consumer in table.consumers:
         if (consumer.stream, consumer.name) in durables:
             name = f"{consumer.stream}.{consumer.name}"
-            wrong += await _compare(connection, "CONSUMER", name, _consumer_config(consumer, 1))
+            wrong += await _compare(connection, "CONSUMER", name, _consumer_config(consumer))
             if consumer.stream == EVENTS and not wrong:
                 own = await _info(connection, "CONSUMER", name) or {}
     if wrong or not own:
@@ -169,7 +169,7 @@ def _bucket_config(bucket: Bucket, replicas: int) -> dict[str, Any]:
     }
 
 
-def _consumer_config(consumer: Consumer, replicas: int) -> dict[str, Any]:
+def _consumer_config(consumer: Consumer) -> dict[str, Any]:
     config: dict[str, Any] = {
         "durable_name": consumer.name,
         "name": consumer.name,
@@ -179,7 +179,8 @@ def _consumer_config(consumer: Consumer, replicas: int) -> dict[str, Any]:
         "max_deliver": consumer.max_deliver,
         "max_ack_pending": consumer.max_ack_pending,
         "max_waiting": consumer.max_waiting,
-        "num_replicas": replicas,
+        # As many copies as its stream has, whatever their number: a backup may go onto a bus that keeps another.
+        "num_replicas": 0,
     }
     if len(consumer.filters) == 1:
         config["filter_subject"] = consumer.filters[0]

@@ -1,8 +1,8 @@
 """Whole streams go out as the server writes them, and back in where there is none of the name.
 
-What `nats stream backup` and `restore` speak. The bytes are the server's own (a compressed archive of messages and
-configuration); a stream is restored with its messages, their numbers and times, without its durables: those are made
-anew by `querybus migrate`, so nothing that was under way when the copy was made is worked on a second time.
+What `nats stream backup` and `restore` speak. The bytes are the server's own: a compressed archive of messages, with their
+numbers and times, and of configuration. The log goes with its durables: a query that was concluded but not yet put into
+words would end never otherwise. Of the other streams they are made anew by `querybus migrate`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any, Final, cast
 
 import nats.errors
 from nats.aio.client import Client
+
+from querybus.core.topology import EVENTS
 
 CHUNK_BYTES: Final = 128 * 1_024
 REQUEST_SECONDS: Final = 10.0
@@ -66,7 +68,7 @@ class Keeper:
         inbox = self._connection.new_inbox()
         parts = await self._connection.subscribe(inbox)
         try:
-            request = {"deliver_subject": inbox, "no_consumers": True, "chunk_size": CHUNK_BYTES}
+            request = {"deliver_subject": inbox, "no_consumers": stream != EVENTS, "chunk_size": CHUNK_BYTES}
             answer = await _asked(self._connection, f"{_API}.SNAPSHOT.{stream}", stream, request)
             while True:
                 try:
