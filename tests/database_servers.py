@@ -24,6 +24,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.tls_in_front import own_certificate
+
 
 @dataclass(frozen=True)
 class PostgresServer:
@@ -65,7 +67,7 @@ def postgres_server() -> Generator[PostgresServer]:
 
 @dataclass(frozen=True)
 class MariadbServer:
-    """A running MariaDB on a free port of this machine; `root` has no password."""
+    """A running MariaDB on a free port of this machine; `root` has no password. It takes TLS from whoever asks."""
 
     folder: Path
     port: int
@@ -99,8 +101,12 @@ def mariadb_server() -> Generator[MariadbServer]:
             capture_output=True,
             timeout=60,
         )
+        own_certificate(folder)
+        if account:
+            shutil.chown(folder / "server.pem", "mysql")
+        tls = [f"--ssl-{each}={folder / 'server.pem'}" for each in ("cert", "key")]
         running = subprocess.Popen(
-            [server, "--no-defaults", *account, data, "--bind-address=127.0.0.1", f"--port={port}",
+            [server, "--no-defaults", *account, data, "--bind-address=127.0.0.1", f"--port={port}", *tls,
              f"--socket={folder / 's.sock'}", "--innodb-buffer-pool-size=32M"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

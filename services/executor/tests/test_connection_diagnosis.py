@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from querybus_cli.app import app
 from querybus_executor.diagnose import Trouble, diagnose
 from tests.database_servers import MariadbServer, PostgresServer
+from tests.tls_in_front import in_front_of, own_certificate
 
 
 def listed(folder: Path, url: str, **more: str) -> Path:
@@ -84,6 +85,49 @@ async def test_on_postgresql_login_database_and_rights_are_told_apart(postgres: 
     assert await trouble(postgres.url("postgres", "no_such_database")) is Trouble.DATABASE
     assert await trouble(postgres.url()) is Trouble.ROLE_MAY_WRITE
     assert await trouble(postgres.url(), role_may_write="true") is None
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("server", "asked", "expected"),
+    [
+        ("without TLS", "require", Trouble.TLS),
+        ("without TLS", "disable", None),
+        ("with TLS", "require", None),
+        ("with TLS", "verify-full", Trouble.TLS),
+        ("with TLS", "verify-full&ssl_ca={own}", None),
+    ],
+)
+async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_told(
+    postgres: PostgresServer, tmp_path: Path, server: str, asked: str, expected: Trouble | None
+) -> None:
+    context = own_certificate(tmp_path) if server == "with TLS" else None
+    socket_file = next(each for each in postgres.folder.glob(".s.PGSQL.*") if each.suffix != ".lock")
+    async with in_front_of(socket_file, context) as port:
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres?ssl={asked.format(own=tmp_path / 'server.pem')}"
+        found = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
+    assert found.trouble is expected, found
+
+
+@pytest.mark.servers
+async def test_on_mariadb_a_certificate_is_looked_at_where_its_authority_is_named(
+    mariadb: MariadbServer, tmp_path: Path
+) -> None:
+    own_certificate(tmp_path)
+    mariadb.execute("CREATE DATABASE IF NOT EXISTS told;")
+    for authority, expected in ((mariadb.folder / "server.pem", None), (tmp_path / "server.pem", Trouble.TLS)):
+        url = f"{mariadb.url('root', 'told')}?ssl_ca={authority}"
+        found = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
+        assert found.trouble is expected, found
+
+
+async def test_an_authority_that_cannot_be_read_or_is_not_used_is_told_of_the_file(tmp_path: Path) -> None:
+    for url, words in (
+        ("mariadb://u@h/d?ssl_ca=/no/such/file", "ssl_ca cannot be read"),
+        (f"postgresql://u@h/d?ssl=require&ssl_ca={tmp_path}/x", "verify-full"),
+    ):
+        found = await diagnose(listed(tmp_path, url), "it")
+        assert (found.trouble, words in found.detail) == (Trouble.FILE, True), found
 
 
 @pytest.mark.servers

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -49,14 +50,16 @@ _TITLES: Final = {
     "bigquery": "BigQuery",
 }
 _SERVER_PARAMETERS: Final[dict[str, frozenset[str]]] = {
-    "postgresql": frozenset({"host", "port", "ssl"}),
-    "mysql": frozenset({"unix_socket"}),
-    "mariadb": frozenset({"unix_socket"}),
+    "postgresql": frozenset({"host", "port", "ssl", "ssl_ca"}),
+    "mysql": frozenset({"unix_socket", "ssl_ca"}),
+    "mariadb": frozenset({"unix_socket", "ssl_ca"}),
     "clickhouse": frozenset({"secure", "verify"}),
     "oracle": frozenset({"protocol", "wallet_location", "config_dir"}),
     "snowflake": frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"}),
     "bigquery": frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"}),
 }
+VERIFYING: Final = frozenset({"verify-ca", "verify-full"})
+"""What `ssl` of a PostgreSQL URL has to be for its server's certificate to be looked at."""
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
@@ -268,7 +271,19 @@ def _url_problem(entry: ConnectionConfig) -> str | None:
     if not url.database:
         return f"a {_TITLES[kind]} URL names its database: {kind}://user:password@host/database"
     unknown = sorted(set(url.query) - _SERVER_PARAMETERS[kind])
-    return f"the URL's parameter {unknown[0]!r} is not known here" if unknown else None
+    if unknown:
+        return f"the URL's parameter {unknown[0]!r} is not known here"
+    return _authority_problem(kind, url) if "ssl_ca" in url.query else None
+
+
+def _authority_problem(kind: str, url: URL) -> str | None:
+    if kind == "postgresql" and url.query.get("ssl") not in VERIFYING:
+        return "ssl_ca needs ssl=verify-ca or ssl=verify-full"
+    try:
+        ssl.create_default_context(cafile=str(url.query["ssl_ca"]))
+    except OSError as error:
+        return f"the certificates of ssl_ca cannot be read ({type(error).__name__})"
+    return None
 
 
 def _file_problem(kind: str, url: URL) -> str | None:

@@ -281,6 +281,7 @@ def _arguments(url: URL) -> dict[str, Any]:
         "db": url.database,
     }
     given["unix_socket"] = url.query.get("unix_socket")
+    given["ssl"] = {"ca": url.query["ssl_ca"]} if "ssl_ca" in url.query else None
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -9,8 +9,9 @@ text (infinity, years before Christ); numbers stay exact as `cells` says.
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import asyncpg
 import sqlalchemy as sa
@@ -23,7 +24,7 @@ from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog_sql import QUERIES, read_catalog
-from querybus_executor.connections import ConnectionConfig, PoolLimits
+from querybus_executor.connections import VERIFYING, ConnectionConfig, PoolLimits
 from querybus_executor.databases import ROLE_MAY_WRITE
 from querybus_executor.kinds import kind_of_type
 from querybus_executor.pool import SqlalchemyPool
@@ -170,8 +171,14 @@ def _largest_step(plan: dict[str, Any]) -> int:
 
 
 def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> AsyncEngine:
+    url, tls = config.parsed_url.set(drivername="postgresql+asyncpg"), {}
+    if url.query.get("ssl") in VERIFYING:
+        # The driver itself would look for the authority in somebody's home.
+        context = ssl.create_default_context(cafile=cast("str | None", url.query.get("ssl_ca")))
+        context.check_hostname = url.query["ssl"] == "verify-full"
+        url, tls = url.difference_update_query(["ssl", "ssl_ca"]), {"ssl": context}
     engine = create_async_engine(
-        config.parsed_url.set(drivername="postgresql+asyncpg"),
+        url,
         pool_size=limits.size,
         max_overflow=limits.overflow,
         pool_timeout=limits.wait_seconds,
@@ -180,6 +187,7 @@ def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> Asy
         pool_reset_on_return=None,
         hide_parameters=True,
         connect_args={
+            **tls,
             "timeout": CONNECT_SECONDS_MAX,
             # DISCARD ALL forgets prepared statements, so none may be remembered on this side.
             "statement_cache_size": 0,
