@@ -8,6 +8,7 @@ container itself adds (user, read-only root, base image) is not shown. Python 3.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -19,6 +20,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.migrate import ADVICE
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"
@@ -33,6 +37,9 @@ DRIVERS: Final = {
 _IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.egg-info", "tests", "build", "dist")
 # What the build makes for the image's sake: a cache spares the network here.
 _LEFT_OUT: Final = frozenset({"PIP_NO_CACHE_DIR"})
+
+
+START_SECONDS_MAX: Final = 120.0
 
 
 class NotBuilt(Exception):
@@ -74,42 +81,56 @@ def build(image: str, folder: Path) -> Path:
 
 
 def start(image: str, prefix: Path) -> str:
-    """Run what the image's ENTRYPOINT runs, of the command `--help`, of a service until it looks for the bus; return its words.
+    """Run what the image's ENTRYPOINT runs, of a service on a bus that has nothing yet; return its words.
 
-    NotBuilt if the program is not as it must be: something of it is missing, or more is there than it needs.
+    A service then says what to type and ends; the command is asked for its help. NotBuilt if the program is not as it
+    must be: something of it is missing, or more is there than it needs.
     """
+    service, _, driver = image.partition("-")
     home, database = prefix / "home", prefix / "home/shop.sqlite"
     home.mkdir(exist_ok=True)
     database.touch()
+    (home / "connections.yaml").write_text(f"connections: [{{name: shop, url: 'sqlite:///{database}'}}]\n")
     isolated = {"PATH": os.defpath, "HOME": str(home), "PYTHONNOUSERSITE": "1"}
     paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
-    asked = subprocess.run(
-        [prefix / "bin/python", "-c", paths], env=isolated, capture_output=True, text=True, check=True
-    )
+    asked = _told([prefix / "bin/python", "-c", paths], isolated)
     if any(not each.startswith(str(prefix)) for each in asked.stdout.split()):
         raise NotBuilt(f"{image}: packages from outside are seen: {asked.stdout}")
-    if (
-        subprocess.run([prefix / "bin/python", "-m", "pip"], env=isolated, capture_output=True, check=False).returncode
-        == 0
-    ):
+    if _told([prefix / "bin/python", "-m", "pip"], isolated).returncode == 0:
         raise NotBuilt(f"{image}: it holds pip")
-    told = {
-        **isolated,
-        "QUERYBUS_NATS_URL": "nats://127.0.0.1:1",
-        "QUERYBUS_SIGNING_KEY": "A" * 43 + "=",
-        "QUERYBUS_VERIFY_KEY": "A" * 43 + "=",
-        "QUERYBUS_CONNECTIONS_FILE": str(home / "connections.yaml"),
-    }
-    (home / "connections.yaml").write_text(f"connections: [{{name: shop, url: 'sqlite:///{database}'}}]\n")
-    if driver := image.partition("-")[2]:
-        subprocess.run([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], env=isolated, check=True)
-    command = [str(prefix / "bin/start"), *(["--help"] if image == "cli" else [])]
-    done = subprocess.run(command, env=told, capture_output=True, text=True, timeout=120, check=False, cwd=prefix)
-    said = done.stdout + done.stderr
-    expected = "Usage: " if image == "cli" else "service.not_started"
+    if driver and (found := _told([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode:
+        raise NotBuilt(f"{image}: its driver is not there: {found.stderr[-1_500:]}")
+    if service == "cli":
+        said, expected = _said([prefix / "bin/start", "--help"], isolated), "Usage: "
+    else:
+        said, expected = asyncio.run(_on_an_empty_bus(service, prefix, isolated)), ADVICE
     if expected not in said:
         raise NotBuilt(f"{image} does not start: {said[-1_500:]}")
     return said
+
+
+async def _on_an_empty_bus(service: str, prefix: Path, isolated: dict[str, str]) -> str:
+    async with EmbeddedNats(sync="2m") as bus:
+        told = {
+            **isolated,
+            "QUERYBUS_NATS_URL": bus.url,
+            "QUERYBUS_NATS_PASSWORD": bus.password(service),
+            "QUERYBUS_SIGNING_KEY": bus.signing_key,
+            "QUERYBUS_VERIFY_KEY": bus.verify_key,
+            "QUERYBUS_CONNECTIONS_FILE": str(prefix / "home/connections.yaml"),
+        }
+        return await asyncio.to_thread(_said, [prefix / "bin/start"], told)
+
+
+def _told(command: Sequence[str | Path], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=START_SECONDS_MAX, check=False
+    )
+
+
+def _said(command: Sequence[str | Path], environment: dict[str, str]) -> str:
+    done = _told(command, environment)
+    return done.stdout + done.stderr
 
 
 def _python(folder: Path) -> Path:
