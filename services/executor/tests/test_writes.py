@@ -410,6 +410,6 @@ async def test_on_postgresql_a_change_is_one_transaction(postgres: PostgresServe
 @pytest.mark.servers
 async def test_on_mariadb_a_change_is_one_transaction(mariadb: MariadbServer) -> None:
     mariadb.execute(
-        "CREATE DATABASE writes; CREATE USER writer@'127.0.0.1'; GRANT ALL ON writes.* TO writer@'127.0.0.1';"
+        "CREATE DATABASE writes; CREATE USER changer@'127.0.0.1'; GRANT ALL ON writes.* TO changer@'127.0.0.1';"
     )
-    await _on_server(mariadb.url("writer", "writes"), lambda sql: mariadb.execute(f"USE writes; {sql};"))
+    await _on_server(mariadb.url("changer", "writes"), lambda sql: mariadb.execute(f"USE writes; {sql};"))
