@@ -14,7 +14,7 @@ from benchmarks.fault_house import Plan
 from benchmarks.kill_and_scale import KILLED, Size, Step, measure
 from querybus.core.subjects import StageName
 
-pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SMALL = Size(
     per_second=6.0,

