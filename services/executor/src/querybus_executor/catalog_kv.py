@@ -16,6 +16,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 from querybus_executor.databases import Connected, ConnectedDatabase
 
 REFRESH_SECONDS_MIN: Final = 5.0
@@ -97,9 +98,7 @@ class CatalogKeeper:
         """Stop listening and reading."""
         if self._stop_listening is not None:
             await self._stop_listening()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(*self._tasks)
 
     async def ping(self) -> str | None:
         """Return None: a database that cannot be read is no fault of this process."""

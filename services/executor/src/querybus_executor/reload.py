@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.run import end
 from querybus_executor.connections import BadConnections, ConnectionConfig, files_of, load_connections
 from querybus_executor.databases import Connected, ConnectedDatabase
 from querybus_executor.driver import DriverMissing
@@ -63,10 +64,7 @@ class ConnectionsReload:
 
     async def drain(self) -> None:
         """Look no more."""
-        tasks = [*([self._looking] if self._looking else []), *self._releasing]
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*([self._looking] if self._looking else []), *self._releasing)
 
     async def ping(self) -> str | None:
         """Return None: with a file that cannot be used the old connections go on; `problem` says what is wrong."""

@@ -32,6 +32,7 @@ from querybus.core.redact import Json
 from querybus.core.subjects import EventName
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 from querybus_gateway.admit import AskRequest
 from querybus_gateway.batches import BatchesKept, enriched_question, item_request
 from querybus_gateway.ports import Log
@@ -98,10 +99,7 @@ class BatchRunner:
         self._loop = asyncio.get_running_loop().create_task(self._run(), name=self.name)
 
     async def drain(self) -> None:
-        tasks = [each for each in (self._loop, *self._tasks) if each is not None]
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*(each for each in (self._loop, *self._tasks) if each is not None))
 
     async def ping(self) -> str | None:
         if self._loop is None or self._loop.done():

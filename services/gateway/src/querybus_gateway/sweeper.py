@@ -22,6 +22,7 @@ from querybus.core.topology import EVENTS
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.run import end
 from querybus_gateway.bus_stores import DeadLetters
 from querybus_gateway.endings import AnswerAgain, Ending, buried, expired, finished_of, unworded
 from querybus_gateway.open_queries import OpenQueries, OpenQuery
@@ -81,9 +82,7 @@ class Sweeper:
 
     async def drain(self) -> None:
         if self._loop is not None:
-            self._loop.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._loop
+            await end(self._loop)
 
     async def ping(self) -> str | None:
         if self._loop is None or self._loop.done():

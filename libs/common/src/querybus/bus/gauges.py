@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from querybus.core.topology import ASSERTED_STREAMS, EVENTS
 from querybus.ops.clock import Clock, system_clock
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.run import end
 
 PERIOD_SECONDS: Final = 5.0
 REQUEST_SECONDS_MAX: Final = 2.0
@@ -58,9 +58,7 @@ class BusGauges:
 
     async def drain(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     async def ping(self) -> str | None:
         return None

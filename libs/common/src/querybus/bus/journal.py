@@ -36,6 +36,7 @@ from querybus.core.subjects import (
 )
 from querybus.core.topology import EVENTS, HISTORY, ORIGINAL_SEQUENCE_HEADER
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 
 READ_SECONDS_MAX: Final = 2.0
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
@@ -319,9 +320,7 @@ class Follower:
     async def drain(self) -> None:
         """Stop; the consumer goes by itself when nobody listens."""
         if self._ticker is not None:
-            self._ticker.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._ticker
+            await end(self._ticker)
         await self._unsubscribe()
 
     async def ping(self) -> str | None:

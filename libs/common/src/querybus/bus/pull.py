@@ -23,6 +23,7 @@ from nats.js.errors import NotFoundError
 from querybus.bus.connection import Connected
 from querybus.ops.clock import Jitter, system_jitter
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 
 REQUEST_SECONDS: Final = 30.0
 HEARTBEAT_SECONDS: Final = 5.0
@@ -195,9 +196,7 @@ class PullLoop:
             if late:
                 await asyncio.wait(late, timeout=_CANCELLED_SECONDS_MAX)
         if self._ticker is not None:
-            self._ticker.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._ticker
+            await end(self._ticker)
 
     async def ping(self) -> str | None:
         if self._state is not None:

@@ -25,6 +25,7 @@ from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeReq
 from querybus.core.subjects import rpc_filter, rpc_subject, token
 from querybus.ops.clock import Clock, system_clock
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 from querybus.ops.trace import Tracing, carried
 
 REPLY_MARGIN_SECONDS: Final = 0.25
@@ -185,9 +186,7 @@ class DatabaseServer:
         """Take no more requests and wait for those that run."""
         await asyncio.gather(*(requests.drain(DRAIN_SECONDS_MAX) for requests in self._requests))
         if self._beating is not None:
-            self._beating.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beating
+            await end(self._beating)
 
     async def ping(self) -> str | None:
         return None if all(requests.is_open for requests in self._requests) else "not started"

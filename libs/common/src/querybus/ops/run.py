@@ -6,10 +6,11 @@ import asyncio
 import os
 import threading
 import time
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 STUCK_SECONDS_MAX: Final = 10.0
 STUCK_EXIT_CODE: Final = 70
+CANCEL_AGAIN_SECONDS: Final = 0.5
 _TICK_SECONDS: Final = 1.0
 
 
@@ -30,6 +31,23 @@ class Part(Protocol):
     async def ping(self) -> str | None:
         """Return None if well, else what is wrong, for /readyz."""
         ...
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks until they have ended, however they end.
+
+    Once is not always enough: before Python 3.12 `asyncio.wait_for` loses a cancellation that comes in the same moment
+    as what it waits for, and a loop that waits for answers of the bus would go on for ever.
+    """
+    left = set(tasks)
+    while left:
+        for each in left:
+            each.cancel()
+        done, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
+        for each in done:
+            if not each.cancelled():
+                # Taken, so that nobody is told of an error that nobody waits for.
+                each.exception()
 
 
 class Watchdog:
