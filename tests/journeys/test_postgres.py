@@ -51,6 +51,12 @@ async def test_a_question_to_postgres_is_answered_and_a_mighty_role_is_not_used(
             reply = await client.call("ask", body, timeout_seconds=40)
             assert reply["outcome"] == "answered", reply
             assert reply["rows"] == expected, reply
+        for asked, total in ((False, None), (True, 3)):
+            options = {"rows_max": 2, "count_total": asked}
+            body = {"question": "List all customers", "connection": "shop", "options": options, "wait_seconds": 30}
+            reply = await client.call("ask", body, timeout_seconds=40)
+            assert (reply["row_count"], reply["truncated"]) == (2, True), reply
+            assert (reply["total_count"], reply["total_is_estimate"]) == (total, False), reply
         reply = await client.call(
             "ask",
             {"question": "How many customers are there?", "connection": "mighty", "wait_seconds": 30},
