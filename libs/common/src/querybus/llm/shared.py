@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from querybus.core.model_limits import AGAIN_MS_MIN, LEASE_MS, Counters, Grant, Limit, Wish, granted
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock, Jitter, system_clock, system_jitter
+from querybus.ops.run import end
 
 TRIES_MAX: Final = 8
 RENEW_SECONDS: Final = LEASE_MS / 3_000
@@ -70,8 +71,7 @@ class SharedLimit:
     async def drain(self) -> None:
         """Give back what this replica holds."""
         if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+            await end(self._work)
             self._work = None
         if self._slots:
             self._running = 0
