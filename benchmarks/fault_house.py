@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -22,6 +21,7 @@ from typing import Any, Self
 
 from typing_extensions import override
 
+from benchmarks.process_group import free_ports
 from querybus.bus.client import BusClient
 from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.embedded_cluster import EmbeddedBus, EmbeddedCluster
@@ -198,7 +198,7 @@ class FaultHouse:
         plan = HousePlan(connections_file=connections, environment=environment, extra=extra)
         names = [(each, n) for each in SERVICES for n in range(1, self.plan.replicas.get(each, 1) + 1)]
         replicas: list[Replica] = []
-        for (service, number), port in zip(names, _free_ports(len(names)), strict=True):
+        for (service, number), port in zip(names, free_ports(len(names)), strict=True):
             environment = _environment() | environment_of(service, self.bus, plan)
             environment |= {"QUERYBUS_HTTP_PORT": str(port), "QUERYBUS_FAULTS_SERVICE": service.value}
             log = self.directory / f"{service}-{number}.log"
@@ -226,9 +226,3 @@ class FaultHouse:
 def _environment() -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
     return clean | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import socket
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 STOP_SECONDS = 10.0
 LOG_LINES_SHOWN = 15
 LINE_BYTES_MAX = 4 << 20
+PORTS = range(20_000, 32_000)
+"""Below those that Linux gives to outgoing connections."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -111,9 +114,14 @@ def clean_environment() -> dict[str, str]:
 
 
 def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
+    """Return ports that are free, and that no outgoing connection takes before they are used."""
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise RuntimeError(f"there are no {count} free ports from {PORTS.start} to {PORTS.stop}")
 
 
 def with_children(pids: Iterable[int]) -> set[int]:

@@ -12,6 +12,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
@@ -138,7 +139,8 @@ def is_ready(address: str) -> bool:
     try:
         with urllib.request.urlopen(f"{address}/readyz", timeout=READY_SECONDS_MAX) as response:  # noqa: S310 - our own
             return response.status == HTTPStatus.OK
-    except OSError:
+    except (OSError, HTTPException):
+        # Not there yet, or somebody else who speaks no HTTP.
         return False
 
 
