@@ -288,7 +288,7 @@ async def test_the_time_of_a_statement_is_the_smaller_of_policy_and_what_is_left
     assert patient.asked[0][2] == 5
     assert 1.5 < hurried.asked[0][2] < 2.0
     late = ShelfDatabase()
-    assert (await failed(approved(deadline_ms=100), late)).code is FailureCode.TIMEOUT
+    assert (await failed(approved(deadline_ms=100), late)).code is FailureCode.EXPIRED
     assert late.asked == []
 
 
@@ -333,7 +333,7 @@ async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
     unknown = await explain("acme", "nowhere", request(), databases=shelf, verdicts=Verdicts(), now_ms=NOW)
     assert [each.failure.code for each in (refused, late, unknown) if each.failure] == [
         FailureCode.SAFETY,
-        FailureCode.TIMEOUT,
+        FailureCode.EXPIRED,
         FailureCode.CONNECTION,
     ]
     assert database.explained == ["SELECT id FROM orders"]

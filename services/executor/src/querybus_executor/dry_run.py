@@ -61,7 +61,7 @@ async def _admitted(
     tenant: str, connection: str, request: ExplainRequest, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> Database | Failure:
     if request.deadline_at <= now_ms:
-        return Failure.of(FailureCode.TIMEOUT, "the deadline passed before the database was asked")
+        return Failure.of(FailureCode.EXPIRED, "the deadline passed before the database was asked")
     if tenant != token(request.tenant):
         return Failure.of(FailureCode.INTERNAL, "asked under another tenant's subject")
     database = databases.by_token(connection)

@@ -67,7 +67,7 @@ async def execute(
         return refused
     left_seconds = envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS
     if left_seconds <= 0:
-        return Failure.of(FailureCode.TIMEOUT, "no time was left to run the statement")
+        return Failure.of(FailureCode.EXPIRED, "no time was left to run the statement")
     run = Run(envelope.tenant, envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
     async with pages.writer(run, envelope.options.page_size) as writer:
         found = await database.run(

@@ -2,8 +2,8 @@
 
 What is asked here never waits behind questions that run, nor they behind it. An executor beats while it has a request;
 one that falls silent has died, and the request is repeated until its deadline: an EXPLAIN and a read may run twice.
-Nothing raises: a database that cannot be asked is a Failure with the code `connection`, a question that came too late
-one with `timeout`.
+Nothing raises: a database that cannot be asked is a Failure with the code `connection`, a question that came too late or
+got no place in time one with `expired`, and one whose statement ran until its deadline one with `timeout`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class DatabaseClient:
                 if unheard or silent:
                     detail = "no executor answered in time" if silent else "no executor is there"
                     return reply(failure=Failure.of(FailureCode.CONNECTION, detail))
-                return reply(failure=Failure.of(FailureCode.TIMEOUT, "the deadline has passed"))
+                return reply(failure=Failure.of(FailureCode.EXPIRED, "the deadline has passed"))
             try:
                 return reply.model_validate_json(await self._answer(subject, data, remaining + REPLY_MARGIN_SECONDS))
             except _Nobody:
@@ -225,16 +225,19 @@ class DatabaseServer:
         remaining = (request.deadline_at - self._clock()) / 1_000
         if remaining <= 0:
             # It was on its way until nobody listened for the answer any more.
-            return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
+            return _refusal(reply_type, FailureCode.EXPIRED, "the deadline has passed")
         inbox = message.reply
+        has_place = False
         self._taken.add(inbox)
         try:
             places = self._places.setdefault((operation, connection), asyncio.Semaphore(self._slots))
             async with asyncio.timeout(remaining), places:
+                has_place = True
                 with self._tracing.span("executor", message.headers) if self._tracing else nullcontext():
                     reply = await serve(tenant, connection, request)
         except TimeoutError:
-            return _refusal(reply_type, FailureCode.TIMEOUT, "the deadline has passed")
+            code = FailureCode.TIMEOUT if has_place else FailureCode.EXPIRED
+            return _refusal(reply_type, code, "the deadline has passed")
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.error("rpc.exception", error=type(error).__name__)
             return _refusal(reply_type, FailureCode.INTERNAL, type(error).__name__)
