@@ -19,6 +19,7 @@ from querybus.core.knowledge import EntryKind
 from querybus.core.nearness import Near, NearIndex, Vector, text_of
 from querybus.core.prompts.question import masked_question
 from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.ops.run import end
 from querybus_generator.linker import Prepared
 
 USED: Final = "used"
@@ -65,10 +66,7 @@ class Nearness:
 
     async def drain(self) -> None:
         """End what is being prepared, and close every connection."""
-        making = [each.task for each in self._making.values()]
-        for task in making:
-            task.cancel()
-        await asyncio.gather(*making, return_exceptions=True)
+        await end(*(each.task for each in self._making.values()))
         await self._door.close()
 
     async def ping(self) -> str | None:

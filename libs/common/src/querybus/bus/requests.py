@@ -18,6 +18,7 @@ from nats.aio.subscription import Subscription
 
 from querybus.bus.connection import Connected, reach
 from querybus.ops.log import get_log
+from querybus.ops.run import end
 
 UNSUBSCRIBE_SECONDS_MAX: Final = 2.0
 
@@ -58,8 +59,7 @@ class Requests:
                 await asyncio.wait_for(subscription.drain(), UNSUBSCRIBE_SECONDS_MAX)
         if self._running:
             _, late = await asyncio.wait(list(self._running), timeout=seconds)
-            for task in late:
-                task.cancel()
+            await end(*late)
 
     @property
     def is_open(self) -> bool:
