@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from querybus.bus.stage import ANNOUNCE_AFTER_SECONDS
 from querybus.core.failure import FailureCode
 from querybus.core.ids import is_id
 from querybus.core.subjects import EventName, StageName, event_subject
@@ -80,7 +81,9 @@ async def test_a_shadow_repeats_a_query_with_its_context_and_nobody_hears_of_it(
     first = await desk.house.ask("How many customers are there, once?")
     question = "And how many of them twice?"
     statement = "SELECT COUNT(*) AS twice FROM customers"
-    desk.house.desk.scripts[question] = [say(statement)]
+    # Slow enough for a stage to be announced.
+    desk.house.desk.scripts[question] = [say(statement, delay_seconds=4 * ANNOUNCE_AFTER_SECONDS)]
+    desk.house.desk.scripts["And after?"] = [say(f"{statement} WHERE 1 = 1", delay_seconds=4 * ANNOUNCE_AFTER_SECONDS)]
     asked = {"question": question, "connection": CONNECTION, "thread_id": first["thread_id"], "wait_seconds": 30}
     query = (await desk.call("ask", asked))["query_id"]
     counted = desk.finished()
