@@ -39,6 +39,8 @@ from querybus.ops.log import get_log
 from querybus.ops.run import end
 
 READ_SECONDS_MAX: Final = 2.0
+START_SECONDS_MAX: Final = 30.0
+"""How long the follower's consumer may take to be made at the start, when there is nothing to fall back to."""
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
 EVENTS_PER_READ_MAX: Final = 256
 THREAD_TURNS_MAX: Final = 1_000
@@ -314,7 +316,7 @@ class Follower:
 
     async def start(self) -> None:
         """Begin; raises BusTrouble if the consumer cannot be made."""
-        await self._create()
+        await self._create(START_SECONDS_MAX)
         self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
     async def drain(self) -> None:
@@ -330,7 +332,7 @@ class Follower:
         """Wait until everything that was stored at the start has been passed on."""
         await self._caught_up.wait()
 
-    async def _create(self) -> None:
+    async def _create(self, seconds_max: float = READ_SECONDS_MAX) -> None:
         await self._unsubscribe()
         connection = self._holder.connection
         inbox = connection.new_inbox()
@@ -362,7 +364,7 @@ class Follower:
                         },
                     }
                 ).encode(),
-                timeout=READ_SECONDS_MAX,
+                timeout=seconds_max,
             )
         except (nats.errors.Error, TimeoutError) as error:
             raise BusTrouble(f"the log cannot be followed: {type(error).__name__}") from error

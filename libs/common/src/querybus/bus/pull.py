@@ -29,6 +29,7 @@ REQUEST_SECONDS: Final = 30.0
 HEARTBEAT_SECONDS: Final = 5.0
 DELAY_SECONDS_MAX: Final = 30.0
 STOPPED_DELAY_SECONDS: Final = 0.1
+START_SECONDS_MAX: Final = 30.0
 
 _TICK_SECONDS: Final = 0.25
 _PAUSE_SECONDS: Final = 1.0
@@ -172,7 +173,8 @@ class PullLoop:
         """Read the consumer's settings and begin to pull. LookupError if there is no such consumer."""
         connection = self._holder.connection
         try:
-            info = await connection.jetstream().consumer_info(self._stream, self._durable)
+            # A server whose disk is busy may take its time; to give up would only start the process once more.
+            info = await connection.jetstream(timeout=START_SECONDS_MAX).consumer_info(self._stream, self._durable)
         except NotFoundError:
             raise LookupError(
                 f"consumer {self._durable} of stream {self._stream} does not exist: run `querybus migrate`"
