@@ -82,8 +82,8 @@ async def execute(
                 database.doubt()
             return found
         result = await _kept(found, envelope.options.page_size, writer)
-    silent = verdicts.silent(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    told = silent.of(result.rows)
+    verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+    told = verdict.silent.of(result.rows)
     if told:
         result = result.model_copy(update={"warnings": (*result.warnings, *told)})
     if found.truncated and envelope.options.count_total:

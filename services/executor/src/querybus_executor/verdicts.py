@@ -24,7 +24,9 @@ _Key = tuple[int, int, str, Reader, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class Verdict:
+    """Why a text must not run, or what its engine does silently with it."""
+
     # They are held, so that no other object can get the ids in the key.
     catalog: Catalog
     policy: ConnectionPolicy
@@ -36,7 +38,7 @@ class Verdicts:
     """The newest KEPT_MAX verdicts of one process."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[_Key, _Verdict] = OrderedDict()
+        self._kept: OrderedDict[_Key, Verdict] = OrderedDict()
 
     def refusal(
         self,
@@ -49,9 +51,9 @@ class Verdicts:
         checks_size: bool,
     ) -> Failure | None:
         """Return why the text must not run for this reader, or None."""
-        return self._of(sql, dialect, catalog, policy, reader, checks_size=checks_size).refusal
+        return self.of(sql, dialect, catalog, policy, reader, checks_size=checks_size).refusal
 
-    def silent(
+    def of(
         self,
         sql: str,
         dialect: Dialect,
@@ -60,28 +62,16 @@ class Verdicts:
         reader: Reader,
         *,
         checks_size: bool,
-    ) -> Silent:
-        """Return what the engine does silently with a text that may run."""
-        return self._of(sql, dialect, catalog, policy, reader, checks_size=checks_size).silent
-
-    def _of(
-        self,
-        sql: str,
-        dialect: Dialect,
-        catalog: Catalog,
-        policy: ConnectionPolicy,
-        reader: Reader,
-        *,
-        checks_size: bool,
-    ) -> _Verdict:
+    ) -> Verdict:
+        """Return the verdict on a text for this reader, and what its engine does silently."""
         key = (id(catalog), id(policy), sql, reader, checks_size)
         known = self._kept.get(key)
         if known is None:
             read = admitted(sql, dialect, catalog, policy, reader, checks_size=checks_size)
             known = (
-                _Verdict(catalog, policy, read, Silent())
+                Verdict(catalog, policy, read, Silent())
                 if isinstance(read, Failure)
-                else _Verdict(catalog, policy, None, silent(read.statement, dialect, catalog))
+                else Verdict(catalog, policy, None, silent(read.statement, dialect, catalog))
             )
             if len(sql) <= TEXT_LENGTH_MAX:
                 self._kept[key] = known
