@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from chdb import ChdbError, session
+from chdb import session
 
 _OF_HTTP: Final = frozenset(
     {"database", "query", "query_id", "session_id", "default_format", "user", "password", "client_protocol_version",
@@ -31,7 +31,8 @@ def _blocks(opened: session.Session, sql: str) -> Iterator[bytes]:
     """Return the output of a statement; a query's comes block by block."""
     try:
         found = opened.send_query(sql, "TabSeparated")
-    except ChdbError as error:
+    # The package's two halves each bring an error of that name; which one is imported depends on how they were installed.
+    except Exception as error:
         if "Streaming query is not supported" not in str(error):
             raise
         data = opened.query(sql, "TabSeparated").bytes()

@@ -270,6 +270,26 @@ async def test_a_result_cut_at_its_bytes_says_so() -> None:
     assert concluded.body.result.warnings == (WARNING_BYTES,)
 
 
+async def test_what_an_engine_quotes_of_hidden_rows_reaches_nobody() -> None:
+    guarded = ConnectionPolicy(columns_masked={"customer": ("name",)})
+    warned = Rows(
+        (ResultColumn(name="id"),),
+        [(1,)],
+        truncated=False,
+        cut_bytes=False,
+        duration_ms=1.0,
+        warnings=("incorrect value: 'Bob'", "and 'Mia'"),
+    )
+    for policy, warnings in ((guarded, ("the database gave 2 warnings",)), (ConnectionPolicy(), warned.warnings)):
+        concluded = await answered(approved(), ShelfDatabase(found=warned, policy=policy))
+        assert concluded.body.result is not None
+        assert concluded.body.result.warnings == warnings
+    failed = Failure.of(FailureCode.TYPE_MISMATCH, 'invalid input syntax for type integer: "Bob\'s 4711"')
+    result = await run(approved(), ShelfDatabase(found=failed, policy=guarded))
+    assert isinstance(result, Failure)
+    assert result.detail == "invalid input syntax for type integer: …"
+
+
 @pytest.mark.parametrize(
     "sql", ["DROP TABLE orders", "SELECT 1; SELECT 2", "SELECT load_extension('x')", "DELETE FROM orders"]
 )

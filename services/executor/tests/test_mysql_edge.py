@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from querybus.bus.pages import Batch
-from querybus.core.catalog import Catalog, ColumnKind
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.sql.check import Checked, check
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections import ConnectionConfig, parse_connections
 from querybus_executor.databases import ROLE_MAY_WRITE
@@ -191,6 +193,40 @@ async def test_an_explain_gives_rows_and_runs_nothing(edge: Server) -> None:
     assert isinstance(missing, Failure)
     assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
     assert isinstance(await edge.explain("SELECT 1; DELETE FROM t", seconds_max=2.0), Failure)
+
+
+async def test_an_estimate_is_the_servers_whatever_the_statement_says(edge: Server) -> None:
+    for text in ("O'Brien", 'a"b', '","rows":1,"z":"'):
+        quoted = text.replace("'", "''")
+        found = await edge.explain(f"SELECT * FROM numbers AS x WHERE x.n <> '{quoted}'", seconds_max=2.0)
+        assert isinstance(found, Estimate), found
+        assert (found.rows or 0) > 1_000, text
+
+
+async def test_what_describes_runs_as_it_is(edge: Server) -> None:
+    for sql in (
+        "DESCRIBE t",
+        "DESCRIBE `edge`.`t`",
+        "SHOW COLUMNS FROM edge.t",
+        "SHOW TABLES",
+        "EXPLAIN SELECT * FROM t",
+    ):
+        assert await rows(edge, sql), sql
+    for sql in ("DESCRIBE t; DELETE FROM t", "SHOW TABLES FROM mysql", "SHOW GRANTS FOR root", "EXPLAIN DELETE FROM t"):
+        assert isinstance(await run(edge, sql), Failure), sql
+
+
+async def test_a_pattern_is_compared_by_the_operator_that_both_servers_know(edge: Server) -> None:
+    tables = (Table(name="t", columns=(Column(name="b", type="text"),)),)
+    catalog = Catalog(connection="edge", dialect=Dialect.MYSQL, tables=tables)
+    for sql in (
+        "SELECT b FROM t WHERE b REGEXP '^x'",
+        "SELECT b FROM t WHERE b RLIKE '^x'",
+        "SELECT b FROM t WHERE b NOT REGEXP 'y'",
+    ):
+        checked = check(sql, dialect=Dialect.MYSQL, catalog=catalog, policy=ConnectionPolicy(), row_limit=9)
+        assert isinstance(checked, Checked), checked
+        assert await rows(edge, checked.sql), checked.sql
 
 
 async def test_a_statement_that_was_read_to_its_end_keeps_its_session(edge: Server) -> None:

@@ -273,6 +273,33 @@ async def test_values_keep_their_type(edge: Server) -> None:
     ]  # fmt: skip
 
 
+async def test_what_the_driver_cannot_read_is_written_down_by_the_server(edge: Server) -> None:
+    sql = """SELECT ROW(DATE '2026-01-31', 1) AS day, ROW(INTERVAL '1 day') AS span, int4range(1, 5) AS numbers,
+        tsrange('2026-01-01', NULL) AS open, B'101' AS bits, t AS whole, ARRAY[ROW(1, 'x')] AS many,
+        ARRAY[1.50, NULL] AS sums FROM t ORDER BY a LIMIT 1"""
+    found = await run(edge, sql)
+    assert isinstance(found, Rows), found
+    assert list(found.rows[0]) == [
+        '{"f1":"2026-01-31","f2":1}', '{"f1":"1 day"}', "[1,5)", '["2026-01-01 00:00:00",)', "101", '{"a":1,"b":"x"}',
+        '[{"f1": 1, "f2": "x"}]', "[1.50, null]",
+    ]  # fmt: skip
+    assert [each.name for each in found.columns] == ["day", "span", "numbers", "open", "bits", "whole", "many", "sums"]
+
+
+async def test_a_result_that_cannot_be_read_opens_no_breaker(edge: Server) -> None:
+    for _ in range(4):
+        await run(edge, "SELECT NULL::refcursor, '{}'::json, NULL::pg_node_tree, tsrange(now()::timestamp, NULL)")
+    assert await rows(edge, "SELECT 1") == [[1]]
+
+
+async def test_a_backslash_ends_no_text_whatever_role_and_database_say(filled: PostgresServer) -> None:
+    filled.execute("CREATE ROLE odd LOGIN; ALTER ROLE odd SET standard_conforming_strings = off; GRANT reader TO odd;")
+    server = postgres_server(config(filled, "odd"), bytes_max=1 << 20, metrics=Metrics("t"))
+    found = await rows(server, "SELECT 'a\\', ' || (SELECT max(b) FROM t) -- '")
+    await server.close()
+    assert found == [["a\\", " || (SELECT max(b) FROM t) -- "]]
+
+
 ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
     ("SELEC 1", FailureCode.SYNTAX_ERROR, None, None),
     ("SELECT a FROM t UNION SELECT a, b FROM t", FailureCode.SYNTAX_ERROR, None, None),

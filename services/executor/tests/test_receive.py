@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from querybus.bus.pages import Batch, cells_of
+from querybus.core.catalog import ColumnKind
 from querybus.core.cells import cell
 from querybus.core.messages import ResultColumn, Scalar
 from querybus_executor.arrays import arrays_of
@@ -103,6 +104,19 @@ async def test_a_batch_gets_smaller_as_rows_get_wider() -> None:
 
 
 NAMED = datetime(2026, 1, 31, 9, 5, tzinfo=UTC)
+
+
+async def test_the_first_rows_asked_for_are_few_and_the_widest_row_counts() -> None:
+    into = Receiver(rows_max=1_000, bytes_max=16 << 20)
+    asked: list[int] = []
+    columns = [ResultColumn(name="body", kind=ColumnKind.TEXT, type="text")]
+    more = True
+    while more:
+        asked.append(into.batch_rows)
+        more = await into.take(columns, [("x" * 1_000_000,)] * into.batch_rows)
+    assert (asked[0], max(asked)) == (4, 4), "never more than four rows of a megabyte at once"
+    found = await into.rows()
+    assert (found.cut_bytes, found.row_count) == (True, 16)
 
 
 async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells() -> None:

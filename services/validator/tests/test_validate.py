@@ -340,6 +340,13 @@ async def test_over_the_hard_limit_nobody_runs_it_and_nothing_is_probed(engine: 
     assert refused.code is FailureCode.COST
 
 
+@pytest.mark.parametrize("engine", [Engine(rows_read=1_001), Engine(cost=50.5)])
+async def test_no_option_of_a_request_switches_a_limit_of_the_connection_off(engine: Engine) -> None:
+    draft = draft_of("SELECT id FROM customer", enable_syntax_validation=False)
+    result = await run(draft, Stores(policy=COSTLY), engine)
+    assert (result.code, len(engine.explained)) == (FailureCode.COST, 1)
+
+
 async def test_where_an_engine_expects_nothing_the_catalog_s_figure_counts() -> None:
     big = SHOP.model_copy(update={"tables": (SHOP.tables[0].model_copy(update={"row_estimate": 5_000}),)})
     result = await run(draft_of("SELECT id FROM customer"), Stores(catalog=big, policy=COSTLY))

@@ -22,7 +22,7 @@ SELECT id FROM customer UNION SELECT customer_id FROM purchase
 => SELECT id FROM customer UNION SELECT customer_id FROM purchase LIMIT 101
 --: sqlite, a limit inside a WITH is no outer limit
 WITH c AS (SELECT id FROM customer LIMIT 3) SELECT id FROM c
-=> WITH c AS (SELECT id FROM customer LIMIT 3) SELECT id FROM c LIMIT 101
+=> WITH qb1_c AS (SELECT id FROM customer LIMIT 3) SELECT id FROM qb1_c AS c LIMIT 101
 --: postgres, a fetch is lowered
 SELECT name FROM customer ORDER BY id FETCH FIRST 500 ROWS ONLY
 => SELECT name FROM customer ORDER BY id FETCH FIRST 101 ROWS ONLY
@@ -61,7 +61,7 @@ SELECT j.value, key FROM customer, json_each(customer.name) AS j
 => SELECT j.value, key FROM customer CROSS JOIN JSON_EACH(customer.name) AS j LIMIT 101
 --: sqlite, a recursion with an end
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n
-=> WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n LIMIT 101
+=> WITH RECURSIVE qb1_n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM qb1_n AS n WHERE i < 10) SELECT i FROM qb1_n AS n LIMIT 101
 --: mysql, letter case of columns does not count
 SELECT NAME FROM customer WHERE ID = 1
 => SELECT NAME FROM customer WHERE ID = 1 LIMIT 101

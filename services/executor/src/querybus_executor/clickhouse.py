@@ -279,7 +279,8 @@ def admitted(tree: Sequence[str], tables: frozenset[str] | None, schema: str) ->
         is_query = bool(tree) and tree[0].startswith("SelectWithUnionQuery")
         return "FORMAT, SETTINGS or INTO OUTFILE" if is_query else "it is no query"
     parents: list[tuple[int, str]] = []
-    for line in tree:
+    sets = _second_arguments_of_in(tree)
+    for number, line in enumerate(tree):
         match = _NODE.match(line)
         if match is None:
             return "it cannot be read"
@@ -288,10 +289,43 @@ def admitted(tree: Sequence[str], tables: frozenset[str] | None, schema: str) ->
             parents.pop()
         parent = parents[-1][1] if parents else ""
         parents.append((indent, kind))
+        if number in sets and kind in ("Identifier", "TableIdentifier"):
+            # The server reads a name there as a table.
+            kind = "TableIdentifier"
+        if kind == "ColumnsApplyTransformer":
+            return "APPLY, whose function the tree does not name"
         trouble = _trouble(kind, name, parent, tables, schema)
         if trouble is not None:
             return trouble
     return None
+
+
+_IN: Final = re.compile(r"(global)?(not)?(null)?in(ignoreset)?", re.IGNORECASE)
+
+
+def _second_arguments_of_in(tree: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines that stand as the second argument of IN and its kin.
+
+    >>> _second_arguments_of_in(["Function in (children 1)", " ExpressionList (children 2)", "  Literal", "  Identifier t"])
+    {3}
+    """
+    found: set[int] = set()
+    for number, line in enumerate(tree):
+        match = _NODE.match(line)
+        if match is None or match["kind"] != "Function" or _IN.fullmatch(match["name"] or "") is None:
+            continue
+        inner = len(match["indent"]) + 2
+        arguments = 0
+        for below in range(number + 1, len(tree)):
+            indent = len(tree[below]) - len(tree[below].lstrip(" "))
+            if indent < inner - 1:
+                break
+            if indent == inner:
+                arguments += 1
+                if arguments == 2:
+                    found.add(below)
+                    break
+    return found
 
 
 def _trouble(kind: str, name: str, parent: str, tables: frozenset[str] | None, schema: str) -> str | None:

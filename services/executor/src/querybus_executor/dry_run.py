@@ -13,6 +13,7 @@ from querybus.core.messages import Result
 from querybus.core.policy import Reader
 from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import token
+from querybus_executor.hidden_values import without_values
 from querybus_executor.ports import Database, Databases, Purpose
 from querybus_executor.receive import first_page
 from querybus_executor.verdicts import Verdicts
@@ -34,7 +35,7 @@ async def explain(
         return ExplainReply(rows_estimate=found.rows, rows_read_estimate=found.rows_read, cost_estimate=found.cost)
     if found.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
-    return ExplainReply(failure=found)
+    return ExplainReply(failure=without_values(found, database.policy.of(request.tenant)))
 
 
 async def probe(
@@ -51,7 +52,7 @@ async def probe(
         purpose=Purpose.PROBE,
     )
     if isinstance(found, Failure):
-        return ProbeReply(failure=found)
+        return ProbeReply(failure=without_values(found, database.policy.of(request.tenant)))
     rows = first_page(found.rows, PROBE_ROWS_MAX)
     cut = found.truncated or len(rows) < len(found.rows)
     return ProbeReply(result=Result(columns=found.columns, rows=rows, row_count=len(rows), truncated=cut))

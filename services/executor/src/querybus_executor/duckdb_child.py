@@ -136,7 +136,7 @@ class Database:
             raise Refused(f"not authorized: {tree.get('error_message', 'the statement cannot be read')}")
         nodes = list(_nodes(tree))
         named = {str(key["key"]).casefold() for each in nodes for key in each.get("cte_map", {}).get("map", ())}
-        if self._tables is not None and not named.isdisjoint(self._all_names(connection)):
+        if named and not named.isdisjoint(self._all_names(connection)):
             # A WITH table of a real table's name could hide which of the two is meant.
             raise Refused("not authorized: a WITH table has the name of a table")
         for each in nodes:

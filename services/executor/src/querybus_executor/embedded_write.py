@@ -76,6 +76,10 @@ class EmbeddedWriter:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+            # What it wrote before it was killed may lie unread where this process stood still: it is the truth.
+            if process.stdout is not None:
+                rest = await process.stdout.read()
+                said.extend(json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith(b"\n"))
             await process.wait()
 
     def _outcome(

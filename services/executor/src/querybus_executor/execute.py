@@ -23,6 +23,7 @@ from querybus.core.messages import (
 from querybus.core.policy import Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.asked_back import asked_back
+from querybus_executor.hidden_values import engine_warnings, without_values
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
 from querybus_executor.receive import first_page
 from querybus_executor.total import total_of
@@ -80,8 +81,9 @@ async def execute(
         if isinstance(found, Failure):
             if found.code in _ENGINE_MISSES_A_NAME:
                 database.doubt()
-            return found
-        result = await _kept(found, envelope.options.page_size, writer)
+            return without_values(found, policy)
+        warnings = engine_warnings(found.warnings, policy)
+        result = await _kept(found, warnings, envelope.options.page_size, writer)
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
     told = verdict.silent.of(result.rows)
     if told:
@@ -103,8 +105,8 @@ async def execute(
     return concluded(envelope, conclusion, duration_ms=round(found.duration_ms, 3))
 
 
-async def _kept(found: Rows, page_size: int, writer: PageWriter) -> Result:
-    warnings = (*found.warnings, *((WARNING_BYTES,) if found.cut_bytes else ()))
+async def _kept(found: Rows, told: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:
+    warnings = (*told, *((WARNING_BYTES,) if found.cut_bytes else ()))
     first = first_page(found.rows, page_size)
     whole = Result(
         columns=found.columns,

@@ -25,6 +25,8 @@ from querybus_executor.write import Written, too_many
 
 COMMIT_SECONDS_MAX: Final = 5.0
 _COUNTED: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
+_CLIENT_ERRORS: Final = (2_000, 3_000)
+"""Numbers that the client gives, not the server."""
 _LOST: Final = frozenset({2006, 2013, 2014, 2055, 1053})
 """The server's and the client's words for a session that is gone: what was under way is not known."""
 
@@ -91,7 +93,9 @@ class MysqlWriter:
 
 def _is_answer(error: BaseException) -> bool:
     """Return whether the server itself said that it did not do it."""
-    return isinstance(error, MySQLError) and bool(error.args) and error.args[0] not in _LOST
+    if not isinstance(error, MySQLError) or not error.args or not isinstance(error.args[0], int):
+        return False
+    return error.args[0] not in _LOST and not _CLIENT_ERRORS[0] <= error.args[0] < _CLIENT_ERRORS[1]
 
 
 async def _do(session: Any, sql: str) -> int:

@@ -41,6 +41,8 @@ _SETTINGS: Final = {
     "DateStyle": "ISO, MDY",
     "IntervalStyle": "postgres",
     "default_transaction_read_only": "on",
+    # Off, a backslash would end the literals of our own text.
+    "standard_conforming_strings": "on",
 }
 _AS_TEXT: Final = ("date", "timestamp", "timestamptz", "timetz", "interval", "json", "jsonb")
 _RIGHTS: Final = """
@@ -114,10 +116,20 @@ class Postgres:
 
     async def run(self, session: Any, asked: Asked) -> Rows | Failure:
         """Stream the rows of one statement through a cursor on the server."""
-        prepared = await session.prepare(asked.sql)
-        attributes = prepared.get_attributes()
+        prepared: Any = None
+        try:
+            prepared = await session.prepare(asked.sql)
+            attributes = prepared.get_attributes()
+        except asyncpg.UnsupportedClientFeatureError:
+            # A range or row of what is read as text has no reader at all: only its type is asked for.
+            attributes = await _attributes_without_text_types(session, asked.sql)
         if not attributes:
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="25006"))
+        shown = [_shown_as(each, f"c{number}") for number, each in enumerate(attributes)]
+        if any(each[0] != '"' for each in shown):
+            names = ", ".join(f'"c{number}"' for number in range(len(shown)))
+            wrapped = f"SELECT {', '.join(shown)} FROM ({asked.sql}) AS querybus_rows({names})"  # noqa: S608 - approved
+            prepared = await session.prepare(wrapped)
         columns = tuple(_column(each) for each in attributes)
         cursor = await prepared.cursor()
         while True:
@@ -145,9 +157,14 @@ class Postgres:
 
     def failure(self, error: BaseException, sql: str) -> Failure | None:
         """Return what an error of asyncpg or of the network means."""
+        if isinstance(error, asyncpg.ConnectionDoesNotExistError):
+            return away(error)
         if isinstance(error, PostgresError):
             return _worded(error, sql)
-        if isinstance(error, OSError | InterfaceError | InternalClientError | asyncpg.ConnectionDoesNotExistError):
+        if isinstance(error, asyncpg.UnsupportedClientFeatureError | asyncpg.DataError | UnicodeError):
+            # Its own statement cannot be read; that says nothing of the database.
+            return Failure.of(FailureCode.TYPE_MISMATCH, "a value of the result has a type that cannot be read")
+        if isinstance(error, OSError | InterfaceError | InternalClientError):
             return away(error)
         return None
 
@@ -204,14 +221,50 @@ def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> Asy
     return engine
 
 
+async def conforms(session: Any) -> None:
+    """Raise unless the session reads a backslash in a text as a backslash: a pooler may drop what a session asks for."""
+    if await session.fetchval("SHOW standard_conforming_strings") != "on":
+        raise InterfaceError("the session reads backslashes in texts as escapes: standard_conforming_strings is off")
+
+
 async def _with_text_types(session: Any) -> None:
+    await conforms(session)
     for each in _AS_TEXT:
         await session.set_type_codec(each, schema="pg_catalog", encoder=str, decoder=str, format="text")
 
 
-def _column(attribute: Any) -> ResultColumn:
+async def _attributes_without_text_types(session: Any, sql: str) -> Sequence[Any]:
+    for each in _AS_TEXT:
+        await session.reset_type_codec(each, schema="pg_catalog")
+    try:
+        return (await session.prepare(sql)).get_attributes()
+    finally:
+        await _with_text_types(session)
+
+
+_JSON_KINDS: Final = frozenset({"array", "composite"})
+_TEXT_KINDS: Final = frozenset({"range", "multirange"})
+_TEXT_TYPES: Final = frozenset({"bit", "varbit", "tid", "xid", "cid", "txid_snapshot", "pg_snapshot"})
+
+
+def _shown_as(attribute: Any, alias: str) -> str:
+    """Return a column of the result as the server writes it down: JSON for arrays and rows, text for ranges and bits.
+
+    The driver would build an object for every element while every other statement waits, and cannot read all of them.
+    """
     kind, name = str(attribute.type.kind), str(attribute.type.name)
     if kind == "array":
+        return f'to_jsonb("{alias}")::text'
+    if kind == "composite" or name == "record":
+        return f'to_json("{alias}")::text'
+    return f'CAST("{alias}" AS text)' if kind in _TEXT_KINDS or name in _TEXT_TYPES else f'"{alias}"'
+
+
+def _column(attribute: Any) -> ResultColumn:
+    kind, name = str(attribute.type.kind), str(attribute.type.name)
+    if kind in _TEXT_KINDS or name in _TEXT_TYPES:
+        return ResultColumn(name=attribute.name, kind=ColumnKind.TEXT, type=name)
+    if kind in _JSON_KINDS or name == "record":
         return ResultColumn(name=attribute.name, kind=ColumnKind.JSON, type=name)
     found = ColumnKind.TEXT if kind == "enum" or name in ("name", "citext", "inet", "cidr") else kind_of_type(name)
     return ResultColumn(name=attribute.name, kind=found, type=name)

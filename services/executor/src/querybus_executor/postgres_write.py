@@ -17,12 +17,14 @@ from sqlalchemy.pool import NullPool
 
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus_executor.connections import ConnectionConfig
-from querybus_executor.postgres import Postgres
+from querybus_executor.postgres import Postgres, conforms
 from querybus_executor.server import CONNECT_SECONDS_MAX
 from querybus_executor.write import Written, too_many
 
 COMMIT_SECONDS_MAX: Final = 5.0
 LOCK_SECONDS_MAX: Final = 5.0
+_NO_ANSWER: Final = frozenset({"", "08", "57", "58", "XX"})
+"""Classes of SQLSTATE that leave open what became of a transaction: connection, operator, system, internal."""
 _COUNT: Final = re.compile(r"^(?:INSERT \d+|UPDATE|DELETE) (\d+)$")
 
 
@@ -34,7 +36,10 @@ class PostgresWriter:
             config.writing_url.set(drivername="postgresql+asyncpg"),
             poolclass=NullPool,
             hide_parameters=True,
-            connect_args={"timeout": CONNECT_SECONDS_MAX, "server_settings": {"application_name": "querybus-write"}},
+            connect_args={
+                "timeout": CONNECT_SECONDS_MAX,
+                "server_settings": {"application_name": "querybus-write", "standard_conforming_strings": "on"},
+            },
         )
         self._driver = Postgres()
 
@@ -45,6 +50,7 @@ class PostgresWriter:
         try:
             async with asyncio.timeout(seconds_max + COMMIT_SECONDS_MAX), self._engine.connect() as lent:
                 session: Any = (await lent.get_raw_connection()).driver_connection
+                await conforms(session)
                 limit = max(1, int(seconds_max * 1_000))
                 await session.execute(
                     f"BEGIN READ WRITE; SET LOCAL statement_timeout = {limit};"
@@ -66,8 +72,7 @@ class PostgresWriter:
             failure = self._failure(error, sql)
             if failure is None:
                 raise
-            # An answer of the server to COMMIT is an answer; only silence leaves the outcome open.
-            if committing and not isinstance(_cause(error), PostgresError):
+            if committing and not is_rolled_back(_cause(error)):
                 return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, failure.detail, failure.facts)
             return failure
 
@@ -79,6 +84,19 @@ class PostgresWriter:
         if isinstance(error, TimeoutError):
             return Failure.of(FailureCode.TIMEOUT, "the change was ended at its time limit")
         return self._driver.failure(_cause(error), sql)
+
+
+def is_rolled_back(error: BaseException) -> bool:
+    """Return whether the server's answer to COMMIT proves that nothing was changed.
+
+    Only an ERROR of the server does, and none of the classes that tell of the session or the server: asyncpg gives a
+    lost connection a state of class 08, and a session that is ended after its commit was written gets one of class 57.
+
+    >>> is_rolled_back(PostgresError("nothing is known of it"))
+    False
+    """
+    state, severity = str(getattr(error, "sqlstate", None) or ""), getattr(error, "severity_en", None)
+    return isinstance(error, PostgresError) and severity == "ERROR" and state[:2] not in _NO_ANSWER
 
 
 def _cause(error: BaseException) -> BaseException:

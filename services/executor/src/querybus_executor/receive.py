@@ -18,7 +18,8 @@ from querybus.core.cells import cell
 from querybus.core.messages import ResultColumn, Scalar
 from querybus_executor.ports import PageSink, Rows
 
-BATCH_ROWS_FIRST: Final = 256
+BATCH_ROWS_FIRST: Final = 4
+"""How wide rows are is known only when some have come: a hundred of a megabyte each would be past any limit."""
 BATCH_ROWS_MAX: Final = 8_192
 BATCH_BYTES_AIM: Final = 1 << 20
 PAGE_BYTES_AIM: Final = 512 << 10
@@ -42,6 +43,7 @@ class Receiver:
         self._pending: list[Batch] = []
         self._pending_bytes = 0
         self._bytes = 0
+        self._widest = 0
         self._truncated = False
         self._cut_bytes = False
         self._full = False
@@ -72,8 +74,8 @@ class Receiver:
         """How many rows to ask for at once, so that a batch is about a megabyte."""
         if not self.row_count:
             return min(self.wanted, BATCH_ROWS_FIRST)
-        average = max(1, self._bytes // self.row_count)
-        return max(1, min(self.wanted, BATCH_ROWS_MAX, self.row_count * 4, BATCH_BYTES_AIM // average))
+        aim = min(BATCH_BYTES_AIM, max(1, self._bytes_max - self._bytes))
+        return max(1, min(self.wanted, BATCH_ROWS_MAX, self.row_count * 4, aim // max(1, self._widest)))
 
     async def take(self, columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> bool:
         """Take rows of driver's values; return whether more are wanted."""
@@ -82,6 +84,7 @@ class Receiver:
         if self._pages is None or (self._first is None and self.row_count + len(rows) <= self._first_max):
             self._hold(rows)
         elif rows:
+            self._widest = max(self._widest, *map(bytes_of, rows))
             await self._begin_paging()
             batch = await asyncio.to_thread(batch_of, self._columns, rows)
             await self._page(batch)
@@ -132,6 +135,7 @@ class Receiver:
     def _hold(self, rows: Sequence[Sequence[Any]]) -> None:
         for row in rows:
             size = bytes_of(row)
+            self._widest = max(self._widest, size)
             if self._bytes + size > self._bytes_max:
                 self._truncated = self._cut_bytes = True
                 return

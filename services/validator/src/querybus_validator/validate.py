@@ -167,7 +167,9 @@ async def _ask_engine(desk: _Desk, static: Checked, *, probe: bool) -> _Opinion 
     checked: tuple[_Check, ...] = ("static",)
     notes: tuple[str, ...] = ()
     reply = ExplainReply()
-    if desk.envelope.options.enable_syntax_validation and static.is_query:
+    # A limit of the connection holds whatever the request asks for.
+    asks = desk.envelope.options.enable_syntax_validation or desk.policy.limits_plans
+    if asks and static.is_query:
         reply = await desk.explained(static.sql)
         if reply.failure is not None:
             return _better(reply.failure, static.doubt)
@@ -350,7 +352,7 @@ async def _rows_affected(
         if found.result is not None and found.result.rows and isinstance(found.result.rows[0][0], int):
             return int(found.result.rows[0][0]), "exact"
         return None, "unknown"
-    if not desk.envelope.options.enable_syntax_validation:
+    if not desk.envelope.options.enable_syntax_validation and not desk.policy.limits_plans:
         return None, "unknown"
     reading = desk.static(change.counted, 1_000_000_000)
     if isinstance(reading, Failure):

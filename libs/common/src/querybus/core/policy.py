@@ -148,6 +148,12 @@ class ConnectionPolicy(Rules):
         return bool(self.columns_denied or self.columns_masked or self.row_filters)
 
     @property
+    def limits_plans(self) -> bool:
+        """Whether what the engine expects of a statement is held against a limit."""
+        limits = (self.plan_rows_soft_max, self.plan_rows_hard_max, self.plan_cost_soft_max, self.plan_cost_hard_max)
+        return any(each is not None for each in limits)
+
+    @property
     def hidden_columns(self) -> tuple[str, ...]:
         """`table.column` of everything that some reader may not see: no value of these is ever kept in a catalog."""
         return tuple(

@@ -12,6 +12,7 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.sql.bound import bind, limit_of
+from querybus.core.sql.canonical import canonicalise
 from querybus.core.sql.filtered import narrow
 from querybus.core.sql.guard import Guarded, decide, examine, finish, guard, protected
 from querybus.core.sql.naming import index_of
@@ -42,6 +43,10 @@ class Checked:
     doubt: Failure | None = None
     is_query: bool = True
     limit_asked: int | None = None
+
+
+def _is_about_a_name(doubt: Failure) -> bool:
+    return doubt.facts.rule in (Rule.COLUMN_UNKNOWN, Rule.COLUMN_AMBIGUOUS)
 
 
 def check(
@@ -98,6 +103,8 @@ def check_in_doubt(
         if isinstance(narrowed, Failure):
             return narrowed
         statement = narrowed
+    if statement.tree is not None:
+        canonicalise(statement.tree, guarded.index)
     own_limit = limit_of(statement)
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
@@ -120,6 +127,9 @@ def check_in_doubt(
     resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
+    if resolved.doubt is not None and _is_about_a_name(resolved.doubt) and guarded.index.protects:
+        # What the engine would read here may be what is protected: its word counts for nothing.
+        return resolved.doubt
     return Checked(
         sql=rendered,
         tables=tables,

@@ -28,7 +28,12 @@ class TableUse:
     schema: str | None
     catalog: str | None
     written: str
-    is_cte: bool
+    cte: exp.CTE | None = None
+
+    @property
+    def is_cte(self) -> bool:
+        """Whether the name is that of a WITH table."""
+        return self.cte is not None
 
 
 @dataclass(slots=True)
@@ -99,36 +104,57 @@ def _use(node: exp.Table, dialect: Dialect) -> TableUse:
         schema=fold_of(schema, dialect) if schema else None,
         catalog=fold_of(catalog, dialect) if catalog else None,
         written=".".join(parts),
-        is_cte=schema is None and catalog is None and _names_cte(node, name, dialect),
+        cte=_cte_named(node, name, dialect) if schema is None and catalog is None else None,
     )
 
 
-def _names_cte(node: exp.Expr, name: str, dialect: Dialect) -> bool:
+def _cte_named(node: exp.Expr, name: str, dialect: Dialect) -> exp.CTE | None:
+    """Return the visible WITH table of a folded name; a scalar (`WITH 1 AS x`) is none."""
     child: exp.Expr = node
     parent = node.parent
     while parent is not None:
         if isinstance(parent, exp.With):
-            for each in parent.expressions:
-                if each is child:
-                    if fold_of(each.args["alias"].this, dialect) == name and _sees_itself(each, parent, dialect):
-                        return True
+            for cte in _tables_of(parent):
+                if cte is child:
+                    if _named(cte, name, dialect) and _sees_itself(cte, parent, node, dialect):
+                        return cte
                     break
-                if fold_of(each.args["alias"].this, dialect) == name:
-                    return True
+                if _named(cte, name, dialect):
+                    return cte
             # The query that owns this WITH was reached through the WITH: its other CTEs are not visible from here.
             child, parent = cast("exp.Expr", parent.parent), cast("exp.Expr", parent.parent).parent
             continue
         owned = parent.args.get("with_")
         if isinstance(owned, exp.With) and owned is not child:
-            for each in owned.expressions:
-                if fold_of(each.args["alias"].this, dialect) == name:
-                    return True
+            for cte in _tables_of(owned):
+                if _named(cte, name, dialect):
+                    return cte
         child, parent = parent, parent.parent
-    return False
+    return None
 
 
-def _sees_itself(cte: exp.Expr, owner: exp.With, dialect: Dialect) -> bool:
-    return bool(owner.args.get("recursive")) or (dialect in SELF_VISIBLE and isinstance(cte.this, exp.SetOperation))
+def _tables_of(clause: exp.With) -> list[exp.CTE]:
+    return [each for each in clause.expressions if not each.args.get("scalar")]
+
+
+def _named(cte: exp.CTE, name: str, dialect: Dialect) -> bool:
+    return fold_of(cte.args["alias"].this, dialect) == name
+
+
+def _sees_itself(cte: exp.CTE, owner: exp.With, node: exp.Expr, dialect: Dialect) -> bool:
+    """Return whether the name of a WITH table means itself at this place of its own query.
+
+    Only behind the first arm of a UNION: elsewhere engines differ, and some read the table of that name.
+    """
+    if not isinstance(cte.this, exp.SetOperation) or not (owner.args.get("recursive") or dialect in SELF_VISIBLE):
+        return False
+    first: object = cte.this
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    above: exp.Expr | None = node
+    while above is not None and above is not first:
+        above = above.parent
+    return above is None
 
 
 def sources_of(node: exp.Expr) -> list[exp.Expr]:

@@ -14,14 +14,14 @@ from functools import lru_cache
 from typing import Final, cast
 
 from sqlglot import ErrorLevel, exp
-from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Column, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
+from querybus.core.sql.canonical import canonicalise
 from querybus.core.sql.facts import StatementFacts, fold_of, sources_of
 from querybus.core.sql.naming import DEFAULT_SCHEMAS, KnownTable, NameIndex, fold_known
-from querybus.core.sql.parse import GRAMMARS, Form, Statement, parse
+from querybus.core.sql.parse import GRAMMARS, PARSER_ERRORS, Form, Statement, parse
 from querybus.core.sql.rules import Rule, refuse
 
 MASK: Final = "***"
@@ -76,6 +76,8 @@ def _parsed(condition: str, dialect: Dialect) -> exp.Expr:
     for node in found.find_all(exp.Placeholder, exp.Parameter):
         if not isinstance(node, exp.Placeholder) or node.name not in ROW_FILTER_PARAMETERS:
             raise BadFilter(f"a parameter that is none of {', '.join(':' + each for each in ROW_FILTER_PARAMETERS)}")
+    if found.find(exp.With) is not None:
+        raise BadFilter("a WITH clause; write its query in place of its name")
     # Without what was only there to read it, so that nothing of it counts as a query around the condition.
     return found.copy()
 
@@ -197,6 +199,7 @@ def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Read
         select = _select(named, table, index.dialect, reader, fenced=fenced)
         if final:
             _finalise(select)
+        canonicalise(select, index)
         again = parse(_text(select, index.dialect), index.dialect)
         if isinstance(again, Failure) or again.tree is None:
             raise BadFilter("it does not read back")
@@ -215,7 +218,7 @@ def _finalise(select: exp.Select) -> None:
 def _text(tree: exp.Expr, dialect: Dialect) -> str:
     try:
         return GRAMMARS[dialect].generate(tree, comments=False, unsupported_level=ErrorLevel.IGNORE)
-    except (SqlglotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except PARSER_ERRORS as error:
         raise BadFilter("it has no rendering") from error
 
 
@@ -252,23 +255,50 @@ _HARMLESS: Final = (
 
 
 def _may_fail(facts: StatementFacts) -> bool:
-    """Return whether a condition could fail for the value of a row, e.g. by a division or a cast.
+    """Return whether what a condition sees could fail for the value of a row, e.g. by a division or a cast.
 
-    An engine may try such a condition on rows before it filters them: its error would tell of rows that the reader
-    must not know of. A limit in the wrapping keeps the condition out; where none can fail it costs no index.
+    An engine may try such an expression on rows before it filters them: its error would tell of rows that the reader
+    must not know of. A limit in the wrapping keeps it out; where none can fail it costs no index. What only the
+    outermost SELECT shows or sorts by is computed for the rows that it shows.
     """
+    shows_aliases = any(
+        column.args.get("table") is None and column.name in names and _place(column) is not None
+        for names in ({each.alias for each in facts.nodes if isinstance(each, exp.Alias)},)
+        for column in facts.columns
+    )
     for node in facts.nodes:
-        if isinstance(node, exp.Where | exp.Having | exp.Qualify | exp.PreWhere):
-            condition: object = node.this
-        elif isinstance(node, exp.Join):
-            condition = node.args.get("on")
-        else:
+        if isinstance(node, exp.Subquery) and _place(node) is not None and _may_have_two_rows(node):
+            return True
+        if isinstance(node, _HARMLESS) or node.find(exp.Column) is None:
             continue
-        if isinstance(condition, exp.Expr) and any(
-            not isinstance(each, _HARMLESS) and each.find(exp.Column) is not None for each in condition.walk()
-        ):
+        if shows_aliases or _place(node) is not None:
             return True
     return False
+
+
+def _place(node: exp.Expr) -> exp.Expr | None:
+    """Return the condition, derived table or WITH table in which a node stands, or None at the top of the statement."""
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, _CONDITIONS):
+            return parent
+        parent = parent.parent
+    return None
+
+
+_CONDITIONS: Final = (exp.Where, exp.Having, exp.Qualify, exp.PreWhere, exp.Join, exp.From, exp.CTE)
+
+
+def _may_have_two_rows(query: exp.Subquery) -> bool:
+    """Return whether a query in the place of a value could have more rows than one, which is an error."""
+    if isinstance(query.parent, exp.In | exp.Exists | exp.From | exp.Join | exp.SetOperation | exp.Any | exp.All):
+        return False
+    inner = query.this
+    return not (
+        isinstance(inner, exp.Select)
+        and not inner.args.get("group")
+        and all(isinstance(each.unalias(), exp.AggFunc) for each in inner.expressions)
+    )
 
 
 def filter_of(table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Expr | None:
@@ -305,7 +335,7 @@ def _mask(column: Column, dialect: Dialect) -> exp.Expr:
     """Return what is shown in place of a masked value: *** for a text, else NULL of the column's type."""
     try:
         kind = exp.DataType.build(column.type, dialect=dialect.value)
-    except (SqlglotError, AttributeError, LookupError, TypeError, ValueError):
+    except PARSER_ERRORS:
         return exp.Null()
     if kind.this in exp.DataType.TEXT_TYPES:
         return exp.Literal.string(MASK)

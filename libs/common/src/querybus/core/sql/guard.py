@@ -19,6 +19,7 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader, StatementKind
 from querybus.core.sql import functions
+from querybus.core.sql.canonical import uncanonical
 from querybus.core.sql.facts import (
     StatementFacts,
     TableUse,
@@ -161,6 +162,9 @@ def examine(
 
 def finish(guarded: Guarded, reader: Reader | None) -> Guarded | Failure:
     """Return a statement of our own writing, or why it must not run for this reader: what it shows of which tables."""
+    loose = uncanonical(guarded.facts, guarded.index)
+    if loose is not None:
+        return loose
     inside: set[int] = set()
     if any(each.is_guarded for each in guarded.known.values()):
         found = unnarrowed(guarded.facts, guarded.known, guarded.index, reader, guarded.statement.form)
@@ -210,7 +214,9 @@ def decide(
             known[id(use.node)] = found
     refusal = _columns(facts, known, dialect, index) or (over_size(facts, dialect) if checks_size else None)
     if refusal is None and dialect is Dialect.POSTGRESQL:
-        refusal = _attribute_call(facts, known)
+        refusal = _attribute_call(facts, known) or _call_by_column(facts)
+    if refusal is None and dialect is Dialect.CLICKHOUSE:
+        refusal = _by_bare_name(facts, known)
     return refusal if refusal is not None else Guarded(statement, facts, known, index)
 
 
@@ -342,19 +348,137 @@ def _dot(node: exp.Expr) -> Failure | None:
 
 
 def _attribute_call(facts: StatementFacts, known: dict[int, KnownTable]) -> Failure | None:
-    """Refuse PostgreSQL's calls by attribute: `(row).name` calls the function `name` where the row has no such column."""
-    names: set[str] | None = None
+    """Refuse PostgreSQL's calls by attribute: `(row).name` calls the function `name` where the row has no such column.
+
+    Only the row of a source in scope, or of a listed function, is taken, with a name that could be a column of it.
+    """
     for node in facts.nodes:
-        if not isinstance(node, exp.Dot) or not isinstance(node.args.get("expression"), exp.Identifier):
-            continue
-        if names is None:
+        if isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Identifier):
+            name = fold_of(node.expression, Dialect.POSTGRESQL)
+            if functions.is_dangerous(name) or name not in _attributes(node.this.unnest(), facts, known):
+                return unsafe(Rule.FUNCTION_QUALIFIED, "an attribute that is no column", node.expression.name)
+    return None
+
+
+def _attributes(row: exp.Expr, facts: StatementFacts, known: dict[int, KnownTable]) -> set[str]:
+    """Return the names that may stand behind a row: none where the expression is not known to be one."""
+    if isinstance(row, exp.Anonymous):
+        return set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, str(row.this).lower()), ()))
+    if not isinstance(row, exp.Column) or row.args.get("table") is not None:
+        return set()
+    source = fold_of(row.this, Dialect.POSTGRESQL)
+    select = row.find_ancestor(exp.Select)
+    while select is not None:
+        columns = _columns_of_functions(select)
+        if source in columns:
+            return columns[source]
+        if source in source_names(select, Dialect.POSTGRESQL):
             names = facts.aliases.union(*(each.columns for each in known.values()))
             for alias in facts.nodes:
                 if isinstance(alias, exp.TableAlias):
                     names.update(fold_of(each, Dialect.POSTGRESQL) for each in alias.args.get("columns") or ())
-        if fold_of(node.expression, Dialect.POSTGRESQL) not in names:
-            return unsafe(Rule.FUNCTION_QUALIFIED, "an attribute that is no column", node.expression.name)
+            return names
+        select = select.find_ancestor(exp.Select)
+    return set()
+
+
+def _call_by_column(facts: StatementFacts) -> Failure | None:
+    """Refuse PostgreSQL's other call by attribute: `f.name` behind a function in FROM calls `name` on what f returns.
+
+    Behind such an alias only the alias itself, its list of columns and the function's known columns may stand.
+    """
+    allowed: dict[int, dict[str, set[str]]] = {}
+    for column in facts.columns:
+        qualifier = column.args.get("table")
+        if qualifier is None or isinstance(column.this, exp.Star):
+            continue
+        name, wanted = fold_of(qualifier, Dialect.POSTGRESQL), fold_of(column.this, Dialect.POSTGRESQL)
+        select = column.find_ancestor(exp.Select)
+        while select is not None:
+            columns = allowed.get(id(select))
+            if columns is None:
+                columns = allowed[id(select)] = _columns_of_functions(select)
+            if name in columns:
+                if wanted not in columns[name]:
+                    return unsafe(Rule.FUNCTION_QUALIFIED, "a column that the function does not return", column.name)
+                break
+            select = select.find_ancestor(exp.Select)
     return None
+
+
+def _columns_of_functions(select: exp.Select) -> dict[str, set[str]]:
+    """Return the columns of the functions in FROM by their folded aliases."""
+    found: dict[str, set[str]] = {}
+    for source in sources_of(select):
+        function = source if isinstance(source, exp.Unnest) else source.this
+        if not isinstance(function, exp.Func | exp.Unnest) and not source.args.get("rows_from"):
+            continue
+        called = ""
+        if isinstance(function, exp.Func):
+            called = str(function.this) if isinstance(function, exp.Anonymous) else function.sql_names()[0]
+        alias = source.args.get("alias")
+        name = fold_of(alias.this, Dialect.POSTGRESQL) if isinstance(alias, exp.TableAlias) and alias.this else ""
+        listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
+        columns = {
+            fold_of(each.this if isinstance(each, exp.ColumnDef) else each, Dialect.POSTGRESQL) for each in listed
+        }
+        columns |= set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, called.lower()), ()))
+        offset = function.args.get("offset") if isinstance(function, exp.Unnest) else None
+        if isinstance(offset, exp.Identifier):
+            columns.add(fold_of(offset, Dialect.POSTGRESQL))
+        name = name or called.lower()
+        found[name] = columns | {name, "ordinality"}
+    return found
+
+
+def _by_bare_name(facts: StatementFacts, known: dict[int, KnownTable]) -> Failure | None:
+    """Refuse ClickHouse's calls of a function by its bare name: in APPLY and in the place of a lambda.
+
+    `arrayMap(file, [...])` calls `file`. Where a lambda may stand a name has to be a WITH name or a table's column.
+    """
+    named = {cte.alias for cte in facts.ctes if cte.args.get("scalar")}
+    columns = {name for each in known.values() for name in each.columns}
+    for node in facts.nodes:
+        if isinstance(node, exp.Apply):
+            name = node.expression.name
+            if not isinstance(node.expression, exp.Var | exp.Identifier | exp.Column) or (
+                name.lower() not in functions.LISTED[Dialect.CLICKHOUSE]
+            ):
+                return unsafe(Rule.FUNCTION, f"APPLY of {name[:80]}, which is not a listed function", name)
+        elif isinstance(node, exp.Func) and not isinstance(node, exp.Array | exp.Struct | exp.Cast):
+            arguments = list(node.iter_expressions())
+            if len(arguments) < 2 or any(isinstance(each, exp.Lambda) for each in arguments):
+                continue
+            for argument in arguments:
+                name = argument.name
+                if not isinstance(argument, exp.Column) or argument.args.get("table") is not None or name in named:
+                    continue
+                is_column, may_be_called = name in columns, _takes_a_lambda(node)
+                if (functions.is_dangerous(name) and (may_be_called or not is_column)) or (
+                    may_be_called and not is_column
+                ):
+                    return unsafe(Rule.FUNCTION, "a function's name in place of a value", name)
+    return None
+
+
+_LAMBDA_KINDS: Final = (exp.Transform, exp.ArrayFilter, exp.ArrayAll, exp.ArrayAny, exp.ArraySort, exp.Reduce)
+_LAMBDA_NAMES: Final = re.compile(r"(array|map)\w*", re.IGNORECASE)
+_NO_LAMBDA: Final = words(
+    """arrayelement arrayconcat arrayslice arrayresize arraypushback arraypushfront arraypopback arraypopfront
+    arraystringconcat arrayzip arrayzipunaligned arrayintersect arrayunion arrayexcept arrayenumerate arrayenumerateuniq
+    arrayenumeratedense arraydifference arrayjoin arrayuniq arraydistinct arrayreverse arrayreduce arrayreduceinranges
+    arraycompact arrayauc arraydotproduct arraywithconstant arrayhas has hasall hasany indexof countequal arrayrotateleft
+    arrayrotateright arrayshiftleft arrayshiftright arraylevenshteindistance mapcontains mapcontainskey mapcontainsvalue
+    mapkeys mapvalues mapadd mapsubtract mapupdate mapconcat mapfromarrays mappopulateseries map array arrayflatten
+    arrayempty arraymin arrayshingles arrayrange arrayjaccardindex arraysymmetricdifference"""
+)
+
+
+def _takes_a_lambda(node: exp.Func) -> bool:
+    if isinstance(node, _LAMBDA_KINDS):
+        return True
+    name = str(node.this) if type(node) in functions.BY_NAME_KINDS else node.sql_names()[0].replace("_", "")
+    return _LAMBDA_NAMES.fullmatch(name) is not None and name.lower() not in _NO_LAMBDA
 
 
 def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:

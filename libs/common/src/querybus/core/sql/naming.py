@@ -8,6 +8,7 @@ made once per catalog and policy, so that a statement costs the same on five tab
 from __future__ import annotations
 
 import difflib
+import string
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,11 @@ DEFAULT_SCHEMAS: Final[dict[Dialect, frozenset[str]]] = {
 
 _EXACT: Final = frozenset({Dialect.CLICKHOUSE})
 _UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
+_QUOTED_IS_EXACT: Final = _UPPER | {Dialect.POSTGRESQL}
+_ASCII_ONLY: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL})
+"""These fold A to Z and no other letter: U+212A is no k to them."""
+_ASCII_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_ASCII_UPPER: Final = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 
 
 def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
@@ -47,14 +53,28 @@ def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
 
     >>> fold("Orders", Dialect.ORACLE, quoted=False), fold("Orders", Dialect.SQLITE, quoted=True)
     ('ORDERS', 'orders')
+    >>> fold("\u212a", Dialect.SQLITE, quoted=False) == "k"
+    False
     """
-    if dialect in _EXACT:
+    if dialect in _EXACT or (quoted and dialect in _QUOTED_IS_EXACT):
         return name
-    if dialect in _UPPER:
-        return name if quoted else name.upper()
-    if dialect is Dialect.POSTGRESQL:
-        return name if quoted else name.lower()
-    return name.lower()
+    if dialect is Dialect.ORACLE:
+        return "".join(map(_upper, name))
+    if dialect is Dialect.SNOWFLAKE:
+        return name.translate(_ASCII_UPPER)
+    if dialect in _ASCII_ONLY:
+        return name.translate(_ASCII_LOWER)
+    return "".join(map(_lower, name))
+
+
+def _upper(letter: str) -> str:
+    folded = letter.upper()
+    return folded if folded.lower() == letter else letter
+
+
+def _lower(letter: str) -> str:
+    folded = letter.lower()
+    return folded if folded.upper() == letter else letter
 
 
 def fold_known(name: str, dialect: Dialect) -> str:
@@ -91,6 +111,7 @@ class NameIndex:
         self.default_schema = (
             fold_known(catalog.default_schema, self.dialect) if catalog.default_schema is not None else None
         )
+        self._default_name = catalog.default_schema
         allowed = None if policy.tables_allowed is None else {each.lower() for each in policy.tables_allowed}
         schemas = None if policy.schemas_allowed is None else {each.lower() for each in policy.schemas_allowed}
         denied = _folded(policy.columns_denied)
@@ -98,6 +119,8 @@ class NameIndex:
         filters = {table.lower(): condition for table, condition in policy.row_filters.items()}
         open_views = frozenset(each.lower() for each in policy.views_open)
         self.has_denied = bool(denied)
+        self.protects = policy.protects_parts or allowed is not None or schemas is not None
+        """Whether anything of the database is kept from anybody."""
         self.protects_parts = policy.protects_parts
         self.is_restricted = allowed is not None or schemas is not None
         self.wrappers: OrderedDict[tuple[str, str, Reader | None], str] = OrderedDict()
@@ -142,7 +165,11 @@ class NameIndex:
         return (table.schema_name or self.default_schema or "").lower()
 
     def find(self, name: str, schema: str | None) -> KnownTable | None:
-        """Return the table of a folded name; without a schema the default one wins, and an unclear name is None."""
+        """Return the table of a folded name; an unclear name is None.
+
+        Without a schema it is the one of the default schema. Where the catalog holds every table, a name that
+        occurs once is that table as well: `canonical` writes its schema into what runs.
+        """
         found = self._tables.get(name, [])
         if schema is not None:
             if schema == self.default_schema or (
@@ -150,9 +177,17 @@ class NameIndex:
             ):
                 return next((each for each in found if self._schema_of(each) in (None, schema)), None)
             return next((each for each in found if self._schema_of(each) == schema), None)
-        if len(found) == 1:
+        if len(found) == 1 and not self.is_restricted:
             return found[0]
         return next((each for each in found if self._schema_of(each) in (None, self.default_schema)), None)
+
+    def schema_of(self, known: KnownTable) -> str | None:
+        """Return the schema in which a table stands, in the catalog's spelling; None where there are no schemas."""
+        return known.table.schema_name or self._default_name
+
+    def has_table(self, name: str) -> bool:
+        """Return whether any table of the catalog bears this name, in whatever schema and case."""
+        return any(fold(name, self.dialect, quoted=quoted) in self._tables for quoted in (True, False))
 
     def knows_schema(self, schema: str) -> bool:
         """Return whether any table of the catalog stands in this schema."""

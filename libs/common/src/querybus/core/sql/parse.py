@@ -48,7 +48,23 @@ class _Grammars(dict[Dialect, Grammar]):
 
     def __missing__(self, dialect: Dialect) -> Grammar:
         self[dialect] = found = Grammar.get_or_raise(dialect.value)
+        if dialect is Dialect.MYSQL:
+            # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
+            found.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
         return found
+
+
+def _regexp(generator: Any, node: exp.RegexpLike) -> str:
+    if node.args.get("flag"):
+        return str(generator.function_fallback_sql(node))
+    sides = (
+        each if isinstance(each, _CLOSED) else exp.Paren(this=each.copy()) for each in (node.this, node.expression)
+    )
+    return " REGEXP ".join(generator.sql(each) for each in sides)
+
+
+_CLOSED: Final = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Concat, exp.Lower, exp.Upper, exp.Subquery)
+"""What needs no brackets beside an operator."""
 
 
 GRAMMARS: Final[dict[Dialect, Grammar]] = _Grammars()
@@ -126,7 +142,7 @@ _EXPLAINING: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRES
 _DESCRIBING: Final = frozenset({Dialect.DUCKDB, Dialect.MYSQL, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
 
 # A parser that meets a shape it does not know raises more than its own errors; none of these may leave this module.
-_PARSER_ERRORS: Final = (
+PARSER_ERRORS: Final = (
     SqlglotError,
     ArithmeticError,
     AssertionError,
@@ -219,7 +235,7 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
         return unsafe(Rule.NUL, "half a character")
     except TokenError as error:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
-    except _PARSER_ERRORS:
+    except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
     if dialect is Dialect.CLICKHOUSE:
         _tell_random_apart(tokens)
@@ -243,7 +259,7 @@ def kind_of(sql: str, dialect: Dialect) -> str:
     """
     try:
         tokens: Sequence[Any] = GRAMMARS[dialect].tokenize(sql[:SQL_BYTES_MAX])
-    except _PARSER_ERRORS:
+    except PARSER_ERRORS:
         word = re.search(r"[A-Za-z]+", sql)
         return word.group().upper() if word else "?"
     kinds = [_kind(each) for each in _split(tokens)]
@@ -475,33 +491,43 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return _syntax_error(error)
     except RecursionError:
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "nested too deep for the parser")
-    except _PARSER_ERRORS as error:
+    except PARSER_ERRORS as error:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
     found = [each for each in trees if each is not None and not isinstance(each, exp.Semicolon)]
     if len(found) != 1:
         return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
     if _too_deep(found[0]):
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
-    if dialect in _TABLES_BEHIND_IN and any(
-        one.token_type is TokenType.IN and other.token_type is not TokenType.L_PAREN for one, other in pairwise(tokens)
-    ):
-        _spell_out_tables(found[0])
+    if dialect in _TABLES_BEHIND_IN and any(each.token_type is TokenType.IN for each in tokens):
+        return _spell_out_tables(found[0], dialect)
     return found[0]
 
 
 _TABLES_BEHIND_IN: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE})
 """Dialects in which `x IN t` reads the table t, which the parser takes for a column."""
+_SETS: Final = (exp.Array, exp.Tuple, exp.Literal)
+"""What ClickHouse takes behind IN beside a list, a query and a table."""
 
 
-def _spell_out_tables(tree: exp.Expr) -> None:
-    """Write `x IN t` as `x IN (SELECT * FROM t)`, so that everything that holds for tables holds for this one."""
+def _spell_out_tables(tree: exp.Expr, dialect: Dialect) -> exp.Expr | Failure:
+    """Return the tree with `x IN t` as `x IN (SELECT * FROM t)`, so that all that holds for tables holds for this one.
+
+    SQLite reads a text behind IN as the name of a table, ClickHouse a single name in brackets: no other form is taken.
+    """
     for node in list(tree.find_all(exp.In)):
         field = node.args.get("field")
-        if isinstance(field, exp.Column) and isinstance(field.this, exp.Identifier):
-            table = exp.Table(this=field.this, db=field.args.get("table"), catalog=field.args.get("db"))
-            query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
-            node.set("field", None)
-            node.set("query", exp.Subquery(this=query))
+        if field is None and dialect is Dialect.CLICKHOUSE and len(node.expressions) == 1:
+            only = node.expressions[0].unnest()
+            field = only if isinstance(only, exp.Column | exp.Dot) else None
+        if field is None or (dialect is Dialect.CLICKHOUSE and isinstance(field, _SETS)):
+            continue
+        if not isinstance(field, exp.Column) or not isinstance(field.this, exp.Identifier):
+            return unsafe(Rule.TABLE_FORM, "only a list, a query or a table may follow IN", field.sql()[:80])
+        table = exp.Table(this=field.this, db=field.args.get("table"), catalog=field.args.get("db"))
+        node.set("field", None)
+        node.set("expressions", None)
+        node.set("query", exp.Subquery(this=exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))))
+    return tree
 
 
 def _too_deep(tree: exp.Expr) -> bool:

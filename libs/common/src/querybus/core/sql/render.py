@@ -6,14 +6,11 @@ A rendering that does not read back as an equal tree, or that grew beyond the ca
 from __future__ import annotations
 
 from sqlglot import ErrorLevel, exp
-from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.sql.parse import GRAMMARS, Statement, parse
+from querybus.core.sql.parse import GRAMMARS, PARSER_ERRORS, Statement, parse
 from querybus.core.sql.rules import Rule, refuse
-
-_RENDERER_ERRORS = (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def render(statement: Statement, dialect: Dialect) -> str | Failure:
@@ -26,7 +23,7 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
         text = GRAMMARS[dialect].generate(
             statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
         )
-    except _RENDERER_ERRORS:
+    except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     return statement.prefix + text
 

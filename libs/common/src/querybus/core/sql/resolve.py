@@ -12,19 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from sqlglot import exp
-from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.sql.facts import SELF_VISIBLE, StatementFacts, fold_of, source_names, sources_of
+from querybus.core.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, source_names, sources_of
 from querybus.core.sql.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.core.sql.guard import Guarded
 from querybus.core.sql.naming import QUALIFYING, KnownTable
-from querybus.core.sql.parse import Form
+from querybus.core.sql.parse import PARSER_ERRORS, Form
 from querybus.core.sql.rules import Rule, refuse
 
 PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
@@ -67,8 +67,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
     tree = rendered.statement.tree
     if rendered.statement.form is Form.DESCRIBE or not isinstance(tree, exp.Query):
         return Resolved()
-    if any(each.args.get("scalar") for each in rendered.facts.ctes):
-        return Resolved(warnings=(UNCHECKED_WARNING,))
+    _move_scalars(rendered, dialect)
     swollen = _too_large(rendered.facts, rendered, dialect)
     if swollen is not None:
         return swollen
@@ -88,9 +87,34 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
     except OptimizeError as error:
         read = draft()
         return read if isinstance(read, Failure) else _doubt(str(error), read, dialect)
-    except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+    except PARSER_ERRORS:
         return Resolved(warnings=(UNCHECKED_WARNING,))
     return _aggregate_misuse(qualified) or _grouping(qualified, rendered, dialect)
+
+
+def _move_scalars(guarded: Guarded, dialect: Dialect) -> None:
+    """Take ClickHouse's scalars (`WITH 1 AS x`) out of WITH, so that the names in and beside them are resolved.
+
+    What a scalar stands for becomes one more column of the query that has it; where it is used, nothing is left.
+    """
+    scalars = [each for each in guarded.facts.ctes if each.args.get("scalar")]
+    if not scalars:
+        return
+    names = {fold_of(each.args["alias"].this, dialect) for each in scalars}
+    for column in guarded.facts.columns:
+        if column.args.get("table") is None and fold_of(column.this, dialect) in names:
+            column.replace(exp.Null())
+    for cte in scalars:
+        clause = cast("exp.With", cte.parent)
+        owner = clause.parent
+        if isinstance(owner, exp.Select) and not isinstance(cte.this, exp.Lambda):
+            owner.append("expressions", cte.this)
+        cte.pop()
+        if not clause.expressions:
+            clause.pop()
+    facts = facts_of(cast("exp.Expr", guarded.statement.tree), dialect)
+    guarded.facts.nodes[:], guarded.facts.columns[:] = facts.nodes, facts.columns
+    guarded.facts.tables[:], guarded.facts.ctes[:], guarded.facts.selects[:] = facts.tables, facts.ctes, facts.selects
 
 
 def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Select | None:

@@ -14,17 +14,26 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from sqlglot import ErrorLevel, exp
-from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import KINDS, Access, ConnectionPolicy, Reader, StatementKind
+from querybus.core.sql.canonical import canonicalise, uncanonical
 from querybus.core.sql.check import check
 from querybus.core.sql.facts import StatementFacts, TableUse, facts_of, fold_of
 from querybus.core.sql.filtered import BadFilter, filter_of, narrow, unnarrowed
 from querybus.core.sql.guard import decide
 from querybus.core.sql.naming import KnownTable, NameIndex, index_of
-from querybus.core.sql.parse import CHANGES, GRAMMARS, SQL_BYTES_MAX, Form, Statement, kind_of, parse_change
+from querybus.core.sql.parse import (
+    CHANGES,
+    GRAMMARS,
+    PARSER_ERRORS,
+    SQL_BYTES_MAX,
+    Form,
+    Statement,
+    kind_of,
+    parse_change,
+)
 from querybus.core.sql.rules import Rule, refuse, unsafe
 
 ROWS_COUNTED_MAX: Final = 1_000_000_000
@@ -94,9 +103,12 @@ def check_write(
     narrowed = _narrowed(tree, parts, dialect, index, policy, reader)
     if isinstance(narrowed, Failure):
         return narrowed
+    canonicalise(narrowed, index)
+    if parts.known is None and parts.target.args.get("db") is None and catalog.default_schema is not None:
+        parts.target.set("db", exp.to_identifier(catalog.default_schema, quoted=True))
     try:
         text = _text(narrowed, dialect)
-    except SqlglotError:
+    except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     refused = guard_write(text, dialect, catalog, policy, reader)
     if refused is not None:
@@ -119,6 +131,9 @@ def guard_write(
     read = _read(tree, parts, dialect, index, policy)
     if isinstance(read, Failure):
         return read
+    loose = uncanonical(read.facts, index)
+    if loose is not None:
+        return loose
     others = {key: table for key, table in read.known.items() if key not in read.targets}
     inside = unnarrowed(read.facts, others, index, reader, Form.QUERY)
     if isinstance(inside, Failure):
@@ -134,9 +149,9 @@ def guard_write(
         where = tree.args.get("where")
         condition = where.this if isinstance(where, exp.Where) else None
         last = condition.expression if isinstance(condition, exp.And) else condition
-        if last is not None and _text(last, dialect) == _round_trip(expected, dialect):
+        if last is not None and _text(last, dialect) == _round_trip(expected, dialect, index):
             return None
-    except (BadFilter, SqlglotError):
+    except (BadFilter, *PARSER_ERRORS):
         pass
     return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, "a change that is not narrowed to its reader's rows")
 
@@ -478,9 +493,10 @@ def _condition(known: KnownTable, dialect: Dialect, reader: Reader) -> exp.Expr:
     return exp.Paren(this=found)
 
 
-def _round_trip(condition: exp.Expr, dialect: Dialect) -> str:
+def _round_trip(condition: exp.Expr, dialect: Dialect, index: NameIndex) -> str:
     """Return the condition's text as it reads after a round through our own rendering."""
     holder = exp.Select(expressions=[exp.Literal.number(1)], where=exp.Where(this=condition))
+    canonicalise(holder, index)
     tree = cast("Any", GRAMMARS[dialect].parse(_text(holder, dialect))[0])
     return _text(tree.args["where"].this, dialect)
 

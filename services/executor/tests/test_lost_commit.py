@@ -1,0 +1,179 @@
+"""Claims on a change whose COMMIT is cut off: what is told is never more than what is known.
+
+A proxy stands between the writer and a real server and cuts the connection at every byte of the exchange around COMMIT.
+Each cut has a truth, which is read from the database afterwards, and what the writer told. "Unknown" is never a lie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus_executor import embedded_write
+from querybus_executor.connections import ConnectionConfig, parse_connections
+from querybus_executor.embedded import child_command
+from querybus_executor.embedded_write import EmbeddedWriter
+from querybus_executor.mysql_write import MysqlWriter
+from querybus_executor.postgres_write import PostgresWriter
+from querybus_executor.sqlite_errors import sqlite_failure
+from querybus_executor.write import Written
+from tests.database_servers import MariadbServer, PostgresServer
+
+COMMIT = re.compile(rb"(?:^|[\x00\x03])COMMIT|^Q....COMMIT", re.DOTALL)
+Opener = Callable[[], Any]
+
+
+class Cut:
+    """Relays bytes until the client's COMMIT; then lets `sent` bytes of it through, and `answered` of the answer."""
+
+    def __init__(self, server: Opener, sent: int, answered: int) -> None:
+        self._server = server
+        self._sent = sent
+        self._answered = answered
+        self._committing = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_reader, inner_writer = await self._server()
+        both = [
+            asyncio.ensure_future(self._requests(reader, inner_writer)),
+            asyncio.ensure_future(self._answers(inner_reader, writer)),
+        ]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        # What the server got of the request it may carry out before it sees that nobody is there.
+        await asyncio.sleep(0.02)
+        for task in both:
+            task.cancel()
+        for each in (inner_writer, writer):
+            each.close()
+
+    async def _requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            if COMMIT.search(data):
+                self._committing = True
+                writer.write(data[: self._sent])
+                await writer.drain()
+                if self._sent < len(data):
+                    return
+                continue
+            writer.write(data)
+            await writer.drain()
+
+    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        left = self._answered
+        while data := await reader.read(65_536):
+            if self._committing:
+                writer.write(data[:left])
+                await writer.drain()
+                left -= len(data)
+                if left <= 0:
+                    return
+                continue
+            writer.write(data)
+            await writer.drain()
+
+
+def config(url: str) -> ConnectionConfig:
+    entry = {"name": "shop", "url": url, "access": "full", "role_may_write": True}
+    return parse_connections({"connections": [entry]})[0]
+
+
+def is_a_lie(told: Written | Failure, *, is_committed: bool) -> bool:
+    if isinstance(told, Written):
+        return not is_committed
+    return told.code is not FailureCode.WRITE_OUTCOME_UNKNOWN and is_committed
+
+
+def judge(table: list[tuple[int, int, str, bool, bool]]) -> None:
+    lies = [row for row in table if row[-1]]
+    assert not lies, lies
+    told = {row[2] for row in table}
+    assert "unknown" in told
+    assert {row[3] for row in table} == {True, False}, "cuts before and after the commit were tried"
+
+
+def said(told: Written | Failure) -> str:
+    if isinstance(told, Written):
+        return "committed"
+    return "unknown" if told.code is FailureCode.WRITE_OUTCOME_UNKNOWN else "not committed"
+
+
+@contextlib.asynccontextmanager
+async def unix_proxy(cut: Cut, folder: Path) -> AsyncGenerator[None]:
+    folder.mkdir(exist_ok=True)
+    server = await asyncio.start_unix_server(cut.serve, str(folder / ".s.PGSQL.5432"))
+    async with server:
+        yield
+
+
+@pytest.mark.servers
+async def test_on_postgresql_no_cut_around_commit_is_told_wrongly(postgres: PostgresServer) -> None:
+    postgres.execute("CREATE DATABASE cuts;\n\\c cuts\nCREATE TABLE n (id integer);")
+    folder = postgres.folder / "cut"
+    table: list[tuple[int, int, str, bool, bool]] = []
+    look = await asyncpg.connect(postgres.url("postgres", "cuts"))
+    inner = str(postgres.folder / ".s.PGSQL.5432")
+    cuts = [(sent, 0) for sent in range(12)] + [(1 << 20, answered) for answered in range(20)]
+    for number, (sent, answered) in enumerate(cuts):
+        cut = Cut(lambda: asyncio.open_unix_connection(inner), sent, answered)
+        async with unix_proxy(cut, folder):
+            writer = PostgresWriter(config(f"postgresql://postgres@/cuts?host={folder}"))
+            told = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
+            await writer.close()
+        await asyncio.sleep(0.05)
+        is_committed = bool(await look.fetchval("SELECT count(*) FROM n WHERE id = $1", number))
+        table.append((sent, answered, said(told), is_committed, is_a_lie(told, is_committed=is_committed)))
+    await look.close()
+    judge(table)
+
+
+@pytest.mark.servers
+async def test_on_mariadb_no_cut_around_commit_is_told_wrongly(mariadb: MariadbServer) -> None:
+    mariadb.execute(
+        "CREATE DATABASE cuts; CREATE TABLE cuts.n (id INT) ENGINE=InnoDB;"
+        " CREATE USER cutter@'127.0.0.1'; GRANT ALL ON cuts.* TO cutter@'127.0.0.1';"
+    )
+    table: list[tuple[int, int, str, bool, bool]] = []
+    cuts = [(sent, 0) for sent in range(11)] + [(1 << 20, answered) for answered in range(12)]
+    for number, (sent, answered) in enumerate(cuts):
+        cut = Cut(lambda: asyncio.open_connection("127.0.0.1", mariadb.port), sent, answered)
+        server = await asyncio.start_server(cut.serve, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            writer = MysqlWriter(config(f"mariadb://cutter@127.0.0.1:{port}/cuts"))
+            told = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
+            await writer.close()
+        await asyncio.sleep(0.05)
+        is_committed = mariadb.execute(f"SELECT COUNT(*) FROM cuts.n WHERE id = {number};").strip() == "1"
+        table.append((sent, answered, said(told), is_committed, is_a_lie(told, is_committed=is_committed)))
+    judge(table)
+
+
+async def test_what_the_writing_process_said_before_it_was_ended_counts_although_nobody_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "shop.sqlite"
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("CREATE TABLE n (id INTEGER)")
+    holder.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.6, lambda: holder.execute("ROLLBACK")).start()
+    monkeypatch.setattr(embedded_write, "START_SECONDS", 0.3)
+    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("write_child"), sqlite_failure)
+    # The loop of the executor stands still while the file's lock is released, the change made and the time passes.
+    asyncio.get_running_loop().call_later(0.4, time.sleep, 1.5)
+    told = await writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=0.6)
+    is_committed = holder.execute("SELECT count(*) FROM n").fetchone()[0] == 1
+    holder.close()
+    assert not is_a_lie(told, is_committed=is_committed), (told, is_committed)
+    assert is_committed
