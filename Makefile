@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
-MEMBERS := libs/common libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
+MEMBERS := libs/common libs/translator libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
 # Whole files go to one worker, so that what a file shares is started once; more workers than that only compete.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
@@ -62,12 +62,12 @@ test: $(STAMP) ## the tests that need nothing but the set-up; at most five minut
 test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
-check: $(STAMP) ## format, lint, types, import contracts, house rules
+check: $(STAMP) ## format, lint, types, import contracts, rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make fix puts the format right."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright --level error
 	@PYTHONPATH=. $(BIN)/lint-imports
-	@$(BIN)/python -m pytest -q tests/house
+	@$(BIN)/python -m pytest -q tests/rules
 
 fix: $(STAMP) ## put format and simple lint findings right
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

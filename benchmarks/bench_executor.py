@@ -35,27 +35,27 @@ from typing import Any
 
 import _pytest.outcomes
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import connect
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.kv import CatalogStore
 from querybus.bus.pages import PageStore, batch_of, batch_of_arrays, encode_batches
+from querybus.bus.stores.buckets import CatalogStore
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName, page_subject, token
 from querybus.core.topology import Sizes
 from querybus.ops.metrics import Metrics
-from querybus_executor.children import Children
-from querybus_executor.connections import ConnectionConfig, parse_connections
-from querybus_executor.embedded import Embedded
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import ConnectionConfig, parse_connections
+from querybus_executor.engines.registry import Engines
+from querybus_executor.engines.server import Server
 from querybus_executor.ports import PageSink, Purpose, Rows, Run
-from querybus_executor.result_pages import RunPages
-from querybus_executor.server import Server
+from querybus_executor.results.pages import RunPages
+from querybus_executor.workers.embedded import Embedded
+from querybus_executor.workers.pool import Children
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.database_servers import clickhouse_server, mariadb_server, postgres_server
+from tests.support.database_servers import clickhouse_server, mariadb_server, postgres_server
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = 100_000
@@ -346,7 +346,7 @@ def configured(url: str) -> ConnectionConfig:
 
 @contextlib.asynccontextmanager
 async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
-    from querybus_executor.sqlite import sqlite_children, sqlite_edge
+    from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 
     path = folder / "shop.sqlite"
     with closing(sqlite3.connect(path)) as made:
@@ -389,7 +389,7 @@ async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
 async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
     import duckdb
 
-    from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
+    from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 
     path = folder / "shop.duckdb"
     with duckdb.connect(str(path)) as made:
@@ -441,7 +441,7 @@ async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
 async def postgres_engine(_folder: Path) -> AsyncGenerator[Engine]:
     import asyncpg
 
-    from querybus_executor.postgres import postgres_server as edge_of
+    from querybus_executor.engines.postgres.edge import postgres_server as edge_of
 
     with postgres_server() as running:
         running.execute(
@@ -484,7 +484,7 @@ async def postgres_engine(_folder: Path) -> AsyncGenerator[Engine]:
 async def mariadb_engine(_folder: Path) -> AsyncGenerator[Engine]:
     import asyncmy
 
-    from querybus_executor.mysql import mysql_server as edge_of
+    from querybus_executor.engines.mysql.edge import mysql_server as edge_of
 
     with mariadb_server() as running:
         running.execute(
@@ -532,7 +532,7 @@ async def mariadb_engine(_folder: Path) -> AsyncGenerator[Engine]:
 async def clickhouse_engine(_folder: Path) -> AsyncGenerator[Engine]:
     import clickhouse_connect
 
-    from querybus_executor.clickhouse import clickhouse_server as edge_of
+    from querybus_executor.engines.clickhouse.edge import clickhouse_server as edge_of
 
     with clickhouse_server() as running:
         running.execute("CREATE DATABASE shop")

@@ -30,21 +30,21 @@ import httpx
 import uvloop
 from process_group import ROOT, ProcessGroup, cpu_seconds, free_ports, memory_mb
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.permissions import Outsider
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.kv import ConnectionStore, CredentialStore
-from querybus.bus.permissions import Outsider
-from querybus.bus.publish import publish_event
+from querybus.bus.log.publish import publish_event
 from querybus.bus.pull import Message, PullLoop
+from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.catalog import ColumnKind, Dialect
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import concluded, decode
 from querybus.core.messages import Concluded, Outcome, Result, ResultColumn
-from querybus.core.plain import plain_finished
 from querybus.core.policy import Connection
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
+from querybus.text.plain_answer import plain_finished
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 CALLER = Outsider("acme", "bench", "ann")

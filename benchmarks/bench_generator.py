@@ -29,7 +29,6 @@ from openai import DefaultAsyncHttpxClient, Timeout
 from pydantic import SecretStr
 
 from querybus.core.catalog import Catalog
-from querybus.core.conversation import Turn
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
@@ -39,11 +38,12 @@ from querybus.core.policy import Connection
 from querybus.core.subjects import EventName
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
-from querybus_cli.evaluate_linking import SHOP, SHOP_QUESTIONS, label_items, shop_catalog
+from querybus_cli.evaluation.linking import SHOP, SHOP_QUESTIONS, label_items, shop_catalog
+from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generate
-from querybus_generator.linker import Linker
-from querybus_generator.texts import load_texts
-from tests.scripted_model import ScriptedModel, Seen, Step, fail, hang, say
+from querybus_generator.linking.linker import Linker
+from querybus_generator.prompts.texts import load_texts
+from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, hang, say
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWER = "```sql\nSELECT name, price FROM products ORDER BY price DESC LIMIT 5\n```"
@@ -137,7 +137,15 @@ class Verb:
 @asynccontextmanager
 async def serving(delay_seconds: float) -> AsyncGenerator[str]:
     """Give the address of a model in a process of its own."""
-    command = [sys.executable, "-m", "tests.scripted_model", "--answer", ANSWER, "--delay-seconds", str(delay_seconds)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.scripted_model",
+        "--answer",
+        ANSWER,
+        "--delay-seconds",
+        str(delay_seconds),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout is not None

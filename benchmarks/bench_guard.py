@@ -25,9 +25,9 @@ import sqlglot
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.core.sql.check import Checked, check
-from querybus.core.sql.judge import catalog_of
-from querybus_executor.introspect import introspect
+from querybus.sql.check import Checked, check
+from querybus_cli.evaluation.check_statements import catalog_of
+from querybus_executor.engines.sqlite.introspect import introspect
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data"))

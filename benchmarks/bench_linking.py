@@ -9,7 +9,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from querybus_cli.linking_figures import measure, show
+from querybus_cli.evaluation.linking_figures import measure, show
 
 ROOT = Path(__file__).resolve().parents[1]
 LABELS = ROOT / "benchmarks" / "questions" / "spider.zh.txt"

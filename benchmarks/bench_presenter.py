@@ -30,15 +30,15 @@ from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Audience, Envelope
-from querybus.core.leak import leaks
 from querybus.core.messages import Analysis, Concluded, Outcome, Result, ResultColumn, Scalar
-from querybus.core.sql.judge import catalog_of
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.chart import Drawn, Kind, chart
+from querybus.text.disclosure import leaks
+from querybus_cli.evaluation.check_statements import catalog_of
+from querybus_presenter.charts.chart import Drawn, Kind, chart
+from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.present import worded
-from querybus_presenter.shape import shape_of
-from querybus_presenter.summary import summary
-from querybus_presenter.texts import load_texts
+from querybus_presenter.summaries.summary import summary
+from querybus_presenter.wording.texts import load_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).resolve().parent / "data"

@@ -32,15 +32,15 @@ from querybus.core.envelope import Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, Drafted, Failed, Origin
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.repair import pipeline
-from querybus.core.repair.candidate import Candidate, Mend, Rule
-from querybus.core.sql.check import check_in_doubt
 from querybus.core.subjects import EventName, StageName
-from querybus_cli.execution_match import is_ordered, matches, open_read_only, rows_of
-from querybus_executor.introspect import open_sqlite_catalog
-from querybus_executor.sqlite_errors import sqlite_failure
+from querybus.sql.check import check_in_doubt
+from querybus_cli.evaluation.execution_match import is_ordered, matches, open_read_only, rows_of
+from querybus_executor.engines.sqlite.errors import sqlite_failure
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
+from querybus_recovery.rules import pipeline
+from querybus_recovery.rules.candidate import Candidate, Mend, Rule
 
 ROOT = Path(__file__).resolve().parents[1]
 HELD_MODELS = ("c3sql-chatgpt",)

@@ -207,7 +207,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="of which the median is taken")
     given = parser.parse_args()
     figures: dict[str, float] = {}
-    command = [sys.executable, "-m", "tests.trace_collector"]
+    command = [sys.executable, "-m", "tests.support.trace_collector"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as collector:
         try:

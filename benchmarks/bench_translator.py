@@ -32,8 +32,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus_executor.introspect import open_sqlite_catalog
-from querybus_generator.translator import Translated, translate
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_translator import Translated, translate
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

@@ -31,10 +31,10 @@ from querybus.core.messages import (
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.picture import PictureForm, Pictures
-from querybus_presenter.chart import chart
+from querybus_presenter.charts.chart import chart
+from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.present import worded
-from querybus_presenter.shape import shape_of
-from querybus_presenter.texts import load_texts
+from querybus_presenter.wording.texts import load_texts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 WORDS: Final = load_texts()

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.fault_house import FaultHouse
 from benchmarks.fault_model import question
 from querybus.bus.client import BusClient, NotAccepted
-from querybus_cli.quick import DEMO
+from querybus_cli.local.answers import DEMO
 
 ITEMS = 40
 CONCURRENCY = 4

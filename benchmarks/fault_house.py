@@ -22,17 +22,17 @@ from typing import Any, Self
 from typing_extensions import override
 
 from benchmarks.process_group import free_ports
+from querybus.bus.admin.embedded_cluster import EmbeddedBus, EmbeddedCluster
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import migrate
 from querybus.bus.client import BusClient
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.embedded_cluster import EmbeddedBus, EmbeddedCluster
-from querybus.bus.migrate import migrate
 from querybus.core.subjects import StageName
 from querybus.core.topology import Sizes, topology
-from querybus_cli.demo_database import demo_connection, write_demo
-from querybus_cli.house import OUTSIDERS, SERVICES, HousePlan, admit_locals, environment_of
-from querybus_cli.quick import DEMO, demo_file
-from querybus_cli.run_up import is_ready
-from querybus_cli.supervise import Replica, Supervisor
+from querybus_cli.local.answers import DEMO, demo_file
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, HousePlan, admit_locals, environment_of
+from querybus_cli.local.supervise import Replica, Supervisor
+from querybus_cli.local.up import is_ready
 
 ROOT = Path(__file__).resolve().parents[1]
 MIB = 1_024 * 1_024

@@ -21,10 +21,10 @@ from benchmarks.fault_model import question
 from benchmarks.fault_writes import Written
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.publish import DEADLINE_HEADER
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import DEADLINE_HEADER
 from querybus.core.subjects import EventName, StageName, message_id
-from querybus_cli.quick import DEMO
+from querybus_cli.local.answers import DEMO
 
 DEADLINE_SECONDS = 60
 LATE_SECONDS = 10.0

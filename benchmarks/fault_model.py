@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 
-from tests.scripted_model import ScriptedModel, Seen, Step, fail, say
+from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
 
 WRONG_SHARE = 0.2
 _NUMBER = re.compile(r"id above (\d+)\?")

@@ -29,11 +29,11 @@ from benchmarks.fault_batch import batch_under_faults
 from benchmarks.fault_house import ROOT, FaultHouse, Plan
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
 from benchmarks.fault_writes import ledger_connection, write_under_faults
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.embedded_cluster import EmbeddedCluster
+from querybus.bus.admin.embedded_cluster import EmbeddedCluster
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS
-from querybus_cli.house import SERVICES
+from querybus_cli.local.local_stack import SERVICES
 
 RATE_MAX = 45.0
 """Questions per second that the load is spread to at most."""

@@ -22,15 +22,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+import querybus_translator as translator  # noqa: E402
 from benchmarks.bench_translator import TODAY, compared, is_held_out, is_ordered, run  # noqa: E402 - run as a script
 from querybus.core.catalog import Catalog  # noqa: E402
-from querybus_executor.introspect import open_sqlite_catalog  # noqa: E402
-from querybus_generator import translator  # noqa: E402
-from querybus_generator.translator.confidence import NOTHING_OPEN_MIN  # noqa: E402
-from querybus_generator.translator.index import index_of  # noqa: E402
-from querybus_generator.translator.nodes import NodeKind, read_nodes  # noqa: E402
-from querybus_generator.translator.reading import Reading, read  # noqa: E402
-from querybus_generator.translator.translation import CONFIDENCE_MIN  # noqa: E402
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
+from querybus_translator.answers.confidence import NOTHING_OPEN_MIN  # noqa: E402
+from querybus_translator.readers.reading import Reading, read  # noqa: E402
+from querybus_translator.schema.index import index_of  # noqa: E402
+from querybus_translator.schema.nodes import NodeKind, read_nodes  # noqa: E402
+from querybus_translator.translation import CONFIDENCE_MIN  # noqa: E402
 
 PENALTY = 3.0
 FOLDS = 5

@@ -17,16 +17,16 @@ from hop_worker import raw_payload
 from nats.aio.client import Client
 from process_group import ProcessGroup, cpu_seconds, free_ports
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Journal
-from querybus.bus.publish import publish_event
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.publish import publish_event
 from querybus.bus.pull import Message, PullLoop
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked
 from querybus.core.subjects import EventName, StageName, event_subject
 from querybus.core.topology import EVENTS
-from querybus_cli.run_up import is_ready
+from querybus_cli.local.up import is_ready
 
 TENANT = "bench"
 STAGES = (StageName.GENERATOR, StageName.RECOVERY, StageName.VALIDATOR, StageName.EXECUTOR, StageName.PRESENTER)

@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.connection import connect
-from querybus.bus.sign import Signer, Verifier
+from querybus.bus.log.sign import Signer, Verifier
 from querybus.bus.stage import Think, stage
 from querybus.core.catalog import Dialect
 from querybus.core.delivery import Delivery

@@ -16,15 +16,15 @@ from typing import Any, Self
 
 from process_group import ProcessGroup, cpu_seconds, free_ports, memory_mb, with_children
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Journal
+from querybus.bus.log.journal import Journal
 from querybus.core.subjects import StageName
-from querybus_cli.demo_database import demo_connection, write_demo
-from querybus_cli.house import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
-from querybus_cli.quick import DEMO, demo_file
-from querybus_cli.run_up import is_ready
+from querybus_cli.local.answers import DEMO, demo_file
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
+from querybus_cli.local.up import is_ready
 
 SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"
 """No two questions get the same statement, so nothing that is kept by a statement's text helps."""
@@ -109,7 +109,7 @@ class HouseUnderLoad:
     async def delay_model(self, seconds: float) -> None:
         """Let the model take that long from now on."""
         await self._group.stop(*self._group.names("model"))
-        command = ["-m", "tests.scripted_model", "--answer", ANSWER, "--port", str(self._model_port)]
+        command = ["-m", "tests.support.scripted_model", "--answer", ANSWER, "--port", str(self._model_port)]
         command = [sys.executable, *command, "--delay-seconds", f"{seconds:g}"]
         await self._group.start("model", command, speaks=True)
         await self._group.line("model")

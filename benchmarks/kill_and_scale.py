@@ -33,9 +33,9 @@ from benchmarks.fault_load import Asked, Figures, Load
 from benchmarks.faults import machine
 from benchmarks.process_group import free_ports
 from querybus.core.subjects import READS, StageName
-from querybus_cli.house import SERVICES
-from querybus_cli.run_up import is_ready
-from querybus_cli.supervise import Replica, Supervisor
+from querybus_cli.local.local_stack import SERVICES
+from querybus_cli.local.supervise import Replica, Supervisor
+from querybus_cli.local.up import is_ready
 
 KILLED = (StageName.EXECUTOR, StageName.GENERATOR)
 """Whose added replica is not asked to go but killed, with messages in its hands."""

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from benchmarks.courier_database import courier_connection, write_courier
 from querybus.core.catalog import Catalog
-from querybus_cli.demo_database import demo_connection, write_demo
-from querybus_executor.connections import parse_connections
-from querybus_executor.introspect import introspect, sqlite_engine
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.sqlite.introspect import introspect, sqlite_engine
 
 _DATA = Path(__file__).with_name("data") / "translator"
 _EITHER = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.scripted_model import ScriptedModel, Seen, Step, say
+from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 
 def main() -> None:

@@ -109,7 +109,16 @@ def engines_table() -> str:
     """Return what the tests of the executor show of each engine, by the marks of all that are collected."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "table.md"
-        command = ["-m", "pytest", "--collect-only", "-qq", "-p", "tests.engine_evidence", "-p", "no:cacheprovider"]
+        command = [
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-qq",
+            "-p",
+            "tests.support.engine_evidence",
+            "-p",
+            "no:cacheprovider",
+        ]
         subprocess.run(
             [sys.executable, *command, "services/executor/tests"],
             cwd=DOCS.parent,

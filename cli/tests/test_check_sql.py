@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus_cli.app import app
-from querybus_cli.operate import judge_lines
+from querybus_cli.operations.setup import judge_lines
 
 CATALOG = {"tables": {"orders": {"id": "INT", "tenant_id": "TEXT", "phone": "TEXT"}, "secret": {"x": "INT"}}}
 POLICY = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from querybus_cli.app import UsageError
-from querybus_cli.quick import Quick, connections_of
+from querybus_cli.local.answers import Quick, connections_of
 
 
 def asked(file: Path, connection: str | None) -> str:

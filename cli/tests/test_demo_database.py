@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from querybus.core.catalog import ColumnKind
-from querybus_cli.demo_database import FIXED_TODAY, ORDER_LINES, demo_connection, write_demo
-from querybus_executor.connections import parse_connections
-from querybus_executor.introspect import open_sqlite_catalog
+from querybus_cli.local.demo_database import FIXED_TODAY, ORDER_LINES, demo_connection, write_demo
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 
 CONTENTS_SHA256 = "fb54bc1d7a0be20f88861e6fb2824da14ed339b87808c09af0fab31fc04334a5"
 
@@ -98,7 +98,7 @@ def test_every_table_and_column_has_a_name_in_both_languages(shop: Path) -> None
 def test_an_unfinished_shop_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "shop.sqlite"
     target.write_bytes(b"kept")
-    monkeypatch.setattr("querybus_cli.demo_database.SCHEMA", "CREATE TABLE broken (")
+    monkeypatch.setattr("querybus_cli.local.demo_database.SCHEMA", "CREATE TABLE broken (")
     with pytest.raises(sqlite3.OperationalError):
         write_demo(target)
     assert target.read_bytes() == b"kept"

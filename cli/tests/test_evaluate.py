@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus_cli.app import UsageError, app
-from querybus_cli.execution_match import matches
-from tests.scripted_model import ScriptedModel, say
+from querybus_cli.evaluation.execution_match import matches
+from tests.support.scripted_model import ScriptedModel, say
 
 RIGHT = {"id": "a", "db_id": "shop", "question": "Which cities?", "gold": "SELECT city FROM customers"}
 ITEMS = [

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus_cli import evaluate_linking as evaluation
 from querybus_cli.app import app
+from querybus_cli.evaluation import linking as evaluation
 
 SPIDER = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[3] / "shared" / "data")) / "spider"
 

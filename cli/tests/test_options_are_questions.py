@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import OptionAction
-from querybus_cli.demo_database import FIXED_TODAY, demo_connection, write_demo
-from querybus_executor.introspect import introspect
-from querybus_generator.translator import Translated, translate
-from querybus_presenter.options import Subject, options
-from querybus_presenter.texts import load_texts
+from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_executor.engines.sqlite.introspect import introspect
+from querybus_presenter.wording.options import Subject, options
+from querybus_presenter.wording.texts import load_texts
+from querybus_translator import Translated, translate
 
 QUESTIONS: tuple[tuple[Language, str], ...] = (("en", "List all orders"), ("zh", "有多少订单？"))
 SAME = (OptionAction.RETRY_AS_IS, OptionAction.REQUEST_ACCESS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from querybus_cli.outcome import as_json, exit_code, show, yes_question
+from querybus_cli.terminal.outcome import as_json, exit_code, show, yes_question
 
 ASKED: dict[str, Any] = {
     "outcome": "confirmation",

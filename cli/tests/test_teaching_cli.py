@@ -11,14 +11,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from querybus.bus.embedded import EmbeddedNats
-from querybus.core.knowledge import EntryKind
-from querybus.core.models import Models, NamedModel
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.core.stored.models import Models, NamedModel
+from querybus.text.knowledge import EntryKind
 from querybus_cli.app import app
-from querybus_cli.models import parse_models, read_models, write_models
-from querybus_cli.operator import Place
-from querybus_cli.teaching import bring_in, document, known, listed, read_document, searched
-from tests.scripted_model import ScriptedModel, by_letters, fail, say
+from querybus_cli.operations.models import parse_models, read_models, write_models
+from querybus_cli.operations.operator import Place
+from querybus_cli.operations.teaching import bring_in, document, known, listed, read_document, searched
+from tests.support.scripted_model import ScriptedModel, by_letters, fail, say
 
 TEXT = """
 connection: shop

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from querybus_cli.outcome import cell_text
-from querybus_cli.terminal_chart import BARS_MAX, chart_lines
+from querybus_cli.terminal.chart import BARS_MAX, chart_lines
+from querybus_cli.terminal.outcome import cell_text
 
 
 def spec(mark: str, values: list[dict[str, Any]], **encoding: Any) -> dict[str, Any]:

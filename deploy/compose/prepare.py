@@ -9,8 +9,8 @@ import secrets
 import sys
 from pathlib import Path
 
-from querybus.bus.permissions import Variable, permission_file, variables
-from querybus.bus.sign import generate_keys
+from querybus.bus.admin.permissions import Variable, permission_file, variables
+from querybus.bus.log.sign import generate_keys
 
 
 def prepare(folder: Path) -> tuple[str, ...]:

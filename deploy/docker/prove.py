@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.migrate import ADVICE
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import ADVICE
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"

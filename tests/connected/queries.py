@@ -12,11 +12,11 @@ from typing import Any
 
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.broker import BusBroker
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Journal
-from querybus.bus.publish import Published, Stored, publish_event
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.publish import Published, Stored, publish_event
 from querybus.bus.stage import stage
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, concluded, drafted

@@ -15,10 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import TopologyError
 from querybus.bus.application import NotSafe, Service
 from querybus.bus.connection import BusRefused
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.migrate import TopologyError
 from querybus.bus.stage import stage
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from querybus.bus.admin.embedded_cluster import SERVERS, EmbeddedBus, EmbeddedCluster
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.snapshots import Keeper, StreamState
 from querybus.bus.application import NotSafe, assert_sync
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.embedded_cluster import SERVERS, EmbeddedBus, EmbeddedCluster
-from querybus.bus.journal import Journal
-from querybus.bus.publish import Duplicate, FenceLost, Stored
-from querybus.bus.snapshots import Keeper, StreamState
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.publish import Duplicate, FenceLost, Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 from querybus_cli.app import UsageError
-from querybus_cli.backups import back_up, restore
-from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
-from querybus_cli.operator import Place
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.operations.backups import back_up, restore
+from querybus_cli.operations.operator import Place
 
 from .queries import append, asked, sizes
 

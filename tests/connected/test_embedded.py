@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from querybus.bus.embedded import EmbeddedNats, EmbeddedNatsError
-from querybus.bus.permissions import Outsider
-from querybus.bus.sign import Signer, Verifier
+from querybus.bus.admin.embedded_server import EmbeddedNats, EmbeddedNatsError
+from querybus.bus.admin.permissions import Outsider
+from querybus.bus.log.sign import Signer, Verifier
 
 pytestmark = pytest.mark.connected
 

@@ -10,12 +10,12 @@ import pytest
 from pydantic import SecretStr
 from services.generator.tests.shop_for_generation import SHOP
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.application import Service
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore
-from querybus.bus.publish import Stored
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.publish import Stored
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Asked, Concluded, Origin, Outcome
@@ -24,7 +24,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus_generator.app import build
 from querybus_generator.settings import Settings
 from tests.connected.queries import append, ask, asked, broker_of, sizes, until
-from tests.scripted_model import ScriptedModel, fail, say
+from tests.support.scripted_model import ScriptedModel, fail, say
 
 pytestmark = pytest.mark.connected
 

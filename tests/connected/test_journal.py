@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.publish import Stored, address_of
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import Stored, address_of
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName, thread_event_filter
 from querybus.core.topology import HISTORY

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 import pytest
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.kv import CatalogStore, ConnectionStore, CredentialStore, WriteStore, fitting
-from querybus.bus.publish import BusTrouble, TooLarge
+from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CredentialStore, WriteStore, fitting
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.credential import Credential, key_hash
 from querybus.core.policy import Connection, ConnectionPolicy
@@ -115,7 +115,7 @@ async def test_every_replica_sees_a_change(users: Users, follow: bool) -> None:
 async def test_a_followed_catalog_costs_no_request_until_it_changes(
     users: Users, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("querybus.bus.watch.SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr("querybus.bus.stores.trust.SETTLE_SECONDS", 0.05)
     executor = CatalogStore(await users.held("executor"))
     held = await users.held("validator")
     replica = CatalogStore(held, follow=True)
@@ -222,7 +222,7 @@ async def test_hundreds_of_tables_are_read_in_their_order(users: Users) -> None:
 
 
 async def test_who_may_only_read_cannot_write(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("querybus.bus.direct.WRITE_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("querybus.bus.log.stream_reads.WRITE_SECONDS_MAX", 0.2)
     held = await users.held("recovery")
     with pytest.raises(BusTrouble):
         await CatalogStore(held).write(catalog(table("forged")))
@@ -297,7 +297,7 @@ async def test_all_credentials_are_listed_however_many_there_are(users: Users) -
 
 
 async def test_nobody_but_the_gateway_reads_credentials(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("querybus.bus.direct.READ_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("querybus.bus.log.stream_reads.READ_SECONDS_MAX", 0.2)
     await CredentialStore(await users.held("gateway")).put(Credential(name="app", tenant="acme", user="alice"))
     for service in ("generator", "validator", "executor", "recovery", "presenter"):
         with pytest.raises(BusTrouble):

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.migrate import MigrateError, TopologyError, assert_topology, migrate
-from querybus.bus.permissions import Outsider
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import MigrateError, TopologyError, assert_topology, migrate
+from querybus.bus.admin.permissions import Outsider
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import Sizes, Topology, topology
-from querybus_cli.operate import migrate_bus, stream_sizes
+from querybus_cli.operations.setup import migrate_bus, stream_sizes
 
 pytestmark = pytest.mark.connected
 

@@ -8,15 +8,15 @@ import time
 
 import pytest
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.kv import CounterStore
-from querybus.bus.models import ModelStore
-from querybus.core.dialogue import ChatMessage, ModelReply
-from querybus.core.models import Models, NamedModel
+from querybus.bus.stores.buckets import CounterStore
+from querybus.bus.stores.models import ModelStore
+from querybus.core.stored.models import Models, NamedModel
 from querybus.llm import ModelServiceSettings, NamedModels
+from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.ops.metrics import Metrics
-from tests.scripted_model import ScriptedModel, Seen, Step, fail, say
+from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
 
 pytestmark = pytest.mark.connected
 HELLO = [ChatMessage("user", "hello there")]

@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator
 import pytest
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
+from querybus.bus.log.publish import BusTrouble, TooLarge
 from querybus.bus.pages import PageStore, decode_page, encode_page, page_sha256
-from querybus.bus.publish import BusTrouble, TooLarge
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.subjects import run_token
@@ -88,7 +88,7 @@ async def test_a_page_of_megabytes_goes_through_and_one_beyond_the_bus_is_refuse
 
 
 async def test_who_may_not_read_pages_gets_none_of_them(bus: EmbeddedNats, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("querybus.bus.direct.READ_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("querybus.bus.log.stream_reads.READ_SECONDS_MAX", 0.2)
     async with user(bus, "executor") as executor, user(bus, "generator") as generator:
         await PageStore(Held(executor)).put("acme", QUERY, "7-1", 1, b"page")
         with pytest.raises(BusTrouble):

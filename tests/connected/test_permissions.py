@@ -15,11 +15,11 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import assert_topology
+from querybus.bus.admin.permissions import Outsider
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import BusRefused, connect, reach
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.migrate import assert_topology
-from querybus.bus.permissions import Outsider
 from querybus.core.subjects import StageName
 
 pytestmark = pytest.mark.connected

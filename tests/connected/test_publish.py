@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 from nats.aio.client import Client
 
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.publish import BusTrouble, Duplicate, FenceLost, Stored, TooLarge
-from querybus.bus.sign import Signer, Verifier, generate_keys
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.log.publish import BusTrouble, Duplicate, FenceLost, Stored, TooLarge
+from querybus.bus.log.sign import Signer, Verifier, generate_keys
 from querybus.core.ids import derived_id
 from querybus.core.messages import Confirmed, Outcome
 from querybus.core.subjects import StageName

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.pull import Handle, Message, PullLoop
 from querybus.core.subjects import StageName
 from tests.connected.queries import ask, sizes, until

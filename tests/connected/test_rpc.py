@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held, reach
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.rpc import DatabaseClient, serve_database
+from querybus.bus.requests.rpc import DatabaseClient, serve_database
 from querybus.core.catalog import Dialect
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Result, ResultColumn

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.publish import BusTrouble, Stored
-from querybus.bus.sign import Signer, Verifier
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.log.publish import BusTrouble, Stored
+from querybus.bus.log.sign import Signer, Verifier
 from querybus.bus.stage import ANNOUNCE_AFTER_SECONDS
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, encode

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from querybus.bus.embedded import server_binary
-from querybus.bus.permissions import Outsider, variables
-from querybus_cli.operate import bus_configuration
+from querybus.bus.admin.embedded_server import server_binary
+from querybus.bus.admin.permissions import Outsider, variables
+from querybus_cli.operations.setup import bus_configuration
 
 
 def test_the_printed_file_passes_the_servers_own_check(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
 from querybus.bus.gauges import BusGauges
 from querybus.bus.pull import Message, PullLoop
 from querybus.core.subjects import StageName

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from querybus.bus.embedded import server_binary
+from querybus.bus.admin.embedded_server import server_binary
 from tests.journeys.test_up import free_port, until
 
 pytestmark = pytest.mark.connected

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from querybus.bus.embedded import server_binary
-from querybus.bus.permissions import service_users
-from querybus.bus.sign import Signer, Verifier
+from querybus.bus.admin.embedded_server import server_binary
+from querybus.bus.admin.permissions import service_users
+from querybus.bus.log.sign import Signer, Verifier
 from querybus.core.subjects import StageName
 from querybus.core.topology import BACKED_UP, topology
 from querybus_cli.app import app

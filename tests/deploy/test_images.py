@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from querybus.bus.embedded import server_binary
+from querybus.bus.admin.embedded_server import server_binary
 from querybus.core.subjects import StageName
 from tests.deploy.test_manifests import MIGRATE_VARIABLES, settings_of, variables_of
 

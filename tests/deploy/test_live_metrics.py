@@ -23,7 +23,7 @@ from querybus.bus.connection import connect
 from querybus.core.ids import time_ordered_id
 from querybus.ops.clock import system_clock
 from tests.journeys.test_up import Running, free_port, until
-from tests.scripted_model import ScriptedModel, Seen, Step, fail, in_order, say
+from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, in_order, say
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow]
 

@@ -15,16 +15,17 @@ import yaml
 from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
 
+from querybus.bus.admin.permissions import BUS_ACCOUNT, service_users
 from querybus.bus.application import HTTP_CLOSE_SECONDS_MAX
-from querybus.bus.permissions import BUS_ACCOUNT, service_users
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS, Sizes, topology
 from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
 from querybus_cli import app as querybus_app
-from querybus_cli import backup_commands, backups
-from querybus_gateway.grpc_door import SERVICES
+from querybus_cli.commands import backup as backup_commands
+from querybus_cli.operations import backups
+from querybus_gateway.grpc.server import SERVICES
 from tests.deploy.rendered import (
     OVERLAYS,
     ROOT,

@@ -19,16 +19,16 @@ from typing import Any, Literal
 
 import pytest
 
+from querybus.bus.admin.embedded_cluster import EmbeddedBus
 from querybus.bus.connection import Held
-from querybus.bus.embedded_cluster import EmbeddedBus
-from querybus.bus.journal import Entry, Journal
+from querybus.bus.log.journal import Entry, Journal
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.subjects import EventName, StageName, message_id
 from querybus.ops.metrics import Metrics
-from querybus_cli.house import TENANT, House, HousePlan
-from tests.scripted_model import ScriptedModel, Seen, Step, say
+from querybus_cli.local.local_stack import TENANT, House, HousePlan
+from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 THINKERS = tuple(name for name in StageName if name is not StageName.GATEWAY)
 CONNECTION = "shop"

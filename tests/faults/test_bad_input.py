@@ -12,14 +12,14 @@ import pytest
 import pytest_asyncio
 from nats.aio.client import Client
 
+from querybus.bus.admin.operator import Letter, OperatorDesk
+from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import Held
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.operator import Letter, OperatorDesk
-from querybus.bus.permissions import OPERATOR
+from querybus.bus.log.journal import Entry, Journal
 from querybus.core.envelope import encode
 from querybus.core.subjects import EventName, StageName, event_subject
 from querybus.core.topology import MAX_DELIVER
-from querybus_cli.house import TENANT
+from querybus_cli.local.local_stack import TENANT
 from tests.connected.queries import append, asked, new_id
 from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, faulty_house
 

@@ -14,9 +14,9 @@ import pytest_asyncio
 
 from benchmarks.fault_house import FaultHouse, Plan
 from querybus.core.subjects import EventName, StageName
-from querybus_cli.quick import DEMO
+from querybus_cli.local.answers import DEMO
 from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, assert_linear, faulty_house
-from tests.scripted_model import say
+from tests.support.scripted_model import say
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.journal import Entry
+from querybus.bus.log.journal import Entry
 from querybus.core.envelope import Envelope
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.metrics import Metrics
 from tests.faults.faulty_house import FaultyHouse, faulty_house
-from tests.scripted_model import Step, say
+from tests.support.scripted_model import Step, say
 
 pytestmark = pytest.mark.connected
 

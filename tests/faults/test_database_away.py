@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus_cli.house import House, HousePlan
+from querybus_cli.local.local_stack import House, HousePlan
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

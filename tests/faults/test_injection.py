@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus.bus.journal import Entry
+from querybus.bus.log.journal import Entry
 from querybus.core.failure import FailureCode
 from querybus.core.subjects import StageName
 from tests.faults.faulty_house import THINKERS, Fault, Faults, FaultyHouse, assert_linear, faulty_house

@@ -16,10 +16,10 @@ from querybus.core.failure import FailureCode
 from querybus.core.ids import is_id
 from querybus.core.subjects import EventName, StageName, event_subject
 from querybus_cli.app import UsageError
-from querybus_cli.house import TENANT
-from querybus_cli.operator import Place, drop, history, letter, letters, place_of, replay, replay_letter
+from querybus_cli.local.local_stack import TENANT
+from querybus_cli.operations.operator import Place, drop, history, letter, letters, place_of, replay, replay_letter
 from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, assert_linear, faulty_house
-from tests.scripted_model import say
+from tests.support.scripted_model import say
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.fault_house import FaultHouse, Plan
 from benchmarks.fault_load import Load, is_linear, read_logs
 from querybus.core.subjects import EventName, StageName
-from querybus_cli.quick import DEMO
-from querybus_cli.supervise import Replica, Supervisor
+from querybus_cli.local.answers import DEMO
+from querybus_cli.local.supervise import Replica, Supervisor
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(240)]
 

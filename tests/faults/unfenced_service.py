@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any
 
-from querybus.bus import publish
+from querybus.bus.log import publish
 from querybus.bus.stage import Settlement
 
 fenced = publish._send

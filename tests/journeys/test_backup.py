@@ -15,18 +15,27 @@ import pytest
 import pytest_asyncio
 from typer.testing import CliRunner
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.snapshots import Keeper, SnapshotError, StreamState
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.publish import Stored
-from querybus.bus.snapshots import Keeper, SnapshotError, StreamState
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import UsageError, app
-from querybus_cli.backups import MANIFEST, UNDER_WAY_SECONDS_MAX, Copy, back_up, read, restore, taken_at, thin_out
-from querybus_cli.house import OUTSIDERS, TENANT, House, HousePlan
-from querybus_cli.keys import create, listed
-from querybus_cli.operator import Place, history
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.operations.backups import (
+    MANIFEST,
+    UNDER_WAY_SECONDS_MAX,
+    Copy,
+    back_up,
+    read,
+    restore,
+    taken_at,
+    thin_out,
+)
+from querybus_cli.operations.keys import create, listed
+from querybus_cli.operations.operator import Place, history
 from tests.connected.queries import a_conclusion, append, asked, new_id
 from tests.connected.queries import ask as publish
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scripted_model import ScriptedModel, say
+from tests.support.scripted_model import ScriptedModel, say
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

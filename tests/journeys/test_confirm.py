@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.client import BusClient
-from querybus_cli.ask import ask
-from querybus_cli.house import House, HousePlan
+from querybus_cli.commands.ask import ask
+from querybus_cli.local.local_stack import House, HousePlan
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

@@ -22,9 +22,9 @@ import grpc
 import pytest
 
 from querybus.core.subjects import StageName
-from querybus_cli.house import HousePlan
-from querybus_cli.own_house import own_house
-from tests.pseudo_terminal import Terminal
+from querybus_cli.local.local_stack import HousePlan
+from querybus_cli.local.own_stack import own_house
+from tests.support.pseudo_terminal import Terminal
 
 BIN = Path(sys.executable).parent / "querybus"
 

@@ -8,17 +8,17 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.application import Service
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.kv import ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
 from querybus.core.catalog import Dialect
 from querybus.core.policy import Connection
 from querybus_cli.app import UsageError, app
-from querybus_cli.keys import create, listed, revoke
-from querybus_cli.operator import Place
+from querybus_cli.operations.keys import create, listed, revoke
+from querybus_cli.operations.operator import Place
 from querybus_gateway.app import build
-from querybus_gateway.http_server import HttpDoor
+from querybus_gateway.http.server import HttpDoor
 from querybus_gateway.settings import Settings
 
 pytestmark = pytest.mark.connected

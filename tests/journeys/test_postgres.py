@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from querybus_cli.house import House, HousePlan
-from tests.database_servers import PostgresServer, postgres_server
+from querybus_cli.local.local_stack import House, HousePlan
+from tests.support.database_servers import PostgresServer, postgres_server
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow]
 

@@ -19,8 +19,8 @@ from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, O
 from querybus.core.options import ExecutionMode, Mode, Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
-from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus.core.subjects import EventName, StageName
+from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
 from querybus_validator.validate import validate

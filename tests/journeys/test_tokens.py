@@ -19,10 +19,10 @@ import pytest_asyncio
 
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
-from querybus_cli.ask import ask
-from querybus_cli.house import House, HousePlan
+from querybus_cli.commands.ask import ask
+from querybus_cli.local.local_stack import House, HousePlan
 from querybus_gateway.v1 import query_service_pb2 as v1
-from tests.scripted_model import ScriptedModel, say
+from tests.support.scripted_model import ScriptedModel, say
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

@@ -17,11 +17,11 @@ from benchmarks import bench_traces
 from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.trace import Tracing
-from querybus_cli.ask import ask
-from querybus_cli.demo_database import demo_connection, write_demo
-from querybus_cli.house import TENANT, House, HousePlan
-from tests.scripted_model import ScriptedModel, say
-from tests.trace_collector import Span, TraceCollector
+from querybus_cli.commands.ask import ask
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.local_stack import TENANT, House, HousePlan
+from tests.support.scripted_model import ScriptedModel, say
+from tests.support.trace_collector import Span, TraceCollector
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow]
 

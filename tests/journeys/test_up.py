@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from querybus_cli.run_up import is_ready
-from tests.scripted_model import ScriptedModel, Seen, Step, say
+from querybus_cli.local.up import is_ready
+from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 pytestmark = pytest.mark.connected
 

@@ -13,9 +13,20 @@ import pytest
 import pytest_asyncio
 
 from querybus.core.subjects import StageName
-from querybus_cli.ask import ask
-from querybus_cli.house import House, HousePlan
-from tests.scripted_model import ScriptedModel, Seen, Step, cut_json, empty_choice, fail, garbage, hang, in_order, say
+from querybus_cli.commands.ask import ask
+from querybus_cli.local.local_stack import House, HousePlan
+from tests.support.scripted_model import (
+    ScriptedModel,
+    Seen,
+    Step,
+    cut_json,
+    empty_choice,
+    fail,
+    garbage,
+    hang,
+    in_order,
+    say,
+)
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 

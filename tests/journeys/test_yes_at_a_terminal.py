@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from querybus.core.subjects import StageName
-from querybus_cli.house import HousePlan
-from querybus_cli.own_house import own_house
-from tests.pseudo_terminal import Terminal
-from tests.scripted_model import ScriptedModel, say
+from querybus_cli.local.local_stack import HousePlan
+from querybus_cli.local.own_stack import own_house
+from tests.support.pseudo_terminal import Terminal
+from tests.support.scripted_model import ScriptedModel, say
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow]
 

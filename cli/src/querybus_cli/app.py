@@ -17,18 +17,16 @@ import typer
 from rich.console import Console
 
 from querybus.core.options import RepairPolicy
-from querybus_cli import (
-    backup_commands,
-    confirm_command,
-    connection_commands,
-    key_commands,
-    log_commands,
-    model_commands,
-    operator_commands,
-    teaching_commands,
-)
-from querybus_cli.default_command import DEFAULT, WithDefault
-from querybus_cli.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
+from querybus_cli.commands import backup as backup_commands
+from querybus_cli.commands import confirm as confirm_command
+from querybus_cli.commands import connections as connection_commands
+from querybus_cli.commands import keys as key_commands
+from querybus_cli.commands import logs as log_commands
+from querybus_cli.commands import models as model_commands
+from querybus_cli.commands import operator as operator_commands
+from querybus_cli.commands import teaching as teaching_commands
+from querybus_cli.commands.default_command import DEFAULT, WithDefault
+from querybus_cli.terminal.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
 app: Final = typer.Typer(
     name="querybus",
@@ -103,8 +101,8 @@ def ask(
 
     Ctrl-C cancels the query. Example: querybus ask "How many customers are there?" --database sqlite:///shop.sqlite
     """
-    from querybus_cli.quick import Quick, ask_once
-    from querybus_cli.remote import ask_gateway
+    from querybus_cli.local.answers import Quick, ask_once
+    from querybus_cli.operations.remote import ask_gateway
 
     if url is not None and (database is not None or connections is not None):
         raise UsageError("--url asks a gateway about its own connections: leave out --database and --connections")
@@ -162,8 +160,8 @@ def chat(
 
     Example: querybus chat --database sqlite:///shop.sqlite
     """
-    from querybus_cli.converse import converse
-    from querybus_cli.quick import Quick
+    from querybus_cli.local.answers import Quick
+    from querybus_cli.operations.converse import converse
 
     if url is not None and (database is not None or connections is not None):
         raise UsageError("--url asks a gateway about its own connections: leave out --database and --connections")
@@ -198,7 +196,7 @@ def explain_question(
 
     Example: querybus explain-question "How many customers are there per city?" --database sqlite:///shop.sqlite
     """
-    from querybus_cli import explain
+    from querybus_cli.commands import explain
 
     work = explain.explain_question(
         question, database=database, connections=connections, connection=connection, today=_day(today)
@@ -223,7 +221,7 @@ def demo(
 
     Example: querybus demo
     """
-    from querybus_cli.quick import run_demo
+    from querybus_cli.local.answers import run_demo
 
     out, err = consoles(quiet=json_output)
     raise typer.Exit(run(run_demo(out, err, as_json_lines=json_output)))
@@ -245,8 +243,8 @@ def up(
 
     Example: querybus up --replicas generator=2,executor=2
     """
-    from querybus_cli.run_up import run_up
-    from querybus_cli.supervise import parse_replicas
+    from querybus_cli.local.supervise import parse_replicas
+    from querybus_cli.local.up import run_up
 
     counts = usage(parse_replicas, replicas)
     out, _ = consoles()
@@ -268,7 +266,7 @@ def migrate(
 
     Example: QUERYBUS_NATS_URL=nats://127.0.0.1:4222 QUERYBUS_NATS_PASSWORD=... querybus migrate
     """
-    from querybus_cli.operate import migrate_bus, stream_sizes
+    from querybus_cli.operations.setup import migrate_bus, stream_sizes
 
     sizes = stream_sizes(replicas, events_gib, events_hours, history_gib, history_days)
     changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), sizes))
@@ -288,7 +286,7 @@ def bus_config(
 
     Example: querybus bus-config --outsider acme.app=alice > permissions.conf
     """
-    from querybus_cli.operate import bus_configuration
+    from querybus_cli.operations.setup import bus_configuration
 
     typer.echo(usage(bus_configuration, outsider or []), nl=False)
 
@@ -310,7 +308,7 @@ def check_sql(
 
     Example: echo '{"id": 1, "sql": "DROP TABLE t"}' | querybus check-sql --catalog catalog.json --policy policy.yaml
     """
-    from querybus_cli.operate import judge_lines
+    from querybus_cli.operations.setup import judge_lines
 
     refused = 0
     for line in lines(judge_lines, file, catalog, dialect, policy, tenant, user):
@@ -328,7 +326,7 @@ def check_words(
 
     Example: echo '{"id": 1, "text": "cust_id is missing", "lang": "en"}' | querybus check-words --catalog catalog.json
     """
-    from querybus_cli.words import check_words_lines
+    from querybus_cli.terminal.words import check_words_lines
 
     for line in lines(check_words_lines, file, catalog):
         typer.echo(json.dumps(line, ensure_ascii=False))
@@ -344,7 +342,7 @@ def chart(
 
     Example: querybus chart results.jsonl
     """
-    from querybus_cli.words import chart_lines
+    from querybus_cli.terminal.words import chart_lines
 
     for line in lines(chart_lines, file):
         typer.echo(json.dumps(line, ensure_ascii=False))
@@ -370,7 +368,7 @@ def evaluate_linking(
 
     Example: querybus evaluate linking --data spider
     """
-    from querybus_cli.linking_figures import measure, show
+    from querybus_cli.evaluation.linking_figures import measure, show
 
     figures = usage(measure, data, labels or [], step, tables)
     if json_output:
@@ -398,7 +396,7 @@ def evaluate_items(
 
     Example: querybus evaluate questions.jsonl --databases databases --model builtin
     """
-    from querybus_cli.evaluate import compared, evaluate, read_items, totals, write_items
+    from querybus_cli.evaluation.evaluate import compared, evaluate, read_items, totals, write_items
 
     try:
         judged = run(evaluate(read_items(items), databases, model, policy=policy))
@@ -427,7 +425,7 @@ def doctor() -> None:
 
     Example: querybus doctor
     """
-    from querybus_cli.operate import findings
+    from querybus_cli.operations.setup import findings
 
     missing = 0
     for name, found, what in findings():
@@ -481,9 +479,9 @@ def prompt(
 
     Example: querybus prompt "Which 5 products have the highest price?" --no-values
     """
-    from querybus_cli.prompt import prompt_of
-    from querybus_cli.quick import Quick
-    from querybus_cli.teaching import from_file
+    from querybus_cli.commands.prompt import prompt_of
+    from querybus_cli.local.answers import Quick
+    from querybus_cli.operations.teaching import from_file
 
     day = _day(today)
     options = {"allow_llm_to_see_data": values, "language": language, "today": str(day) if day else None}
@@ -518,7 +516,7 @@ def main() -> None:
         sys.exit(130)
     except Exception as error:
         # Loaded only where something went wrong: many commands start no server.
-        from querybus.bus.embedded import EmbeddedNatsError
+        from querybus.bus.admin.embedded_server import EmbeddedNatsError
 
         if not isinstance(error, EmbeddedNatsError):
             raise

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from querybus.core.batch import (
+from querybus.core.credential import Credential
+from querybus.core.ids import is_id
+from querybus.core.messages import Outcome
+from querybus.core.stored.batch import (
     LEASE_MS,
     BatchItem,
     ItemState,
@@ -23,9 +26,6 @@ from querybus.core.batch import (
     not_begun,
     totals,
 )
-from querybus.core.credential import Credential
-from querybus.core.ids import is_id
-from querybus.core.messages import Outcome
 
 NOW = 1_000_000
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.core.catalog import Dialect
-from querybus.core.extract import extract
 from querybus.core.failure import Failure, FailureCode
+from querybus.sql.extract import extract
 
 FOUND = {
     "a fence": ("```sql\nSELECT 1;\n```", "SELECT 1"),

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.core.catalog import Dialect
-from querybus.core.extract import extract
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.sql.render import normalise
+from querybus.sql.extract import extract
+from querybus.sql.render import normalise
 
 CODES = {
     FailureCode.MULTI_STATEMENT,

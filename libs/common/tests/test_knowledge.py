@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.knowledge import (
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.staleness import stale
+from querybus.text.knowledge import (
     ENTRIES_MAX,
     Entry,
     EntryKind,
@@ -18,9 +20,7 @@ from querybus.core.knowledge import (
     terms_in,
     with_synonyms,
 )
-from querybus.core.link_words import link_words
-from querybus.core.policy import ConnectionPolicy
-from querybus.core.staleness import stale
+from querybus.text.synonyms import link_words
 
 QUESTIONS = Path(__file__).parents[3] / "benchmarks" / "questions" / "paraphrases.txt"
 CATALOG = Catalog(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.leak import TEXT_LENGTH_MAX, is_plain_word, leaks
+from querybus.text.disclosure import TEXT_LENGTH_MAX, is_plain_word, leaks
 
 TABLES = {
     "customers": ("customer_id", "name", "city", "custno", "qty"),

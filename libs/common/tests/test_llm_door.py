@@ -12,14 +12,14 @@ from collections.abc import Sequence
 import pytest
 from pydantic import SecretStr
 
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.failure import Failure, FailureCode
 from querybus.llm import Limits, ModelDoor, ModelServiceSettings, open_door
-from querybus.llm.door import OnText
-from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.model import OnText
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.ops.metrics import Metrics
-from tests.scripted_model import (
+from tests.support.scripted_model import (
     ScriptedModel,
     Step,
     call_tool,
@@ -262,7 +262,7 @@ async def test_an_empty_key_is_no_key():
 def test_whole_replies_load_the_small_client_only():
     code = (
         "import asyncio, sys\n"
-        "from querybus.core.dialogue import ChatMessage\n"
+        "from querybus.llm.dialogue import ChatMessage\n"
         "from querybus.llm import ModelServiceSettings\n"
         "from querybus.llm.openai_chat import OpenAIChatAddress\n"
         "address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=sys.argv[1]))\n"

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from querybus.core.model_limits import LEASE_MS, Counters, Limit, Wish, granted
-from querybus.llm.shared import SharedLimit
+from querybus.llm.model_limits import LEASE_MS, Counters, Limit, Wish, granted
+from querybus.llm.shared_limits import SharedLimit
 
 
 class OneValue:

@@ -14,12 +14,22 @@ from libs.common.tests.test_model_limits import OneValue
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
-from querybus.core.linking import LinkIndex
-from querybus.core.nearness import NearIndex, text_of, unit
 from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings, shared_limit
-from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.errors import Fault, FaultKind
 from querybus.ops.metrics import Metrics
-from tests.scripted_model import ScriptedModel, Step, by_letters, cut_json, empty_choice, fail, garbage, hang, say
+from querybus.text.vectors import NearIndex, text_of, unit
+from querybus_generator.linking.index import LinkIndex
+from tests.support.scripted_model import (
+    ScriptedModel,
+    Step,
+    by_letters,
+    cut_json,
+    empty_choice,
+    fail,
+    garbage,
+    hang,
+    say,
+)
 
 
 def drawn(seed: int, count: int, dimensions: int = 128) -> list[array[float]]:

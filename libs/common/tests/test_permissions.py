@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from querybus.bus.embedded import server_binary
-from querybus.bus.permissions import (
+from querybus.bus.admin.embedded_server import server_binary
+from querybus.bus.admin.permissions import (
     Outsider,
     Rights,
     eraser_rights,

@@ -20,8 +20,8 @@ from querybus.core.messages import (
     ResultColumn,
     Trigger,
 )
-from querybus.core.plain import CODE_TEXTS, NEXT_STEP_TEXTS, OUTCOME_TEXTS, plain_finished
 from querybus.core.subjects import EventName, StageName
+from querybus.text.plain_answer import CODE_TEXTS, NEXT_STEP_TEXTS, OUTCOME_TEXTS, plain_finished
 
 SECRET = "zq7_secret_name"
 

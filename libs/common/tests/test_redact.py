@@ -39,8 +39,8 @@ from querybus.core.messages import (
     Trigger,
     Value,
 )
-from querybus.core.redact import public_answer, public_event, public_page, public_progress
 from querybus.core.subjects import EventName, StageName
+from querybus.text.public import public_answer, public_event, public_page, public_progress
 
 # Random strings that stand for a table, a column, an alias; nothing else in these messages contains them.
 NAMES = ("qz_tbl_81hf", "kx_col_77ab", "mv_detail_02")

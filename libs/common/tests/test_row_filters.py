@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import Access, ConnectionPolicy, Reader, StatementKind, TenantRules
-from querybus.core.sql.check import Checked, check, guard
-from querybus.core.sql.filtered import BadFilter, row_filter
-from tests.database_servers import postgres_server
+from querybus.sql.check import Checked, check, guard
+from querybus.sql.row_security import BadFilter, row_filter
+from tests.support.database_servers import postgres_server
 
 ANN = Reader("acme", "ann")
 FILTERS = {"orders": "tenant_id = :tenant", "customer": "tenant_id = :tenant AND owner IN (:user, 'all')"}

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from querybus.bus.sign import Signer, Verifier, generate_keys
+from querybus.bus.log.sign import Signer, Verifier, generate_keys
 
 SUBJECT = "querybus.v1.event.acme.t1.q1.approved"
 

@@ -12,12 +12,12 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check, check_in_doubt, guard
-from querybus.core.sql.judge import catalog_of, judge
-from querybus.core.sql.parse import _TYPES, GRAMMARS, kind_of  # type: ignore[reportPrivateUsage]
-from querybus.core.sql.render import normalise
-from querybus.core.sql.resolve import BARE_COLUMN_WARNING
-from querybus.core.sql.rules import GUARD_RULES
+from querybus.sql.check import Checked, check, check_in_doubt, guard
+from querybus.sql.guard.rules import GUARD_RULES
+from querybus.sql.parse import _TYPES, GRAMMARS, kind_of  # type: ignore[reportPrivateUsage]
+from querybus.sql.render import normalise
+from querybus.sql.resolve import BARE_COLUMN_WARNING
+from querybus_cli.evaluation.check_statements import catalog_of, judge
 
 FIXTURES = Path(__file__).parent / "sql"
 TABLES = (
@@ -98,8 +98,8 @@ def test_a_dialect_that_nobody_speaks_is_not_loaded() -> None:
     code = (
         "import sys\n"
         "from querybus.core.catalog import Dialect\n"
-        "from querybus.core.sql.check import guard\n"
-        "from querybus.core.sql.parse import kind_of\n"
+        "from querybus.sql.check import guard\n"
+        "from querybus.sql.parse import kind_of\n"
         "print(kind_of('SELECT 1', Dialect.SQLITE))\n"
         "print(*(each for each in sys.modules if each.startswith('sqlglot.parsers.')))\n"
     )

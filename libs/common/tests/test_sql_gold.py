@@ -15,9 +15,9 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql import resolve
-from querybus.core.sql.check import Checked, check, check_in_doubt
-from querybus.core.sql.judge import catalog_of
+from querybus.sql import resolve
+from querybus.sql.check import Checked, check, check_in_doubt
+from querybus_cli.evaluation.check_statements import catalog_of
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 POLICY = ConnectionPolicy()

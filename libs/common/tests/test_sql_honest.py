@@ -14,7 +14,7 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check, check_in_doubt
+from querybus.sql.check import Checked, check, check_in_doubt
 
 FOLDER = Path(__file__).parent / "sql"
 COLUMNS = {

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import Access, ConnectionPolicy, Reader
-from querybus.core.sql.check import Checked, check, guard
-from querybus.core.sql.filtered import BadFilter, row_filter
-from querybus.core.sql.write import CheckedWrite, check_write, guard_write
-from tests.database_servers import postgres_server
+from querybus.sql.check import Checked, check, guard
+from querybus.sql.row_security import BadFilter, row_filter
+from querybus.sql.write import CheckedWrite, check_write, guard_write
+from tests.support.database_servers import postgres_server
 
 ANN = Reader("acme", "ann")
 LEAK = "LEAK"

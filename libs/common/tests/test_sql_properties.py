@@ -17,10 +17,10 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check
-from querybus.core.sql.nodes import STATEMENT_NODES
-from querybus.core.sql.parse import Statement, parse
-from querybus.core.sql.rules import GUARD_RULES
+from querybus.sql.check import Checked, check
+from querybus.sql.guard.nodes import STATEMENT_NODES
+from querybus.sql.guard.rules import GUARD_RULES
+from querybus.sql.parse import Statement, parse
 
 STATEMENT_SECONDS_MAX = 0.5
 """CPU time; generous, because tests share their machine. `make bench-guard` measures it."""

@@ -7,8 +7,7 @@ import sqlite3
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.sql.parse import Statement, parse
-from querybus.core.sql.silent import (
+from querybus.sql.engine_quirks import (
     CHOSEN_WARNING,
     COMPARED_WARNING,
     COUNTED_WARNING,
@@ -17,6 +16,7 @@ from querybus.core.sql.silent import (
     Silent,
     silent,
 )
+from querybus.sql.parse import Statement, parse
 
 CUSTOMER = Table(
     name="customer",

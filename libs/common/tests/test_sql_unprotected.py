@@ -25,8 +25,8 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check
-from tests.database_servers import mariadb_server, postgres_server
+from querybus.sql.check import Checked, check
+from tests.support.database_servers import mariadb_server, postgres_server
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data"))

@@ -9,8 +9,8 @@ import pytest
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import Access, ConnectionPolicy, Reader, StatementKind
-from querybus.core.sql.check import Checked, check
-from querybus.core.sql.write import CheckedWrite, check_write, count_of, guard_write, is_change
+from querybus.sql.check import Checked, check
+from querybus.sql.write import CheckedWrite, check_write, count_of, guard_write, is_change
 
 ANN = Reader("acme", "ann")
 WRITES = ConnectionPolicy(access=Access.READ_WRITE)

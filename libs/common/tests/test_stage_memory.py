@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from querybus.bus.journal import Entry
-from querybus.bus.publish import (
+from querybus.bus.log.journal import Entry
+from querybus.bus.log.publish import (
     MESSAGE_ID,
     SIGNATURE_HEADER,
     BusTrouble,
@@ -20,7 +20,7 @@ from querybus.bus.publish import (
     TooLarge,
     address_of,
 )
-from querybus.bus.sign import Signer, Verifier, generate_keys
+from querybus.bus.log.sign import Signer, Verifier, generate_keys
 from querybus.bus.stage import Settlement
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, concluded, drafted, encode, failed

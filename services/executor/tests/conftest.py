@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.database_servers import MariadbServer, PostgresServer, mariadb_server, postgres_server
+from tests.support.database_servers import MariadbServer, PostgresServer, mariadb_server, postgres_server
 
 
 @pytest.fixture(scope="session")

@@ -15,11 +15,11 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus_executor.bigquery import bigquery_server, read_bigquery
-from querybus_executor.connections import parse_connections
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.bigquery.edge import bigquery_server, read_bigquery
+from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.server import Server
-from tests.engine_evidence import Evidence, shows
+from tests.support.engine_evidence import Evidence, shows
 
 pytest.importorskip("google.cloud.bigquery", reason="no BigQuery client: the extra [bigquery] brings it")
 pytestmark = shows(

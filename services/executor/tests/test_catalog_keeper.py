@@ -17,11 +17,11 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject, token
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog_kv import CatalogKeeper
-from querybus_executor.connections import parse_connections
-from querybus_executor.databases import Connected, ConnectedDatabase
-from querybus_executor.sqlite import sqlite_children, sqlite_edge
-from querybus_executor.sqlite_catalog import read_sqlite_catalog
+from querybus_executor.catalog.publisher import CatalogKeeper
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.connections.databases import Connected, ConnectedDatabase
+from querybus_executor.engines.sqlite.catalog import read_sqlite_catalog
+from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 
 
 @dataclass

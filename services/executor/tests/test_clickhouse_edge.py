@@ -12,13 +12,13 @@ import pytest
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
-from querybus_executor.clickhouse import clickhouse_server as edge_of
-from querybus_executor.clickhouse import read_clickhouse
-from querybus_executor.connections import ConnectionConfig, parse_connections
+from querybus_executor.connections.config import ConnectionConfig, parse_connections
+from querybus_executor.engines.clickhouse.edge import clickhouse_server as edge_of
+from querybus_executor.engines.clickhouse.edge import read_clickhouse
+from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.server import Server
-from tests.database_servers import ClickhouseServer, clickhouse_server
-from tests.engine_evidence import ON_CLICKHOUSE
+from tests.support.database_servers import ClickhouseServer, clickhouse_server
+from tests.support.engine_evidence import ON_CLICKHOUSE
 
 pytestmark = [pytest.mark.servers, ON_CLICKHOUSE]
 

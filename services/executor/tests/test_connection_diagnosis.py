@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus_cli.app import app
-from querybus_executor.diagnose import Trouble, diagnose
-from tests.database_servers import MariadbServer, PostgresServer
-from tests.tls_in_front import in_front_of, own_certificate
+from querybus_executor.connections.diagnose import Trouble, diagnose
+from tests.support.database_servers import MariadbServer, PostgresServer
+from tests.support.tls_in_front import in_front_of, own_certificate
 
 
 def listed(folder: Path, url: str, **more: str) -> Path:

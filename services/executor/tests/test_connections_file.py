@@ -8,7 +8,7 @@ import pytest
 
 from querybus.core.catalog import Dialect
 from querybus.core.policy import Access
-from querybus_executor.connections import BadConnections, load_connections, parse_connections
+from querybus_executor.connections.config import BadConnections, load_connections, parse_connections
 
 FILE = """
 connections:

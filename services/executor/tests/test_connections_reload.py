@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import load_connections
-from querybus_executor.databases import Connected, ConnectedDatabase
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import load_connections
+from querybus_executor.connections.databases import Connected, ConnectedDatabase
+from querybus_executor.connections.reload import ConnectionsReload
+from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Purpose, Rows
-from querybus_executor.reload import ConnectionsReload
 
 
 @dataclass

@@ -14,13 +14,13 @@ from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
-from querybus_executor.children import Children
-from querybus_executor.connections import parse_connections
-from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
-from querybus_executor.embedded import KILL_GRACE_SECONDS, Embedded
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
+from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Estimate, Purpose, Rows
-from tests.engine_evidence import ON_DUCKDB
+from querybus_executor.workers.embedded import KILL_GRACE_SECONDS, Embedded
+from querybus_executor.workers.pool import Children
+from tests.support.engine_evidence import ON_DUCKDB
 
 pytestmark = ON_DUCKDB
 

@@ -20,12 +20,12 @@ from querybus.bus.pages import Batch, cells_of
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Scalar
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
-from querybus_executor.databases import ConnectedDatabase
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.connections.databases import ConnectedDatabase
+from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Edge, Estimate, Purpose, Rows
-from tests.database_servers import ClickhouseServer, clickhouse_server
-from tests.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
+from tests.support.database_servers import ClickhouseServer, clickhouse_server
+from tests.support.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
 
 ENGINES = [
     pytest.param("sqlite", marks=ON_SQLITE),

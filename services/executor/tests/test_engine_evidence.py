@@ -10,10 +10,10 @@ import pytest
 
 from querybus.core.catalog import Dialect
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
-from querybus_executor.driver import DriverMissing, driver_module
-from querybus_executor.engines import Engines
-from tests.engine_evidence import ENGINES, Engine, Evidence, shows, table
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.drivers import DriverMissing, driver_module
+from querybus_executor.engines.registry import Engines
+from tests.support.engine_evidence import ENGINES, Engine, Evidence, shows, table
 
 ROOT = Path(__file__).parents[3]
 

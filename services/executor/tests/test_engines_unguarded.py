@@ -26,11 +26,11 @@ import pytest
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
+from querybus_executor.connections.config import parse_connections
 from querybus_executor.ports import Edge, Purpose, Rows
-from tests.database_servers import ClickhouseServer, MariadbServer, PostgresServer, clickhouse_server
-from tests.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
-from tests.file_watch import FileWatch
+from tests.support.database_servers import ClickhouseServer, MariadbServer, PostgresServer, clickhouse_server
+from tests.support.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
+from tests.support.file_watch import FileWatch
 
 pytestmark = [pytest.mark.servers, pytest.mark.data, pytest.mark.slow]
 
@@ -92,7 +92,7 @@ def aimed(sql: str, folder: Path, port: int) -> str:
 
 @asynccontextmanager
 async def sqlite(folder: Path) -> AsyncGenerator[Subject]:
-    from querybus_executor.sqlite import sqlite_children, sqlite_edge
+    from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 
     file = folder / "a.sqlite"
     with closing(sqlite3.connect(file)) as made:
@@ -112,7 +112,7 @@ async def sqlite(folder: Path) -> AsyncGenerator[Subject]:
 async def duckdb(folder: Path) -> AsyncGenerator[Subject]:
     import duckdb as engine
 
-    from querybus_executor.duckdb_edge import duckdb_children, duckdb_edge
+    from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 
     file = folder / "a.duckdb"
     with engine.connect(str(file)) as made:
@@ -129,7 +129,7 @@ async def duckdb(folder: Path) -> AsyncGenerator[Subject]:
 
 @asynccontextmanager
 async def postgres(server: PostgresServer) -> AsyncGenerator[Subject]:
-    from querybus_executor.postgres import postgres_server as edge_of
+    from querybus_executor.engines.postgres.edge import postgres_server as edge_of
 
     server.execute(
         "DROP DATABASE IF EXISTS corpus; CREATE DATABASE corpus;\n\\c corpus\n" + ";\n".join(TABLES) + ";\n"
@@ -153,7 +153,7 @@ async def postgres(server: PostgresServer) -> AsyncGenerator[Subject]:
 
 @asynccontextmanager
 async def mariadb(server: MariadbServer) -> AsyncGenerator[Subject]:
-    from querybus_executor.mysql import mysql_server as edge_of
+    from querybus_executor.engines.mysql.edge import mysql_server as edge_of
 
     server.execute(
         "DROP DATABASE IF EXISTS corpus; CREATE DATABASE corpus; USE corpus; " + "; ".join(TABLES) + ";"
@@ -176,7 +176,7 @@ async def mariadb(server: MariadbServer) -> AsyncGenerator[Subject]:
 
 @asynccontextmanager
 async def clickhouse(server: ClickhouseServer) -> AsyncGenerator[Subject]:
-    from querybus_executor.clickhouse import clickhouse_server as edge_of
+    from querybus_executor.engines.clickhouse.edge import clickhouse_server as edge_of
 
     server.execute("CREATE DATABASE corpus")
     for each in TABLES:

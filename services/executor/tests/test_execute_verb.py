@@ -16,13 +16,13 @@ from querybus.core.messages import Approved, Concluded, Origin, Outcome, PagesAd
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
-from querybus.core.sql.silent import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus.core.subjects import EventName, token
-from querybus_executor.dry_run import explain, probe
+from querybus.sql.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
+from querybus_executor.explain import explain, probe
+from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows, Run
-from querybus_executor.receive import FIRST_PAGE_BYTES_MAX, Receiver
-from querybus_executor.verdicts import Verdicts
+from querybus_executor.results.receive import FIRST_PAGE_BYTES_MAX, Receiver
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(

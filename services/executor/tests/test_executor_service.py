@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.application import Service
 from querybus.bus.connection import Held
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.publish import Stored, publish_event
+from querybus.bus.log.sign import Signer, generate_keys
 from querybus.bus.pages import PageStore, decode_page, page_sha256
-from querybus.bus.publish import Stored, publish_event
-from querybus.bus.rpc import DatabaseClient
-from querybus.bus.sign import Signer, generate_keys
+from querybus.bus.requests.rpc import DatabaseClient
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode

@@ -9,10 +9,10 @@ import pytest
 
 from querybus.core.catalog import Catalog
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
-from querybus_executor.mysql import mysql_server, read_mysql
-from querybus_executor.postgres import postgres_server, read_postgres
-from tests.database_servers import MariadbServer, PostgresServer
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.mysql.edge import mysql_server, read_mysql
+from querybus_executor.engines.postgres.edge import postgres_server, read_postgres
+from tests.support.database_servers import MariadbServer, PostgresServer
 
 pytestmark = pytest.mark.servers
 

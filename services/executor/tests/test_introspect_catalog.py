@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from querybus.core.catalog import COLUMN_VALUES_MAX, Catalog, ColumnKind, Table
-from querybus_executor.introspect import TABLES_AT_ONCE, introspect, open_sqlite_catalog, sqlite_engine
+from querybus_executor.engines.sqlite.introspect import TABLES_AT_ONCE, introspect, open_sqlite_catalog, sqlite_engine
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 

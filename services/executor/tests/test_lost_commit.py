@@ -21,15 +21,15 @@ import pytest
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus_executor import embedded_write
-from querybus_executor.connections import ConnectionConfig, parse_connections
-from querybus_executor.embedded import child_command
-from querybus_executor.embedded_write import EmbeddedWriter
-from querybus_executor.mysql_write import MysqlWriter
-from querybus_executor.postgres_write import PostgresWriter
-from querybus_executor.sqlite_errors import sqlite_failure
+from querybus_executor.connections.config import ConnectionConfig, parse_connections
+from querybus_executor.engines.mysql.write import MysqlWriter
+from querybus_executor.engines.postgres.write import PostgresWriter
+from querybus_executor.engines.sqlite.errors import sqlite_failure
+from querybus_executor.workers import embedded_write
+from querybus_executor.workers.embedded import child_command
+from querybus_executor.workers.embedded_write import EmbeddedWriter
 from querybus_executor.write import Written
-from tests.database_servers import MariadbServer, PostgresServer
+from tests.support.database_servers import MariadbServer, PostgresServer
 
 COMMIT = re.compile(rb"(?:^|[\x00\x03])COMMIT|^Q....COMMIT", re.DOTALL)
 Opener = Callable[[], Any]
@@ -169,7 +169,7 @@ async def test_what_the_writing_process_said_before_it_was_ended_counts_although
     holder.execute("BEGIN IMMEDIATE")
     threading.Timer(0.6, lambda: holder.execute("ROLLBACK")).start()
     monkeypatch.setattr(embedded_write, "START_SECONDS", 0.3)
-    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("write_child"), sqlite_failure)
+    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
     # The loop of the executor stands still while the file's lock is released, the change made and the time passes.
     asyncio.get_running_loop().call_later(0.4, time.sleep, 1.5)
     told = await writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=0.6)

@@ -6,11 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from querybus_executor.mysql import WARNINGS_MAX, Mysql
+from querybus_executor.engines.mysql.edge import WARNINGS_MAX, Mysql
+from querybus_executor.engines.server import Asked
 from querybus_executor.ports import Estimate, Rows
-from querybus_executor.receive import Receiver
-from querybus_executor.server import Asked
-from tests.engine_evidence import Evidence, shows
+from querybus_executor.results.receive import Receiver
+from tests.support.engine_evidence import Evidence, shows
 
 pytestmark = shows(
     "MySQL", Evidence.COMPILED, "the edge of MariaDB, its calls against a recorded session; no MySQL server was run"

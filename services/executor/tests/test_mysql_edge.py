@@ -14,15 +14,15 @@ from querybus.bus.pages import Batch
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
-from querybus.core.sql.check import Checked, check
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import ConnectionConfig, parse_connections
-from querybus_executor.databases import ROLE_MAY_WRITE
-from querybus_executor.mysql import Mysql, mysql_server, read_mysql
+from querybus.sql.check import Checked, check
+from querybus_executor.connections.config import ConnectionConfig, parse_connections
+from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.engines.mysql.edge import Mysql, mysql_server, read_mysql
+from querybus_executor.engines.server import Asked, Server
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.server import Asked, Server
-from tests.database_servers import MariadbServer
-from tests.engine_evidence import ON_MARIADB
+from tests.support.database_servers import MariadbServer
+from tests.support.engine_evidence import ON_MARIADB
 
 pytestmark = [pytest.mark.servers, ON_MARIADB]
 

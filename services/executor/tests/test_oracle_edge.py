@@ -13,11 +13,11 @@ import pytest
 
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import parse_connections
-from querybus_executor.oracle import oracle_server, read_oracle
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.oracle.edge import oracle_server, read_oracle
+from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.server import Server
-from tests.engine_evidence import Evidence, shows
+from tests.support.engine_evidence import Evidence, shows
 
 oracledb = pytest.importorskip("oracledb", reason="no Oracle driver: the extra [oracle] brings it")
 pytestmark = shows(

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from querybus.core.catalog import Catalog
-from querybus_executor.connections import parse_connections
-from querybus_executor.sqlite_catalog import read_sqlite_catalog
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.sqlite.catalog import read_sqlite_catalog
 
 
 def test_no_value_is_kept_of_what_some_reader_may_not_see(tmp_path: Path) -> None:

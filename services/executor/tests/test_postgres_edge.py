@@ -14,14 +14,14 @@ import pytest
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
-from querybus_executor.connections import ConnectionConfig, parse_connections
-from querybus_executor.databases import ROLE_MAY_WRITE
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import ConnectionConfig, parse_connections
+from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.engines.postgres.edge import postgres_server, read_postgres
+from querybus_executor.engines.registry import Engines
+from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.postgres import postgres_server, read_postgres
-from querybus_executor.server import Server
-from tests.database_servers import PostgresServer
-from tests.engine_evidence import ON_POSTGRES
+from tests.support.database_servers import PostgresServer
+from tests.support.engine_evidence import ON_POSTGRES
 
 pytestmark = [pytest.mark.servers, ON_POSTGRES]
 

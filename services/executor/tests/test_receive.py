@@ -14,11 +14,11 @@ import pytest
 
 from querybus.bus.pages import Batch, cells_of
 from querybus.core.catalog import ColumnKind
-from querybus.core.cells import cell
 from querybus.core.messages import ResultColumn, Scalar
-from querybus_executor.arrays import arrays_of
-from querybus_executor.child_columns import columns_frame
-from querybus_executor.receive import PAGE_BYTES_AIM, Receiver
+from querybus.text.cells import cell
+from querybus_executor.results.receive import PAGE_BYTES_AIM, Receiver
+from querybus_executor.workers.arrays import arrays_of
+from querybus_executor.workers.columns import columns_frame
 
 COLUMNS = (ResultColumn(name="n"), ResultColumn(name="text"))
 

@@ -8,8 +8,8 @@ from typing import Any
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
+from querybus_executor.engines.server import BREAKER_FAILURES, BREAKER_SECONDS, CONNECT_SECONDS_MAX, Server
 from querybus_executor.ports import Estimate
-from querybus_executor.server import BREAKER_FAILURES, BREAKER_SECONDS, CONNECT_SECONDS_MAX, Server
 
 
 class Session:

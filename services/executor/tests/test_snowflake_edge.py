@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.database_servers import free_port, missing
-from tests.engine_evidence import Evidence, shows
+from tests.support.database_servers import free_port, missing
+from tests.support.engine_evidence import Evidence, shows
 
 pytestmark = [
     pytest.mark.servers,
@@ -75,7 +75,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Generator[Ask]:
 
         def ask(*steps: dict[str, Any], **more: Any) -> list[Any]:
             done = subprocess.run(
-                [driver, str(ROOT / "tests" / "snowflake_probe.py")],
+                [driver, str(ROOT / "tests" / "support" / "snowflake_probe.py")],
                 check=False,
                 input=json.dumps({"url": url, "steps": steps, **more}),
                 text=True,

@@ -15,11 +15,11 @@ import pytest
 from querybus.core.catalog import ColumnKind
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
-from querybus_executor.children import Children
-from querybus_executor.embedded import KILL_GRACE_SECONDS, Embedded
+from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.sqlite import sqlite_children, sqlite_edge
-from tests.engine_evidence import ON_SQLITE
+from querybus_executor.workers.embedded import KILL_GRACE_SECONDS, Embedded
+from querybus_executor.workers.pool import Children
+from tests.support.engine_evidence import ON_SQLITE
 
 pytestmark = ON_SQLITE
 

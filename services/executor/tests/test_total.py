@@ -15,15 +15,15 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Approved, Origin, ResultColumn
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.core.sql.bound import unbind
-from querybus.core.sql.check import Checked, check, guard
 from querybus.ops.metrics import Metrics
-from querybus_executor import total
-from querybus_executor.connections import parse_connections
-from querybus_executor.engines import Engines
+from querybus.sql.check import Checked, check, guard
+from querybus.sql.row_limit import unbind
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows
-from querybus_executor.total import total_of
-from tests.database_servers import PostgresServer
+from querybus_executor.results import total
+from querybus_executor.results.total import total_of
+from tests.support.database_servers import PostgresServer
 
 CATALOG = Catalog(
     connection="shop",

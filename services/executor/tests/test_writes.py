@@ -22,18 +22,18 @@ from querybus.core.messages import Approved, Origin, Outcome
 from querybus.core.policy import Access, ConnectionPolicy
 from querybus.core.subjects import EventName
 from querybus.ops.metrics import Metrics
-from querybus_executor.children import Children
-from querybus_executor.connections import BadConnections, ConnectionConfig, parse_connections
-from querybus_executor.embedded import child_command
-from querybus_executor.embedded_write import EmbeddedWriter
-from querybus_executor.engines import Engines
+from querybus_executor.connections.config import BadConnections, ConnectionConfig, parse_connections
+from querybus_executor.connections.writers import WriterDoors
+from querybus_executor.engines.registry import Engines
+from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.execute import execute
+from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Purpose, Rows
-from querybus_executor.sqlite_errors import sqlite_failure
-from querybus_executor.verdicts import Verdicts
+from querybus_executor.workers.embedded import child_command
+from querybus_executor.workers.embedded_write import EmbeddedWriter
+from querybus_executor.workers.pool import Children
 from querybus_executor.write import Written, write
-from querybus_executor.writers import WriterDoors
-from tests.database_servers import MariadbServer, PostgresServer
+from tests.support.database_servers import MariadbServer, PostgresServer
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(
@@ -270,7 +270,7 @@ async def test_a_trigger_and_a_cascade_count_as_touched_on_sqlite(tmp_path: Path
     path = filled("sqlite", tmp_path)
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER DELETE ON orders BEGIN INSERT INTO other VALUES (old.id); END")
-    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("write_child"), sqlite_failure)
+    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
     found = await writer.write("DELETE FROM orders WHERE id = 1", rows_affected_max=1, seconds_max=5)
     assert isinstance(found, Failure)
     assert "2 rows" in found.detail
@@ -291,7 +291,7 @@ async def test_without_the_guard_the_process_itself_makes_only_one_plain_change(
 
 async def test_a_process_that_dies_before_it_commits_has_changed_nothing(tmp_path: Path) -> None:
     path = filled("sqlite", tmp_path)
-    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("write_child"), sqlite_failure)
+    writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     task = asyncio.ensure_future(writer.write(SQL, rows_affected_max=5, seconds_max=5))
@@ -313,7 +313,7 @@ def _children() -> list[int]:
         if folder.name.isdigit():
             try:
                 status = (folder / "stat").read_text().rpartition(")")[2].split()
-                is_own = int(status[1]) == os.getpid() and b"write_child" in (folder / "cmdline").read_bytes()
+                is_own = int(status[1]) == os.getpid() and b"write_worker" in (folder / "cmdline").read_bytes()
             except (OSError, IndexError, ValueError):
                 continue
             if is_own:
@@ -322,7 +322,7 @@ def _children() -> list[int]:
 
 
 async def test_nobody_reads_a_pool_that_is_lent_as_a_whole() -> None:
-    pool = Children(child_command("sqlite_child"), size=1, reserved=1)
+    pool = Children(child_command("engines.sqlite.worker"), size=1, reserved=1)
     await pool.start()
     assert pool.open == 2
     async with pool.alone():

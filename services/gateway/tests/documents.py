@@ -10,8 +10,8 @@ import jsonschema_rs
 
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
-from querybus_gateway.asyncapi import asyncapi
-from querybus_gateway.http import http_door
+from querybus_gateway.bus.asyncapi import asyncapi
+from querybus_gateway.http.app import http_door
 
 Json = dict[str, Any]
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import httpx
 
 from querybus.bus.client import BusClient
-from querybus_gateway.grpc_messages import word
+from querybus_gateway.grpc.messages import word
 from querybus_gateway.v1 import batch_service_pb2, query_pb2, query_service_pb2, thread_service_pb2
 from querybus_gateway.v1 import connection_service_pb2 as connections_pb2
 

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from querybus_gateway.grpc_door import SERVICES, GrpcDoor
+from querybus_gateway.grpc.server import SERVICES, GrpcDoor
 from querybus_gateway.v1 import (
     batch_service_pb2,
     connection_service_pb2,

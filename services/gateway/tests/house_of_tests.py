@@ -12,16 +12,16 @@ from typing import Any
 import httpx
 from nats.aio.client import Client
 
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.permissions import Outsider
 from querybus.bus.application import Service
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held, connect
-from querybus.bus.embedded import EmbeddedNats
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.kv import ConnectionStore, CredentialStore
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import Published, publish_event
 from querybus.bus.pages import PageStore
-from querybus.bus.permissions import Outsider
-from querybus.bus.publish import Published, publish_event
 from querybus.bus.pull import Message, PullLoop
+from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.catalog import ColumnKind, Dialect
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Envelope, concluded, decode, drafted
@@ -36,12 +36,12 @@ from querybus.core.messages import (
     Result,
     ResultColumn,
 )
-from querybus.core.plain import plain_finished
 from querybus.core.policy import Connection
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
+from querybus.text.plain_answer import plain_finished
 from querybus_gateway.app import build
-from querybus_gateway.http_server import HttpDoor
+from querybus_gateway.http.server import HttpDoor
 from querybus_gateway.settings import Settings
 
 SECRET_NAME = "zq_secret_column"

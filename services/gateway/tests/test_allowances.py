@@ -11,9 +11,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.envelope import drafted
 from querybus.core.messages import Analysis, Draft, Drafted, Origin
 from querybus.core.subjects import StageName
-from querybus_gateway.allowances import SPENT_TRUST_MS, Allowances, Allowed, TenantLimits, tokens_of
+from querybus_gateway.access.quotas import SPENT_TRUST_MS, Allowances, Allowed, TenantLimits, tokens_of
+from querybus_gateway.access.rate import Rate
 from querybus_gateway.problems import ProblemCode
-from querybus_gateway.rate import Rate
 
 from .house_of_tests import door_house
 

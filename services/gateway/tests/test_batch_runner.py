@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.batches import KeptBatch, Mark
-from querybus.core.batch import LEASE_MS, BatchItem, Manifest, totals
+from querybus.bus.stores.batches import KeptBatch, Mark
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked, Clarifies
 from querybus.core.options import OptionCaps
-from querybus.core.redact import Json
+from querybus.core.stored.batch import LEASE_MS, BatchItem, Manifest, totals
 from querybus.core.subjects import EventAddress, EventName
+from querybus.text.public import Json
 from querybus_gateway.admit import AskRequest, Chance, admit
-from querybus_gateway.batch_runner import BatchRunner
-from querybus_gateway.batches import Batches, BatchRequest
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.queries import Begun, Frame, Reply
+from querybus_gateway.use_cases.batch_runner import BatchRunner
+from querybus_gateway.use_cases.batches import Batches, BatchRequest
+from querybus_gateway.use_cases.queries import Begun, Frame, Reply
 
 OWNER = Credential(name="web", tenant="acme", user="ann")
 
@@ -205,8 +205,8 @@ class Rig:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr("querybus_gateway.batch_runner.TICK_SECONDS", 0.01)
-    monkeypatch.setattr("querybus_gateway.batches.FOLLOW_SECONDS", 0.002)
+    monkeypatch.setattr("querybus_gateway.use_cases.batch_runner.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("querybus_gateway.use_cases.batches.FOLLOW_SECONDS", 0.002)
     return Rig()
 
 

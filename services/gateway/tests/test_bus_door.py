@@ -13,7 +13,7 @@ import pytest_asyncio
 from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
-from querybus_gateway import bus_door
+from querybus_gateway.bus import api as bus_door
 
 from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
 

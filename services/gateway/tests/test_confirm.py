@@ -13,8 +13,8 @@ from querybus.core.envelope import Envelope, PathStep, concluded
 from querybus.core.ids import derived_id
 from querybus.core.messages import Asked, Concluded, Confirmation, Outcome
 from querybus.core.subjects import EventAddress, EventName, StageName
-from querybus_gateway.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
 
 from .house_of_tests import DoorHouse, door_house
 

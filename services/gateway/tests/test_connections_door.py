@@ -8,12 +8,12 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.connection import Held
-from querybus.bus.kv import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.policy import Connection, ConnectionPolicy, TenantRules
-from querybus.core.suggestions import suggestions
-from querybus.core.visible import visible
+from querybus.sql.visible_catalog import visible
 from querybus_gateway.problems import ProblemCode
+from querybus_gateway.use_cases.suggestions import suggestions
 
 from .house_of_tests import DoorHouse
 

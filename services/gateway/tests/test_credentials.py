@@ -9,7 +9,7 @@ import pytest
 
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.subjects import token
-from querybus_gateway.credentials import DevelopmentKey, authenticate, presented_key
+from querybus_gateway.access.credentials import DevelopmentKey, authenticate, presented_key
 from querybus_gateway.problems import Problem, ProblemCode
 
 KEY = key_text("acme", "web", "s3cret")

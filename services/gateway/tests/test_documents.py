@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querybus_gateway.bus_door import VERBS
+from querybus_gateway.bus.api import VERBS
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS
 
 from .documents import Json, calls, openapi

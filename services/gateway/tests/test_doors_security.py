@@ -18,7 +18,8 @@ from joserfc import jwk, jwt
 from querybus.core.ids import derived_id
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
-from querybus_gateway import http_request, http_server
+from querybus_gateway.http import request as http_request
+from querybus_gateway.http import server as http_server
 from querybus_gateway.problems import STATUS, ProblemCode
 from querybus_gateway.v1 import connection_service_pb2 as connections
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from querybus_gateway.asyncapi import asyncapi
-from querybus_gateway.bus_door import VERBS
+from querybus_gateway.bus.api import VERBS
+from querybus_gateway.bus.asyncapi import asyncapi
 
 from .house_of_tests import DoorHouse
 

@@ -12,12 +12,12 @@ import pytest
 
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
-from querybus.bus.publish import publish_event
+from querybus.bus.log.publish import publish_event
 from querybus.bus.pull import Message, PullLoop
 from querybus.core.envelope import decode
-from querybus.core.plain import plain_finished
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
+from querybus.text.plain_answer import plain_finished
 
 from .house_of_tests import DoorHouse, conclusion, door_house
 

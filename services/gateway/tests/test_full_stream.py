@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from querybus.bus.admin.migrate import migrate
 from querybus.bus.connection import Held
-from querybus.bus.migrate import migrate
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import topology
 from querybus.ops.clock import system_clock
-from querybus_gateway.bus_stores import SubmitQueue
+from querybus_gateway.bus.stores import SubmitQueue
 
 from .house_of_tests import DoorHouse, door_house
 

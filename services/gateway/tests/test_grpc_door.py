@@ -16,15 +16,15 @@ from grpc_reflection.v1alpha import reflection_pb2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from querybus.bus.publish import BusTrouble
+from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
-from querybus_gateway.grpc_call import CallDesk, Method
-from querybus_gateway.grpc_door import REQUEST_BYTES_MAX, GrpcDoor
+from querybus_gateway.grpc.call import CallDesk, Method
+from querybus_gateway.grpc.server import REQUEST_BYTES_MAX, GrpcDoor
 from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import query_service_pb2 as v1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from querybus_gateway.guesses import GUESSES_MAX, SECONDS_PER_GUESS, SOURCES_MAX, Guesses
+from querybus_gateway.access.throttle import GUESSES_MAX, SECONDS_PER_GUESS, SOURCES_MAX, Guesses
 
 NOW = 1_000_000
 

@@ -12,8 +12,8 @@ import pytest
 from joserfc import jwk, jwt
 
 from querybus.core.credential import Credential
-from querybus_gateway.callers import Callers
-from querybus_gateway.oidc import FETCH_SECONDS_MIN, Issuer, KeysUnreachable, TokenReader
+from querybus_gateway.access.callers import Callers
+from querybus_gateway.access.oidc import FETCH_SECONDS_MIN, Issuer, KeysUnreachable, TokenReader
 from querybus_gateway.problems import Problem, ProblemCode
 
 ISSUER = "https://issuer.example"

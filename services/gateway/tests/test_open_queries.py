@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querybus.core.subjects import EventAddress, EventName
-from querybus_gateway.open_queries import UNWORDED_MS_MAX, OpenQueries
-from querybus_gateway.turns import Turns
-from querybus_gateway.wakes import NOTES_MAX, Wakes
+from querybus_gateway.lifecycle.fair_queue import Turns
+from querybus_gateway.lifecycle.in_flight import UNWORDED_MS_MAX, OpenQueries
+from querybus_gateway.lifecycle.waiters import NOTES_MAX, Wakes
 
 
 def at(query: str, event: EventName, tenant: str = "acme") -> EventAddress:

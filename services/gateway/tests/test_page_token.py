@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import AnswerColumn
-from querybus_gateway.page_token import PageToken, columns_hash, read_token, sign_token
+from querybus_gateway.access.page_token import PageToken, columns_hash, read_token, sign_token
 
 KEY = b"k" * 32
 TOKEN = PageToken("acme", "0190a0a0-0000-7000-8000-000000000000", "12-1", 3, 100, "ab" * 8, 1_000)

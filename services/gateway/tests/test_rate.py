@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querybus_gateway.rate import Bucket, Rate, refilled
+from querybus_gateway.access.rate import Bucket, Rate, refilled
 
 
 def test_a_new_bucket_is_full() -> None:

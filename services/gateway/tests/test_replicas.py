@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from querybus.bus.application import Service
 from querybus_gateway.app import build
-from querybus_gateway.http_server import HttpDoor
+from querybus_gateway.http.server import HttpDoor
 
 from .house_of_tests import DoorHouse, data_of, door_house, frames_of, key_of, settings_of
 

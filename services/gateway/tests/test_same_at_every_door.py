@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import BusRefused, Held
-from querybus.bus.kv import CatalogStore
+from querybus.bus.stores.buckets import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode
@@ -27,8 +27,8 @@ from querybus.core.messages import (
     ResultColumn,
     Trigger,
 )
-from querybus.core.plain import plain_finished
 from querybus.core.subjects import EventName, StageName
+from querybus.text.plain_answer import plain_finished
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 from .every_door import NO_QUERY, WAIT, BusFace, Door, GrpcFace, HttpFace, Json, Told, compared, faces

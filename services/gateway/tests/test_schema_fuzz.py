@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
 from querybus.bus.connection import Held
-from querybus.bus.kv import CatalogStore
+from querybus.bus.stores.buckets import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.messages import Result, ResultColumn
-from querybus_gateway.bus_door import VERBS
+from querybus_gateway.bus.api import VERBS
 from querybus_gateway.problems import ProblemCode
 
 from .house_of_tests import DoorHouse, door_house, key_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from querybus_gateway.sources import Proxies, host_of
+from querybus_gateway.access.client_address import Proxies, host_of
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus.bus.operator import OperatorDesk
-from querybus.bus.permissions import OPERATOR
+from querybus.bus.admin.operator import OperatorDesk
+from querybus.bus.admin.permissions import OPERATOR
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
-from querybus.core.conversation import Turn
 from querybus.core.delivery import Delivery
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
-from querybus.core.language import detect_language
 from querybus.core.messages import Asked, Returned
 from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.text.language import detect_language
+from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import Outgoing, generate
-from querybus_generator.linker import Linker
-from querybus_generator.texts import Texts, load_texts
+from querybus_generator.linking.linker import Linker
+from querybus_generator.prompts.texts import Texts, load_texts
 
 NOW_MS = 1_750_000_000_000
 CANARY = "Canary Wharf 4711"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked, Clarifies, Drafted, OptionAction, Origin
+from querybus.llm.dialogue import ChatMessage, ModelReply
 
 from .shop_for_generation import TEXTS, KeptHistory, SpokenModel, asked, run
 

@@ -9,10 +9,8 @@ import pytest
 from services.generator.tests.shop_for_generation import CANARY, SHOP, KeptHistory, SpokenModel, asked, run
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.conversation import Turn
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Facts, Failure, FailureCode
-from querybus.core.knowledge import Entry, EntryKind, Knowledge
 from querybus.core.messages import (
     Advice,
     Asked,
@@ -28,10 +26,12 @@ from querybus.core.messages import (
     Returned,
 )
 from querybus.core.options import Mode, Options
-from querybus.core.sql.check import guard
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
-from tests.scripted_model import ScriptedModel, say
+from querybus.sql.check import guard
+from querybus.text.knowledge import Entry, EntryKind, Knowledge
+from querybus_generator.conversation.turns import Turn
+from tests.support.scripted_model import ScriptedModel, say
 
 SQL = "SELECT COUNT(*) FROM customers WHERE city = 'Berlin'"
 SAID = "```sql\nSELECT 1 FROM orders\n```"

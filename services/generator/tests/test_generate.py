@@ -18,8 +18,6 @@ from services.generator.tests.shop_for_generation import (
 )
 
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.conversation import Turn
-from querybus.core.dialogue import ModelReply
 from querybus.core.envelope import Attempt, Classification, Envelope, encode
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
@@ -40,9 +38,11 @@ from querybus.core.options import Mode, Options
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.llm import ModelServiceSettings, open_door
+from querybus.llm.dialogue import ModelReply
 from querybus.ops.metrics import Metrics
+from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generation_failed
-from tests.scripted_model import ScriptedModel, cut_json, empty_choice, fail, hang, say
+from tests.support.scripted_model import ScriptedModel, cut_json, empty_choice, fail, hang, say
 
 COUNT = "How many customers are there?"
 UNAVAILABLE = Failure.of(FailureCode.MODEL_UNAVAILABLE, "HTTP 500", Facts(native_code="500"))

@@ -10,17 +10,17 @@ from typing import Any, cast
 import pytest
 from services.generator.tests.shop_for_generation import asked
 
-import querybus.core.link_words as kept
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.publish import address_of
-from querybus.core.conversation import Turn
+import querybus.text.synonyms as kept
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import address_of
 from querybus.core.envelope import Envelope, encode
-from querybus.core.link_words import link_words
 from querybus.core.messages import Asked, Concluded, ForkedFrom, Outcome
 from querybus.core.subjects import StageName
+from querybus.text.synonyms import link_words
 from querybus_generator.app import build
-from querybus_generator.journal_history import JournalHistory
-from querybus_generator.lexicon import gathered, module
+from querybus_generator.conversation.history import JournalHistory
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.linking.lexicon import gathered, module
 from querybus_generator.settings import Settings
 
 _CLIENTS = ("langchain_core", "langchain_openai", "openai", "httpx2", "tiktoken")
@@ -37,7 +37,7 @@ def test_without_a_model_its_client_is_never_imported():
 
 
 def test_the_words_that_every_service_finds_are_those_that_were_gathered():
-    assert link_words() == gathered(), "write them anew: python -m querybus_generator.lexicon"
+    assert link_words() == gathered(), "write them anew: python -m querybus_generator.linking.lexicon"
     assert Path(kept.__file__).read_text(encoding="utf-8") == module()
 
 

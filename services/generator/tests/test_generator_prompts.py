@@ -12,16 +12,16 @@ import pytest
 from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
 
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
-from querybus.core.conversation import MESSAGES_MAX, TOKENS_MAX, Turn
-from querybus.core.dialogue import ChatMessage
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
-from querybus.core.prompts.question import masked, render_question
-from querybus.core.prompts.schema import quoted, quoted_name, render_schema
-from querybus.core.prompts.template import UnknownPlace, fill
-from querybus.core.prompts.tokens import token_estimate
-from querybus_generator.texts import load_texts
+from querybus.llm.dialogue import ChatMessage
+from querybus.text.tokens import token_estimate
+from querybus_generator.conversation.turns import MESSAGES_MAX, TOKENS_MAX, Turn
+from querybus_generator.prompts.question import masked, render_question
+from querybus_generator.prompts.schema import quoted, quoted_name, render_schema
+from querybus_generator.prompts.template import UnknownPlace, fill
+from querybus_generator.prompts.texts import load_texts
 
 TODAY = dt.date(2025, 6, 15)
 ADVICE = Advice(

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from querybus.core.catalog import Catalog
-from querybus.core.knowledge import Knowledge
 from querybus.core.options import Mode
 from querybus.core.policy import ConnectionPolicy
-from querybus_cli.evaluate_linking import shop_catalog
-from querybus_generator.classify import classify
-from querybus_generator.define import definition_of, readings, undefined_words
-from querybus_generator.linker import Linker, Prepared
+from querybus.text.knowledge import Knowledge
+from querybus_cli.evaluation.linking import shop_catalog
+from querybus_generator.linking.linker import Linker, Prepared
+from querybus_generator.steps.classify import classify
+from querybus_generator.steps.vague_terms import definition_of, readings, undefined_words
 
 LABELLED = Path(__file__).parents[3] / "benchmarks" / "questions" / "kinds.txt"
 KINDS = {"data": "database", "chat": "chat", "open": "open"}

@@ -10,13 +10,13 @@ from services.generator.tests.shop_for_generation import CANARY, SHOP, KeptHisto
 from services.generator.tests.test_flows import Taught, drafted, pair
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.conversation import Turn
 from querybus.core.messages import Drafted
 from querybus.core.options import Options
 from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
-from querybus_generator.nearness import Nearness
-from tests.scripted_model import ScriptedModel, Step, by_letters, fail, hang, say
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.linking.semantic import Nearness
+from tests.support.scripted_model import ScriptedModel, Step, by_letters, fail, hang, say
 
 SAID = "```sql\nSELECT 1 FROM orders\n```"
 LARGE = Catalog(

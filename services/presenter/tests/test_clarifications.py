@@ -17,11 +17,11 @@ import pytest
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.failure import FailureCode
-from querybus.core.leak import leaks
 from querybus.core.messages import Analysis, Clarification, Concluded, Option, OptionAction, Outcome, Trigger
 from querybus.core.subjects import EventName, StageName
+from querybus.text.disclosure import leaks
 from querybus_presenter.present import worded
-from querybus_presenter.texts import AUDIENCES, LANGUAGES, load_texts
+from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 
 WORDS = load_texts()
 READERS: list[tuple[Language, Audience]] = list(product(LANGUAGES, AUDIENCES))

@@ -11,10 +11,10 @@ from querybus.core.envelope import Attempt, Audience, Envelope, concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Origin, Outcome, Result, ResultColumn
 from querybus.core.policy import StatementKind
-from querybus.core.sql.check import NOT_ASKED_NOTE
 from querybus.core.subjects import EventName, StageName
+from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.present import worded
-from querybus_presenter.texts import load_texts
+from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
 CATALOG = Catalog(

@@ -10,10 +10,10 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
 from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.explain import counted
 from querybus_presenter.present import worded
-from querybus_presenter.statement import read
-from querybus_presenter.texts import load_texts
+from querybus_presenter.wording.explain import counted
+from querybus_presenter.wording.statement import read
+from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
 CATALOG = Catalog(

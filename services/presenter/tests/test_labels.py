@@ -6,9 +6,9 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.messages import ResultColumn
-from querybus_presenter.labels import is_neutral, labels
-from querybus_presenter.lineage import lineage
-from querybus_presenter.texts import load_texts
+from querybus_presenter.wording.labels import is_neutral, labels
+from querybus_presenter.wording.lineage import lineage
+from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
 CATALOG = Catalog(

@@ -10,7 +10,6 @@ import pytest
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope
 from querybus.core.failure import TRAITS, FailureCode
-from querybus.core.leak import leaks
 from querybus.core.messages import (
     Analysis,
     Clarification,
@@ -23,8 +22,9 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.subjects import EventName, StageName
+from querybus.text.disclosure import leaks
 from querybus_presenter.present import worded
-from querybus_presenter.texts import AUDIENCES, LANGUAGES, load_texts
+from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 
 WORDS = load_texts()
 DRIVER_TEXTS = (

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querybus.bus.publish import BusTrouble
+from querybus.bus.log.publish import BusTrouble
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Audience, Envelope
 from querybus.core.failure import FailureCode
-from querybus.core.leak import leaks
 from querybus.core.messages import (
     Analysis,
     Clarification,
@@ -34,10 +33,11 @@ from querybus.core.messages import (
 )
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.catalog_kv import PatientCatalogs
-from querybus_presenter.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
+from querybus.text.disclosure import leaks
+from querybus_presenter.catalog_store import PatientCatalogs
 from querybus_presenter.present import present, worded
-from querybus_presenter.texts import AUDIENCES, LANGUAGES, Texts, load_texts
+from querybus_presenter.wording.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
+from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, Texts, load_texts
 
 WORDS = load_texts()
 READERS = list(product(LANGUAGES, AUDIENCES))

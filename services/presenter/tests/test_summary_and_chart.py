@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.messages import Result, ResultColumn, Scalar
-from querybus_presenter.chart import BARS_KEPT, BARS_MAX, Kind, asked_kind, chart
-from querybus_presenter.shape import shape_of
-from querybus_presenter.summary import summary
-from querybus_presenter.texts import load_texts
-from querybus_presenter.values import in_words, number
+from querybus_presenter.charts.chart import BARS_KEPT, BARS_MAX, Kind, asked_kind, chart
+from querybus_presenter.charts.shape import shape_of
+from querybus_presenter.summaries.summary import summary
+from querybus_presenter.summaries.values import in_words, number
+from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
 INTEGER, NUMBER, TEXT = ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.TEXT

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.delivery import Delivery
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Concluded, Finished, Outcome, Result, ResultColumn
 from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.numbers import known_numbers, unknown_numbers
+from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus_presenter.present import present
-from querybus_presenter.tell import Teller, load_prompts
-from querybus_presenter.texts import load_texts
+from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
+from querybus_presenter.summaries.model_summary import Teller, load_prompts
+from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
 CATALOG = Catalog(

@@ -13,12 +13,11 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
-from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, Trigger
+from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, RuleName, Trigger
 from querybus.core.options import OptionCaps, Options, RepairPolicy, cap
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.repair.candidate import RuleName
-from querybus.core.sql.check import check
 from querybus.core.subjects import EventName, StageName
+from querybus.sql.check import check
 from querybus_recovery.guidance import LANGUAGES, load_guidance
 from querybus_recovery.recover import (
     MENDS_PER_FAILURE_MAX,

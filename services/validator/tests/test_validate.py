@@ -28,10 +28,10 @@ from querybus.core.messages import (
 from querybus.core.options import ExecutionMode, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
-from querybus.core.sql.check import NOT_ASKED_NOTE
-from querybus.core.sql.write import sha256_of
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus.ops.metrics import Metrics
+from querybus.sql.check import NOT_ASKED_NOTE
+from querybus.sql.write import sha256_of
 from querybus_validator.explain_cache import KEPT_MS_MAX, ExplainCache
 from querybus_validator.validate import OVERRULED_NOTE, validate
 

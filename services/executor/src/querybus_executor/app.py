@@ -7,11 +7,11 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore, ConnectionStore, WriteStore
+from querybus.bus.log.sign import Verifier
 from querybus.bus.pages import PageStore
-from querybus.bus.rpc import serve_database
-from querybus.bus.sign import Verifier
+from querybus.bus.requests.rpc import serve_database
 from querybus.bus.stage import stage
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, WriteStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
@@ -22,18 +22,18 @@ from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
-from querybus_executor.catalog_kv import CatalogKeeper, subscriber
-from querybus_executor.connections import load_connections
-from querybus_executor.databases import Connected
-from querybus_executor.dry_run import explain, probe
-from querybus_executor.engines import Engines
+from querybus_executor.catalog.publisher import CatalogKeeper, subscriber
+from querybus_executor.connections.config import load_connections
+from querybus_executor.connections.databases import Connected
+from querybus_executor.connections.reload import ConnectionsReload
+from querybus_executor.connections.writers import WriterDoors
+from querybus_executor.engines.registry import Engines
 from querybus_executor.execute import execute
-from querybus_executor.reload import ConnectionsReload
-from querybus_executor.result_pages import ResultPages
+from querybus_executor.explain import explain, probe
+from querybus_executor.guard_cache import Verdicts
+from querybus_executor.results.pages import ResultPages
 from querybus_executor.settings import Settings
-from querybus_executor.verdicts import Verdicts
 from querybus_executor.write import write
-from querybus_executor.writers import WriterDoors
 
 
 def build(settings: Settings) -> Service:

@@ -22,12 +22,12 @@ from querybus.core.messages import (
 )
 from querybus.core.policy import Reader
 from querybus.core.subjects import StageName, run_token
-from querybus_executor.asked_back import asked_back
-from querybus_executor.hidden_values import engine_warnings, without_values
+from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
-from querybus_executor.receive import first_page
-from querybus_executor.total import total_of
-from querybus_executor.verdicts import Verdicts
+from querybus_executor.results.hidden_values import engine_warnings, without_values
+from querybus_executor.results.receive import first_page
+from querybus_executor.results.total import total_of
+from querybus_executor.value_suggestions import asked_back
 
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""

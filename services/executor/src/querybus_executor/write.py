@@ -17,8 +17,8 @@ from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import Approved, Concluded, Outcome, Result, ResultColumn
 from querybus.core.policy import Reader
-from querybus.core.sql.write import guard_write
 from querybus.core.subjects import StageName
+from querybus.sql.write import guard_write
 from querybus_executor.ports import Databases
 
 PUBLISHING_SECONDS: Final = 0.5

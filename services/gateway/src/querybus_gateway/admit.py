@@ -20,11 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
 from querybus.core.ids import derived_id, is_id, time_ordered_id
-from querybus.core.language import detect_language
 from querybus.core.messages import Asked, Clarifies, Operation
 from querybus.core.options import OptionCaps, Options, cap
-from querybus.core.preferences import Preferences, silent_options
+from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName, StageName
+from querybus.text.language import detect_language
 from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
 
 SQL_LENGTH_MAX: Final = 65_536

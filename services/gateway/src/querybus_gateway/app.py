@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
+from querybus.bus.admin.erase import ThreadEraser
 from querybus.bus.application import Service, run_service
-from querybus.bus.batches import BatchStore
 from querybus.bus.broker import make_broker
-from querybus.bus.calls import CallServer, Ear
-from querybus.bus.erase import ThreadEraser
-from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
+from querybus.bus.log.journal import Journal
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
-from querybus.bus.taught import KnowledgeStore, PreferenceStore
-from querybus.bus.threads import ThreadStore
+from querybus.bus.requests.calls import CallServer, Ear
+from querybus.bus.stores.batches import BatchStore
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
+from querybus.bus.stores.knowledge import KnowledgeStore, PreferenceStore
+from querybus.bus.stores.threads import ThreadStore
 from querybus.core.subjects import StageName
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
 from querybus.ops.clock import Clock, system_clock, system_jitter, system_random_bits
@@ -25,12 +25,13 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
 from querybus.picture import Pictures
-from querybus_gateway.allowances import Allowances, Meter
-from querybus_gateway.answers import AnswerDesk
-from querybus_gateway.batch_runner import BatchRunner
-from querybus_gateway.batches import Batches
-from querybus_gateway.bus_door import BusDoor
-from querybus_gateway.bus_stores import (
+from querybus_gateway.access.callers import Callers
+from querybus_gateway.access.credentials import DevelopmentKey
+from querybus_gateway.access.jwks import HttpKeys
+from querybus_gateway.access.oidc import TokenReader
+from querybus_gateway.access.quotas import Allowances, Meter
+from querybus_gateway.bus.api import BusDoor
+from querybus_gateway.bus.stores import (
     BatchProgress,
     CancelHints,
     DeadLetters,
@@ -40,26 +41,25 @@ from querybus_gateway.bus_stores import (
     StoredAnswers,
     SubmitQueue,
 )
-from querybus_gateway.callers import Callers
-from querybus_gateway.catalogs import Catalogs
-from querybus_gateway.charts import Charts
-from querybus_gateway.confirm import Confirmations
-from querybus_gateway.credentials import DevelopmentKey
-from querybus_gateway.http import http_door
-from querybus_gateway.http_server import HttpDoor
-from querybus_gateway.jwks_http import HttpKeys
-from querybus_gateway.knowledge import Teaching
-from querybus_gateway.oidc import TokenReader
-from querybus_gateway.open_queries import OpenQueries
-from querybus_gateway.queries import HELD_MAX, Limits, Queries
-from querybus_gateway.results import Results
+from querybus_gateway.bus.submissions import Submissions
+from querybus_gateway.http.app import http_door
+from querybus_gateway.http.server import HttpDoor
+from querybus_gateway.lifecycle.answers import AnswerDesk
+from querybus_gateway.lifecycle.fair_queue import Turns
+from querybus_gateway.lifecycle.in_flight import OpenQueries
+from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
+from querybus_gateway.lifecycle.waiters import Wakes
 from querybus_gateway.settings import Settings
-from querybus_gateway.submissions import Submissions
-from querybus_gateway.sweeper import NOTED, Sweeper
-from querybus_gateway.threads import Threads
-from querybus_gateway.turns import Turns
-from querybus_gateway.use_cases import UseCases
-from querybus_gateway.wakes import Wakes
+from querybus_gateway.use_cases.batch_runner import BatchRunner
+from querybus_gateway.use_cases.batches import Batches
+from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.catalogs import Catalogs
+from querybus_gateway.use_cases.charts import Charts
+from querybus_gateway.use_cases.confirm import Confirmations
+from querybus_gateway.use_cases.knowledge import Teaching
+from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
+from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.threads import Threads
 
 ADVISORY_SLOTS = 4
 HELD_DRAIN_SECONDS = 1.0
@@ -239,7 +239,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         # No child of this process calls gRPC; else the library says at every fork that it skips its handlers.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
         # Loaded only where the door is open: it brings a library with threads of its own.
-        from querybus_gateway.grpc_door import GrpcDoor
+        from querybus_gateway.grpc.server import GrpcDoor
 
         parts.append(
             GrpcDoor(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from querybus.bus.publish import Published
+from querybus.bus.log.publish import Published
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
-from querybus.core.preferences import Preferences
+from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventAddress, StageName
 
 

@@ -10,10 +10,10 @@ from pydantic_settings import NoDecode
 
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.ops.settings import ServiceSettings
-from querybus_gateway.allowances import Allowed, TenantLimits
-from querybus_gateway.guesses import GUESSES_MAX
-from querybus_gateway.oidc import Issuer
-from querybus_gateway.rate import Rate
+from querybus_gateway.access.oidc import Issuer
+from querybus_gateway.access.quotas import Allowed, TenantLimits
+from querybus_gateway.access.rate import Rate
+from querybus_gateway.access.throttle import GUESSES_MAX
 
 
 class Settings(ServiceSettings):

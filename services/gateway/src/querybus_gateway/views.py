@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from querybus.core.batch import Status as ItemStatus
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.failure import FailureCode
-from querybus.core.knowledge import EntryKind
 from querybus.core.messages import Operation, OptionAction, Origin, Outcome, Trigger
+from querybus.core.stored.batch import Status as ItemStatus
 from querybus.core.subjects import EventName, StageName
-from querybus_gateway.charts import ChartForm
+from querybus.text.knowledge import EntryKind
 from querybus_gateway.problems import ProblemCode
+from querybus_gateway.use_cases.charts import ChartForm
 
 Cell = str | int | float | bool | None
 Status = Literal["queued", "running", "finished"]

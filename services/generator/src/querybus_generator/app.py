@@ -6,11 +6,11 @@ from functools import partial
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore
-from querybus.bus.models import ModelStore
+from querybus.bus.log.journal import Journal
 from querybus.bus.stage import stage
-from querybus.bus.taught import KnowledgeStore
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.stores.knowledge import KnowledgeStore
+from querybus.bus.stores.models import ModelStore
 from querybus.core.subjects import StageName
 from querybus.llm import EmbeddingDoor, NamedModels, shared_limit
 from querybus.ops.log import configure_logging
@@ -18,13 +18,13 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
+from querybus_generator.conversation.history import JournalHistory
+from querybus_generator.conversation.token_progress import TokenProgress
 from querybus_generator.generate import generate, generation_failed
-from querybus_generator.journal_history import JournalHistory
-from querybus_generator.linker import Linker
-from querybus_generator.nearness import Nearness
+from querybus_generator.linking.linker import Linker
+from querybus_generator.linking.semantic import Nearness
+from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
-from querybus_generator.texts import load_texts
-from querybus_generator.token_progress import TokenProgress
 
 
 def build(settings: Settings) -> Service:

@@ -15,14 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Language, Table
-from querybus.core.conversation import Turn, bind
 from querybus.core.delivery import Delivery
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Classification, Envelope, concluded, drafted, failed
-from querybus.core.extract import extract, no_sql
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.knowledge import Entry, EntryKind, answers_alone
-from querybus.core.linking import Linking, words_of
 from querybus.core.messages import (
     Advice,
     Analysis,
@@ -40,22 +35,28 @@ from querybus.core.messages import (
     Returned,
     Trigger,
 )
-from querybus.core.nearness import Near
 from querybus.core.options import Mode
 from querybus.core.policy import Connection
-from querybus.core.prompts.question import CHAT_MARK, Example, render_question
-from querybus.core.prompts.template import fill
-from querybus.core.sql.render import normalise
 from querybus.core.subjects import StageName
-from querybus_generator.classify import chat_topic, classify, said_by_model, unsettled
-from querybus_generator.define import Undefined, definition_of, readings, undefined_words
-from querybus_generator.intent import write_intent
-from querybus_generator.linker import Linker, Prepared
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.sql.extract import extract, no_sql
+from querybus.sql.render import normalise
+from querybus.text.knowledge import Entry, EntryKind, answers_alone
+from querybus.text.vectors import Near
+from querybus.text.words import words_of
+from querybus_generator.conversation.turns import Turn, bind
+from querybus_generator.linking.index import Linking
+from querybus_generator.linking.linker import Linker, Prepared
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
-from querybus_generator.texts import Texts
-from querybus_generator.tongue import is_third_language
-from querybus_generator.translator import NotRead, Translated, translate, translate_in_thread
-from querybus_generator.translator.hints import hints_for
+from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
+from querybus_generator.prompts.template import fill
+from querybus_generator.prompts.texts import Texts
+from querybus_generator.steps.classify import chat_topic, classify, said_by_model, unsettled
+from querybus_generator.steps.unsupported_language import is_third_language
+from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
+from querybus_generator.steps.write_intent import write_intent
+from querybus_translator import NotRead, Translated, translate, translate_in_thread
+from querybus_translator.answers.hints import hints_for
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2

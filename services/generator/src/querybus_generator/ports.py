@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog
-from querybus.core.conversation import Turn
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
-from querybus.core.knowledge import Knowledge
-from querybus.core.nearness import Near
 from querybus.core.policy import Connection
-from querybus_generator.linker import Prepared
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.text.knowledge import Knowledge
+from querybus.text.vectors import Near
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.linking.linker import Prepared
 
 
 class Catalogs(Protocol):

@@ -7,12 +7,11 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore, ConnectionStore, CounterStore
-from querybus.bus.models import ModelStore
 from querybus.bus.stage import stage
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.stores.models import ModelStore
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
-from querybus.core.plain import plain_finished
 from querybus.core.subjects import StageName
 from querybus.llm import NamedModels
 from querybus.ops.log import configure_logging
@@ -20,11 +19,12 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
-from querybus_presenter.catalog_kv import PatientCatalogs
+from querybus.text.plain_answer import plain_finished
+from querybus_presenter.catalog_store import PatientCatalogs
 from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
-from querybus_presenter.tell import Teller, load_prompts
-from querybus_presenter.texts import load_texts
+from querybus_presenter.summaries.model_summary import Teller, load_prompts
+from querybus_presenter.wording.texts import load_texts
 
 
 def build(settings: Settings) -> Service:

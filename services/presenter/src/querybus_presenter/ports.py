@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from querybus.core.catalog import Catalog
-from querybus.core.dialogue import ChatMessage, ModelReply
 from querybus.core.failure import Failure
 from querybus.core.policy import Connection
+from querybus.llm.dialogue import ChatMessage, ModelReply
 
 
 class Catalogs(Protocol):

@@ -17,7 +17,6 @@ from querybus.core.catalog import Catalog
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import FailureCode
-from querybus.core.leak import leaks
 from querybus.core.messages import (
     Answer,
     AnswerColumn,
@@ -30,21 +29,22 @@ from querybus.core.messages import (
     Result,
     Trigger,
 )
-from querybus.core.plain import plain_finished
-from querybus.core.sql.check import NOT_ASKED_NOTE
-from querybus.core.sql.write import is_change
-from querybus_presenter.chart import Drawn, chart
-from querybus_presenter.confirmation import asking, done
-from querybus_presenter.explain import assurance, counted, explanation
-from querybus_presenter.labels import is_neutral, labels
-from querybus_presenter.lineage import Lineage, lineage
-from querybus_presenter.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
+from querybus.sql.check import NOT_ASKED_NOTE
+from querybus.sql.write import is_change
+from querybus.text.disclosure import leaks
+from querybus.text.plain_answer import plain_finished
+from querybus_presenter.charts.chart import Drawn, chart
+from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.ports import Catalogs
-from querybus_presenter.shape import Shape, shape_of
-from querybus_presenter.statement import read
-from querybus_presenter.summary import fixed_summary, summary
-from querybus_presenter.tell import Teller
-from querybus_presenter.texts import Texts, Words
+from querybus_presenter.summaries.model_summary import Teller
+from querybus_presenter.summaries.summary import fixed_summary, summary
+from querybus_presenter.wording.confirmation import asking, done
+from querybus_presenter.wording.explain import assurance, counted, explanation
+from querybus_presenter.wording.labels import is_neutral, labels
+from querybus_presenter.wording.lineage import Lineage, lineage
+from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
+from querybus_presenter.wording.statement import read
+from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)

@@ -6,8 +6,8 @@ from functools import partial
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.kv import CatalogStore, ConnectionStore
 from querybus.bus.stage import stage
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics

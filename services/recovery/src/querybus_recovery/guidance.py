@@ -13,7 +13,7 @@ from typing import Final
 
 from querybus.core.catalog import Language
 from querybus.core.failure import FailureCode
-from querybus.core.repair.candidate import Candidate
+from querybus_recovery.rules.candidate import Candidate
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 

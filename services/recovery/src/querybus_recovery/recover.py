@@ -32,15 +32,15 @@ from querybus.core.messages import (
 )
 from querybus.core.options import ExecutionMode, OnExecutionFailure, RepairPolicy
 from querybus.core.policy import Connection, Reader
-from querybus.core.repair.candidate import Mend
-from querybus.core.repair.confidence import confidence
-from querybus.core.repair.pipeline import SECONDS_MAX, mends
-from querybus.core.sql.check import check
-from querybus.core.sql.render import normalise
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.log import redact_text
+from querybus.sql.check import check
+from querybus.sql.render import normalise
 from querybus_recovery.guidance import Guidance
 from querybus_recovery.ports import Catalogs, Connections
+from querybus_recovery.rules.candidate import Mend
+from querybus_recovery.rules.confidence import confidence
+from querybus_recovery.rules.pipeline import SECONDS_MAX, mends
 
 MENDS_PER_FAILURE_MAX: Final = 3
 MENDS_PER_QUERY_MAX: Final = 6

@@ -7,21 +7,21 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.journal import Journal
-from querybus.bus.kv import CatalogStore, ConnectionStore
-from querybus.bus.rpc import DatabaseClient
-from querybus.bus.sign import Signer
+from querybus.bus.log.journal import Journal
+from querybus.bus.log.sign import Signer
+from querybus.bus.requests.rpc import DatabaseClient
 from querybus.bus.stage import Think, stage
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
-from querybus.core.sql.rules import GUARD_RULES
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
+from querybus.sql.guard.rules import GUARD_RULES
 from querybus_validator.explain_cache import ExplainCache
 from querybus_validator.settings import Settings
 from querybus_validator.validate import validate

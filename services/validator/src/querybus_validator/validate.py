@@ -29,9 +29,9 @@ from querybus.core.messages import (
 from querybus.core.options import ExecutionMode, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeRequest
-from querybus.core.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
-from querybus.core.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
 from querybus.core.subjects import EventName, StageName
+from querybus.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
+from querybus.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
 from querybus_validator.ports import Catalogs, Connections, Database, Log
 
 PLAN_RULE: Final = "plan"

@@ -23,9 +23,9 @@ from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from faststream.asgi.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
+from querybus.bus.admin.migrate import assert_topology
 from querybus.bus.broker import BusBroker
 from querybus.bus.gauges import BusGauges
-from querybus.bus.migrate import assert_topology
 from querybus.core.subjects import StageName
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics

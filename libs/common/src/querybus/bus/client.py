@@ -19,8 +19,8 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from querybus.bus.admin.permissions import OUTSIDE_PAYLOAD_BYTES_MAX, Outsider
 from querybus.bus.connection import OnError, connect, reach
-from querybus.bus.permissions import OUTSIDE_PAYLOAD_BYTES_MAX, Outsider
 from querybus.core.subjects import ROOT, call_subject, submit_subject
 
 CALL_SECONDS: Final = 65.0

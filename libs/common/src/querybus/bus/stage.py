@@ -24,8 +24,8 @@ from opentelemetry.trace import SpanKind
 from pydantic_core import to_json
 
 from querybus.bus.connection import Connected
-from querybus.bus.journal import Entry, Journal
-from querybus.bus.publish import (
+from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.publish import (
     MESSAGE_ID,
     SIGNATURE_HEADER,
     BusTrouble,
@@ -38,8 +38,8 @@ from querybus.bus.publish import (
     publish_event,
     publish_message,
 )
+from querybus.bus.log.sign import Signer, Verifier
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, PullLoop, retry_delay_seconds
-from querybus.bus.sign import Signer, Verifier
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import (
     Envelope,

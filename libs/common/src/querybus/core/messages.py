@@ -39,6 +39,40 @@ class Origin(StrEnum):
     USER = "user"
 
 
+class RuleName(StrEnum):
+    """The repair rules, each named as its file in recovery."""
+
+    EXTRACT = "extract"
+    CLOSE_PARENTHESIS = "close_parenthesis"
+    QUOTE_KEYWORD = "quote_keyword"
+    FOREIGN_DIALECT = "foreign_dialect"
+    LAST_STATEMENT = "last_statement"
+    CUT_TAIL = "cut_tail"
+    QUOTED_LITERAL = "quoted_literal"
+    USE_ALIAS = "use_alias"
+    FOREIGN_FUNCTION = "foreign_function"
+    PSEUDO_FUNCTION = "pseudo_function"
+    SET_OPERANDS = "set_operands"
+    QUALIFY_AMBIGUOUS = "qualify_ambiguous"
+    CHOOSE_AMBIGUOUS = "choose_ambiguous"
+    REFERENCED_TEXT = "referenced_text"
+    JOIN_ON_KEY = "join_on_key"
+    COMPARE_KEYS = "compare_keys"
+    REQUALIFY = "requalify"
+    RENAME_TABLE = "rename_table"
+    FITTING_TABLE = "fitting_table"
+    RENAME_COLUMN = "rename_column"
+    JOIN_ALIAS = "join_alias"
+    SWAP_TABLE = "swap_table"
+    JOIN_OWNER = "join_owner"
+    ROWS_OF_CHILD = "rows_of_child"
+    AGGREGATE_CONDITION = "aggregate_condition"
+    AGGREGATE_OF_AGGREGATE = "aggregate_of_aggregate"
+    GROUP_COMPLETION = "group_completion"
+    ALL_OR_ANY = "all_or_any"
+    NULL_COMPARISON = "null_comparison"
+
+
 class Outcome(StrEnum):
     """How a query ends."""
 

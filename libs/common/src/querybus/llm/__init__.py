@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from querybus.llm.door import Limits, ModelDoor
 from querybus.llm.embeddings import EmbeddingDoor, shared_limit
-from querybus.llm.named import NamedModels
+from querybus.llm.model import Limits, ModelDoor
 from querybus.llm.openai_chat import OpenAIChatAddress
+from querybus.llm.registry import NamedModels
 from querybus.llm.settings import EmbeddingServiceSettings, ModelServiceSettings
 from querybus.ops.metrics import Metrics
 

@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from querybus.core.failure import Failure
-from querybus.core.model_limits import Limit
-from querybus.core.nearness import Vector, unit
-from querybus.core.prompts.tokens import token_estimate
 from querybus.llm.breaker import Breaker
-from querybus.llm.door import unavailable
-from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.model import unavailable
+from querybus.llm.model_limits import Limit
 from querybus.llm.openai_client import OpenAIClient, fault_of
 from querybus.llm.settings import EmbeddingServiceSettings
-from querybus.llm.shared import SharedCounters, SharedLimit, Turn
+from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
 from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
+from querybus.text.tokens import token_estimate
+from querybus.text.vectors import Vector, unit
 
 
 class EmbeddingAddress(Protocol):

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from querybus.core.dialogue import ChatMessage, ModelReply
-from querybus.llm.fault import Fault
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.errors import Fault
 from querybus.llm.openai_client import OpenAIClient, fault_of
 from querybus.llm.settings import ModelServiceSettings
 

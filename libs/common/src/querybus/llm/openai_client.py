@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 
-from querybus.llm.fault import Fault, FaultKind
+from querybus.llm.errors import Fault, FaultKind
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, DefaultAioHttpClient

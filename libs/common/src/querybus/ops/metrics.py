@@ -14,8 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Finished, Origin, Outcome
-from querybus.core.repair.candidate import RuleName
+from querybus.core.messages import Finished, Origin, Outcome, RuleName
 from querybus.core.subjects import StageName
 
 PASSES: Final = ("first", "retry", "none")

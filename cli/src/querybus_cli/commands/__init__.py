@@ -1,0 +1,1 @@
+"""The commands as they are typed: options, help, exit codes."""

@@ -1,0 +1,59 @@
+"""`querybus confirm`: a person's yes, typed at a terminal. What is piped in confirms nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+WAIT_SECONDS: Final = 30
+YES: Final = "yes"
+
+
+def confirm(
+    query: Annotated[str, typer.Argument(help="the query that asked, by its id")],
+    sql_sha256: Annotated[str, typer.Option("--hash", help="of the statement that was shown")],
+    rows: Annotated[int | None, typer.Option(min=0, help="rows at most; default: what was proposed")] = None,
+    url: Annotated[str, typer.Option(envvar="QUERYBUS_URL", help="address of a gateway")] = "http://127.0.0.1:8080",
+    key: Annotated[str | None, typer.Option(envvar="QUERYBUS_KEY", help="key for the gateway", hidden=True)] = None,
+    key_file: Annotated[Path | None, typer.Option(help="file that holds the key")] = None,
+    audience: Annotated[str, typer.Option(help="whose key of `querybus up`: analyst or business")] = "analyst",
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Confirm what a query asked, after `yes` typed at a terminal; it is done once, however often this is said.
+
+    Example: querybus confirm 0190a6c2-... --hash 9f86d081...
+    """
+    from querybus_cli.app import UsageError, consoles
+    from querybus_cli.operations.remote import calling, follow, key_of
+    from querybus_cli.terminal.outcome import as_json, exit_code, show, yes_question
+
+    out, err = consoles()
+    if not sys.stdin.isatty():
+        raise UsageError("a confirmation is typed at a terminal; nothing was done")
+    with calling(url, key_of(key, key_file, audience)) as client:
+        asked = client.query(query, wait_seconds=WAIT_SECONDS).answer
+        if asked is None or asked.confirmation is None:
+            raise UsageError("this query did not end by asking for a confirmation")
+        if asked.confirmation.sql_sha256 != sql_sha256:
+            raise UsageError("--hash is not that of the statement that the query would run; nothing was done")
+        show(asked.raw, err)
+        most = asked.confirmation.rows_affected_max if rows is None else rows
+        if input(yes_question(asked.confirmation.reason, most)).strip().lower() != YES:
+            typer.echo("nothing was done", err=True)
+            raise typer.Exit(3)
+        begun = client.submit_confirmation(query, sql_sha256, rows_affected_max=rows)
+        answer: Any = follow(client, begun, lambda _stage: None).raw
+    if json_output:
+        typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
+    else:
+        show(answer, out)
+    raise typer.Exit(exit_code(answer))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(confirm)

@@ -1,0 +1,61 @@
+"""The commands `querybus connections list` and `test`: what the executor would find, without starting it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+File = Annotated[
+    Path, typer.Option("--file", envvar="QUERYBUS_CONNECTIONS_FILE", help="the file that lists the connections")
+]
+JsonOutput = Annotated[bool, typer.Option("--json", help="print JSON")]
+FILE: Final = Path("connections.yaml")
+
+connections: Final = typer.Typer(no_args_is_help=True, help="Look at the connections of a file and test one.")
+
+
+@connections.command(name="list")
+def list_connections(file: File = FILE, json_output: JsonOutput = False) -> None:
+    """List the connections of a file, without addresses and secrets.
+
+    Example: querybus connections list --file connections.yaml
+    """
+    from querybus_executor.connections.config import BadConnections, load_connections
+
+    try:
+        found = [each.public() for each in load_connections(file)]
+    except BadConnections as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    for each in found:
+        if json_output:
+            typer.echo(each.model_dump_json())
+        else:
+            typer.echo(f"{each.name}  {each.dialect.value}  {each.policy.access.value}  {each.description}".rstrip())
+
+
+@connections.command(name="test")
+def probe_connection(
+    name: Annotated[str, typer.Argument(help="of the connection")], file: File = FILE, json_output: JsonOutput = False
+) -> None:
+    """Say exactly what is wrong with a connection; exit code 0 where it works, 1 where it does not.
+
+    Example: querybus connections test sales --file connections.yaml
+    """
+    from querybus.ops.log import configure_logging
+    from querybus_executor.connections.diagnose import diagnose
+
+    configure_logging("error", as_json=False)
+    found = asyncio.run(diagnose(file, name))
+    if json_output:
+        said = {"name": found.name, "ok": found.trouble is None, "trouble": found.trouble, "detail": found.detail}
+        typer.echo(json.dumps(said | {"dialect": found.dialect, "tables": found.tables}))
+    elif found.trouble is None:
+        typer.echo(f"{found.name}: works, {found.dialect}, {found.tables} tables")
+    else:
+        typer.echo(f"{found.name}: {found.trouble.value}: {found.detail}", err=True)
+    raise typer.Exit(0 if found.trouble is None else 1)

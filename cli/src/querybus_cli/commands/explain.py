@@ -1,0 +1,111 @@
+"""How the built-in translator reads a question, printed: each word, the logical form, the SQL and the sentence.
+
+Reads the catalog of one database, through the same engine edges as the executor; asks nobody and runs no statement of
+the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure
+from querybus.core.subjects import StageName
+from querybus.ops.metrics import Metrics
+from querybus_cli.local.answers import demo_file
+from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections, parse_connections
+from querybus_executor.engines.registry import Engines
+from querybus_translator.answers.explain import Explanation, explain
+
+_ANY: Final = "database"
+
+
+class Away(Exception):
+    """The database cannot be opened, or its catalog not be read; the text says why."""
+
+
+async def explain_question(
+    question: str, *, database: str | None, connections: Path | None, connection: str | None, today: date | None
+) -> Explanation:
+    """Return the explanation; ValueError for what cannot be asked, Away for a database that is away."""
+    config = _config(database, connections, connection)
+    day = today or (FIXED_TODAY if database is None and connections is None else datetime.now(UTC).date())
+    return explain(question, await _catalog(config), today=day)
+
+
+def _config(database: str | None, connections: Path | None, connection: str | None) -> ConnectionConfig:
+    try:
+        if connections is not None:
+            known = load_connections(connections)
+            named = [each for each in known if connection in (None, each.name)]
+            if len(named) != 1:
+                raise ValueError(f"--connection is one of: {', '.join(each.name for each in known)}")
+            return named[0]
+        if database is not None:
+            if "://" not in database:
+                raise ValueError(f"{database!r} is no database URL: say sqlite:///{database}, for instance")
+            return parse_connections({"connections": [{"name": _ANY, "url": database}]})[0]
+        file = demo_file()
+        if not file.exists():
+            write_demo(file)
+        return parse_connections({"connections": [demo_connection(file)]})[0]
+    except BadConnections as error:
+        raise ValueError(str(error)) from error
+
+
+async def _catalog(config: ConnectionConfig) -> Catalog:
+    engines = Engines(children=1, reserved=1)
+    (connected,) = engines.connected([config], metrics=Metrics(StageName.EXECUTOR))
+    try:
+        await engines.start()
+        read = await connected.catalog()
+    finally:
+        await engines.drain()
+    if isinstance(read, Failure):
+        raise Away(read.detail)
+    return read
+
+
+def as_json(told: Explanation) -> dict[str, Any]:
+    """Return the explanation as JSON can hold it."""
+    return asdict(told)
+
+
+def show(told: Explanation, out: Console) -> None:
+    """Print the explanation."""
+    words = Table("words", "read as", "meaning", "score", "other meanings", box=None, header_style="dim")
+    for each in told.words:
+        mark = each.role if each.accounted else f"{each.role} (not accounted for)"
+        words.add_row(
+            each.text, mark, each.meaning, "" if each.score is None else f"{each.score:.2f}", ", ".join(each.others)
+        )
+    out.print(words)
+    for name, text in _facts(told):
+        out.print(f"[bold]{name}[/bold]  {text}", highlight=False, soft_wrap=True)
+
+
+def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
+    if told.form:
+        yield "form", told.form
+        yield "sentence", told.sentence
+    yield "confidence", f"{told.confidence:.2f}, {told.confidence_min:.2f} needed to answer"
+    if told.not_accounted:
+        yield "not accounted for", ", ".join(told.not_accounted)
+    for form, confidence in told.others:
+        yield "other reading", f"{form} ({confidence:.2f})"
+    for note in told.notes:
+        yield "note", note
+    if told.sql:
+        yield "SQL" if told.is_answered else "SQL, not answered with", told.sql
+    if not told.is_answered:
+        yield "asked about", told.asked
+        for option in told.options:
+            yield "option", option

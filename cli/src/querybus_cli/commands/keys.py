@@ -1,0 +1,116 @@
+"""The commands `querybus keys create`, `list` and `revoke`."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+Url = Annotated[str | None, typer.Option("--nats-url", envvar="QUERYBUS_NATS_URL", help="address of the bus")]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        "--password", envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `gateway`, who keeps the registry"
+    ),
+]
+Store = Annotated[Path, typer.Option(help="store of a running `querybus up`, where no address is given")]
+Tenant = Annotated[str, typer.Option(help="whose credential it is")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+STORE: Final = Path(".querybus")
+
+keys: Final = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys that let callers in.")
+
+
+class For(StrEnum):
+    """Who reads the answers."""
+
+    BUSINESS = "business"
+    ANALYST = "analyst"
+
+
+@keys.command(name="create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="of the credential: a-z, 0-9 and '-'")],
+    user: Annotated[str, typer.Option(help="who is calling with it")],
+    tenant: Tenant = "local",
+    audience: Annotated[For, typer.Option(help="analysts see SQL and names")] = For.BUSINESS,
+    connection: Annotated[list[str] | None, typer.Option(help="that it may ask; repeat for each; default: all")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="give a credential that is there a new key")] = False,
+    url: Url = None,
+    password: Password = None,
+    store: Store = STORE,
+    json_output: JsonOutput = False,
+) -> None:
+    """Make a credential and print its key, this once.
+
+    Example: querybus keys create reports --user ann --tenant acme --connection shop
+    """
+    from querybus_cli.app import run
+    from querybus_cli.operations.keys import create, place_of
+
+    key = run(
+        create(
+            place_of(url, password, store),
+            tenant=tenant,
+            name=name,
+            user=user,
+            audience=audience.value,
+            connections=tuple(connection) if connection else None,
+            replace=replace,
+        )
+    )
+    if json_output:
+        typer.echo(json.dumps({"tenant": tenant, "name": name, "user": user, "key": key}))
+    else:
+        typer.echo(key)
+        typer.echo("It is not shown again: only its hash is kept.", err=True)
+
+
+@keys.command(name="list")
+def list_keys(
+    tenant: Annotated[str | None, typer.Option(help="of this tenant only")] = None,
+    url: Url = None,
+    password: Password = None,
+    store: Store = STORE,
+    json_output: JsonOutput = False,
+) -> None:
+    """List the credentials; keys themselves are known to nobody.
+
+    Example: querybus keys list --tenant acme
+    """
+    from querybus_cli.app import run
+    from querybus_cli.operations.keys import listed, place_of
+
+    found = run(listed(place_of(url, password, store), tenant))
+    for each in found:
+        if json_output:
+            typer.echo(json.dumps(each, ensure_ascii=False))
+        else:
+            may_ask = "all connections" if each["connections"] is None else ", ".join(each["connections"])
+            door = "" if each["has_key"] else "; over the bus only"
+            typer.echo(f"{each['tenant']}.{each['name']:24} {each['user']:20} {each['audience']:8} {may_ask}{door}")
+    if not json_output and not found:
+        typer.echo("no credentials; make one with `querybus keys create`")
+
+
+@keys.command(name="revoke")
+def revoke_key(
+    name: Annotated[str, typer.Argument(help="of the credential")],
+    tenant: Tenant = "local",
+    url: Url = None,
+    password: Password = None,
+    store: Store = STORE,
+) -> None:
+    """Let a credential in no more, at any door, from now on.
+
+    Example: querybus keys revoke reports --tenant acme
+    """
+    from querybus_cli.app import run
+    from querybus_cli.operations.keys import place_of, revoke
+
+    run(revoke(place_of(url, password, store), tenant, name))
+    typer.echo(f"{tenant}.{name} is revoked")

@@ -1,0 +1,140 @@
+"""What `querybus prompt` does: the generator's own verb with a model that only keeps what it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.ids import time_ordered_id
+from querybus.core.messages import Asked
+from querybus.core.options import Options
+from querybus.core.subjects import EventName, StageName
+from querybus.llm import EmbeddingDoor
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.ops.clock import system_clock, system_random_bits
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.text.knowledge import Knowledge
+from querybus.text.language import detect_language
+from querybus.text.tokens import token_estimate
+from querybus_cli.local.answers import Quick, connections_of
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.generate import generate
+from querybus_generator.linking.linker import Linker
+from querybus_generator.linking.semantic import Nearness
+from querybus_generator.prompts.texts import load_texts
+from querybus_generator.settings import Settings
+
+SECONDS = 60
+
+
+@dataclass(slots=True)
+class Kept:
+    """A `ChatModel` that keeps the messages and gives no reply."""
+
+    messages: tuple[ChatMessage, ...] = ()
+
+    async def serves(self, tenant: str) -> bool:
+        """Return True for every tenant."""
+        del tenant
+        return True
+
+    async def reply(self, messages: Sequence[ChatMessage], **_: Any) -> ModelReply | Failure:
+        """Keep the messages."""
+        self.messages = tuple(messages)
+        return Failure.of(FailureCode.MODEL_UNAVAILABLE, "nothing is sent")
+
+
+@dataclass(frozen=True, slots=True)
+class _NoPast:
+    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
+        del envelope
+        return ()
+
+    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
+        del envelope, query_id
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Taught:
+    knowledge: Knowledge
+
+    async def read(self, tenant: str, name: str) -> Knowledge:
+        del tenant, name
+        return self.knowledge
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What would be sent, and why nothing would be, if so. `tokens` are estimated."""
+
+    messages: tuple[ChatMessage, ...]
+    outcome: str = ""
+    tokens: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", sum(token_estimate(message.text) for message in self.messages))
+
+
+async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | None) -> Prompt:
+    """Return what a model would be sent for the question as a new thread's first."""
+    with connections_of(quick) as (file, connection, today):
+        bus = EmbeddedNats(OUTSIDERS)
+        async with bus, House(HousePlan(connections_file=file), bus):
+            held = Held(await bus.connect(StageName.GENERATOR))
+            options = {name: value for name, value in quick.options.items() if value is not None}
+            if today:
+                options.setdefault("today", today)
+            now = system_clock()
+            query = time_ordered_id(now, system_random_bits(74))
+            chosen = Options.model_validate(options)
+            language = detect_language(quick.question) if chosen.language == "auto" else chosen.language
+            envelope = Envelope[Asked](
+                event=EventName.ASKED,
+                query_id=query,
+                thread_id=query,
+                tenant=TENANT,
+                user="prompt",
+                audience="analyst",
+                connection=connection,
+                question=quick.question,
+                language=language,
+                options=chosen,
+                asked_at=now,
+                deadline_at=now + SECONDS * 1_000,
+                body=Asked(),
+            )
+            model = Kept()
+            settings = load(Settings)
+            meaning = None
+            if settings.embeddings_base_url:
+                meaning = Nearness(EmbeddingDoor(settings, Metrics("prompt")), settings)
+            made = await generate(
+                envelope,
+                Delivery(sequence=1, deliveries=1, now_ms=now),
+                catalogs=CatalogStore(held),
+                connections=ConnectionStore(held),
+                model=model,
+                history=_NoPast(),
+                linker=Linker(),
+                texts=load_texts(prompts),
+                taught=_Taught(knowledge) if knowledge is not None else None,
+                meaning=meaning,
+            )
+            if meaning is not None:
+                await meaning.drain()
+            await held.connection.close()
+    if model.messages:
+        return Prompt(model.messages)
+    outcome = made.code.value if isinstance(made, Failure) else getattr(made.body, "outcome", made.event).value
+    return Prompt((), outcome)

@@ -1,0 +1,1 @@
+"""How right answers are, measured over files of questions."""

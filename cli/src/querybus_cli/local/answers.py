@@ -1,0 +1,227 @@
+"""Quick answers: one question, or the demo's three, from a house that lives as long as the command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from querybus.bus.client import BusClient, NotAccepted
+from querybus.core.envelope import Audience
+from querybus.core.failure import FailureCode
+from querybus.core.subjects import StageName
+from querybus_cli.app import UsageError
+from querybus_cli.commands.ask import ask
+from querybus_cli.local import demo_database
+from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.terminal.outcome import Answer, as_json, exit_code, show, write_rows
+
+DEMO_QUESTIONS: Final = (
+    ("Which 5 products have the highest price?", "in English"),
+    ("每个城市有多少位客户？", "in Chinese"),
+    ("delete all orders", "which must be refused"),
+)
+DATABASE: Final = "database"
+AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")
+DEMO: Final = "shop"
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """One question as it was typed."""
+
+    question: str
+    database: str | None
+    connections: Path | None
+    connection: str | None
+    audience: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    csv_to: TextIO | None = None
+
+
+def demo_file() -> Path:
+    """Return where the demo shop is kept between runs; another version of its making has another name."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    made_by = hashlib.sha256()
+    for part in sorted(Path(demo_database.__file__).parent.glob("demo_data*/**/*")):
+        made_by.update(part.read_bytes() if part.is_file() else b"")
+    made_by.update(Path(demo_database.__file__).read_bytes())
+    return (Path(cache) if cache else Path.home() / ".cache") / "querybus" / f"shop-{made_by.hexdigest()[:12]}.sqlite"
+
+
+async def ask_once(quick: Quick, err: Console) -> Answer:
+    """Ask one question; raises UsageError for what cannot be asked at all."""
+    audience = check(quick)
+    with status_of(err) as status, connections_of(quick) as (file, connection, today):
+        tell(status, "starting")
+        options = {key: value for key, value in quick.options.items() if value is not None}
+        if today and "today" not in options:
+            options["today"] = today
+        async with House(HousePlan(connections_file=file, extra=generator_settings(quick))) as house:
+            request = {"question": quick.question, "connection": connection, "options": options}
+            async with house.client(audience) as client:
+                answer = await _ask(client, request, status)
+                if quick.csv_to is not None and answer.get("columns"):
+                    write_rows(answer, await _all_rows(client, answer), quick.csv_to)
+                if answer.get("code") == FailureCode.CONNECTION and audience == "analyst":
+                    return {**answer, "detail": await _trouble_with(file, connection) or answer.get("detail")}
+                return answer
+
+
+async def _trouble_with(file: Path, connection: str) -> str | None:
+    """Return what is wrong with a connection, which the services only say in their logs."""
+    # Loaded at first use: most databases are there.
+    from querybus_executor.connections.diagnose import diagnose
+
+    found = await diagnose(file, connection)
+    return None if found.trouble is None else f"{found.trouble}: {found.detail}"
+
+
+def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
+    """Return the audience; UsageError for what cannot be asked at all. Which models a gateway has, it knows itself."""
+    audience: Audience | None = next((each for each in AUDIENCES if each == quick.audience), None)
+    if audience is None:
+        raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
+    named = quick.options.get("model") not in (None, "builtin") and not asks_gateway
+    if named and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
+        raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")
+    return audience
+
+
+def generator_settings(quick: Quick) -> dict[StageName, dict[str, Any]]:
+    """Return what the generator is told beyond the plan: a name on the command line is that of the configured model."""
+    model = quick.options.get("model")
+    return {} if model in (None, "builtin") else {StageName.GENERATOR: {"llm_model": model}}
+
+
+async def _all_rows(client: BusClient, answer: Answer) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for number in range(1, int((answer.get("pages") or {}).get("count", 1)) + 1):
+        page = await client.call("page", {"query_id": answer["query_id"], "page": number})
+        if "rows" not in page:
+            raise UsageError(str(page.get("detail") or page))
+        rows += page["rows"]
+    return rows
+
+
+async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
+    """Ask the demo's questions; return 0 if each ended as it should."""
+    begun = time.monotonic()
+    file = demo_file()
+    with status_of(err) as status, tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        if not file.exists():
+            tell(status, f"making the demo shop in {file}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(write_demo, file)
+        connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
+        tell(status, "starting the bus and six services")
+        good = True
+        async with House(HousePlan(connections_file=connections)) as house, house.client("analyst") as client:
+            for number, (question, remark) in enumerate(DEMO_QUESTIONS, 1):
+                request = {
+                    "question": question,
+                    "connection": DEMO,
+                    "options": {"today": FIXED_TODAY.isoformat()},
+                }
+                answer = await _ask(client, request, status)
+                good &= exit_code(answer) == (4 if remark.startswith("which") else 0)
+                if as_json_lines:
+                    typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
+                    continue
+                out.print(f"\n[bold]{number}. {question}[/bold] [dim]({remark})[/dim]", highlight=False)
+                show(answer, out, with_path=True)
+                if number == 1:
+                    out.print(f"[dim]first answer {time.monotonic() - begun:.1f} s after the start[/dim]")
+    return 0 if good else 5
+
+
+async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | None) -> Answer:
+    try:
+        answer = await ask(client, request, lambda stage: tell(status, stage))
+    except NotAccepted as error:
+        raise UsageError(f"the house does not answer: {error}") from error
+    if "outcome" not in answer:
+        raise UsageError(str(answer.get("detail") or answer.get("title") or answer))
+    return answer
+
+
+@contextlib.contextmanager
+def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
+    """Give the connections file, the connection's name and the day that counts as today, if it is fixed."""
+    with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        if quick.connections is not None:
+            if not quick.connections.is_file():
+                raise UsageError(f"there is no file {quick.connections}")
+            yield quick.connections, _named(quick.connections, quick.connection), None
+        elif quick.database is not None:
+            if "://" not in quick.database:
+                raise UsageError(f"{quick.database!r} is no database URL: say sqlite:///{quick.database}, for instance")
+            file = _write_connections(Path(directory), {"name": DATABASE, "url": quick.database})
+            yield file, _named(file, DATABASE), None
+        else:
+            file = demo_file()
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_demo(file)
+            yield (
+                _write_connections(Path(directory), demo_connection(file) | {"name": DEMO}),
+                DEMO,
+                FIXED_TODAY.isoformat(),
+            )
+
+
+def names_of(file: Path) -> list[str]:
+    """Return the connections of a file; UsageError says what is wrong with it."""
+    # Loaded at first use: most questions bring no file.
+    from querybus_executor.connections.config import BadConnections, load_connections
+
+    try:
+        return [each.name for each in load_connections(file)]
+    except BadConnections as error:
+        raise UsageError(str(error)) from error
+
+
+def _named(file: Path, wanted: str | None) -> str:
+    """Return the connection of the file to ask about: the one that is wanted, or the only one."""
+    names = names_of(file)
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted not in names:
+        raise UsageError(f"--connection is one of: {', '.join(names)}")
+    return wanted
+
+
+def _write_connections(directory: Path, entry: Mapping[str, Any]) -> Path:
+    file = directory / "connections.yaml"
+    # JSON is YAML, and quoting is then the library's business.
+    file.write_text(json.dumps({"connections": [entry]}, ensure_ascii=False))
+    return file
+
+
+@contextlib.contextmanager
+def status_of(err: Console) -> Generator[Status | None]:
+    """Show that something is going on while the block runs, where somebody looks."""
+    if err.quiet:
+        yield None
+        return
+    with err.status("starting") as status:
+        yield status
+
+
+def tell(status: Status | None, text: str) -> None:
+    """Say what is going on."""
+    if status is not None:
+        status.update(f"{text} ...")

@@ -1,0 +1,193 @@
+"""All of QueryBus on one machine: what each service has to be told, and the six of them in one process.
+
+`ask` and `demo` run the services in this process for a quick answer; `up` gives the same values to processes of their
+own. Either way they talk over a real nats-server with the generated permissions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from pydantic import ValidationError
+
+from querybus.bus.admin.embedded_cluster import EmbeddedBus
+from querybus.bus.admin.embedded_server import EmbeddedNats, Sync
+from querybus.bus.admin.permissions import Outsider
+from querybus.bus.client import BusClient
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import CredentialStore
+from querybus.core.credential import Credential, key_hash
+from querybus.core.envelope import Audience
+from querybus.core.subjects import StageName
+from querybus.ops.run import Part
+from querybus_cli.app import UsageError
+
+TENANT: Final = "local"
+CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}
+"""The two credentials of a house on one machine, one per audience."""
+
+_OUTSIDERS: Final[Mapping[Audience, Outsider]] = {
+    audience: Outsider(TENANT, credential, audience) for audience, credential in CREDENTIALS.items()
+}
+OUTSIDERS: Final = tuple(_OUTSIDERS.values())
+"""The bus users of people and programs on this machine."""
+
+SERVICES: Final = (
+    StageName.EXECUTOR,
+    StageName.VALIDATOR,
+    StageName.RECOVERY,
+    StageName.GENERATOR,
+    StageName.PRESENTER,
+    StageName.GATEWAY,
+)
+"""In the order in which they start: the executor first, because it writes the catalogs the others read."""
+
+
+class RunningService(Protocol):
+    """What `build(settings)` of a service gives."""
+
+    @property
+    def parts(self) -> Sequence[Part]: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HousePlan:
+    """What a house on one machine is made of."""
+
+    connections_file: Path
+    store: Path | None = None
+    sync: Sync = "always"
+    environment: str = "development"
+    extra: Mapping[StageName, Mapping[str, Any]] = field(default_factory=dict[StageName, Mapping[str, Any]])
+    """Settings of single services beyond those that follow from the plan."""
+
+
+def settings_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, Any]:
+    """Return the settings of one service by field name."""
+    values: dict[str, Any] = {
+        "environment": plan.environment,
+        "nats_url": bus.url,
+        "nats_password": bus.password(service),
+        "nats_monitoring_url": bus.monitoring_url,
+    }
+    if service is StageName.VALIDATOR:
+        values["signing_key"] = bus.signing_key
+    if service is StageName.EXECUTOR:
+        values["verify_key"] = bus.verify_key
+        values["connections_file"] = str(plan.connections_file)
+    if service is StageName.GATEWAY:
+        values["tenants"] = ",".join(bus.tenants)
+        values["eraser_password"] = bus.password("eraser")
+    return values | dict(plan.extra.get(service, {}))
+
+
+def environment_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, str]:
+    """Return the same settings as the environment of a process of its own."""
+    return {
+        f"QUERYBUS_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
+        for name, value in settings_of(service, bus, plan).items()
+    }
+
+
+async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str] | None = None) -> None:
+    """Write the records of this machine's credentials; `keys` maps a credential to its HTTP key."""
+    connection = await bus.connect(StageName.GATEWAY)
+    try:
+        store = CredentialStore(Held(connection))
+        for audience, credential in CREDENTIALS.items():
+            key = (keys or {}).get(credential)
+            record = Credential(
+                name=credential,
+                tenant=TENANT,
+                user=audience,
+                audience=audience,
+                key_sha256=key_hash(key) if key else "",
+            )
+            await store.put(record)
+    finally:
+        await connection.close()
+
+
+class House:
+    """The bus and all six services in this process, as an async context manager."""
+
+    def __init__(
+        self, plan: HousePlan, bus: EmbeddedBus | None = None, *, keys: Mapping[str, str] | None = None
+    ) -> None:
+        """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes.
+
+        `keys` maps a credential to its key for the HTTP door; without them nobody comes in there.
+        """
+        self._plan = plan
+        self._keys = keys
+        self._owns_bus = bus is None
+        self._bus = bus or EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync)
+        self._services: list[RunningService] = []
+
+    async def __aenter__(self) -> Self:
+        try:
+            if self._owns_bus:
+                await self._bus.start()
+            await self._bus.migrate()
+            await admit_locals(self._bus, self._keys)
+            first, *others = SERVICES
+            await self._start(first)
+            # All of them to the end: one that cannot start must leave none behind that nobody would stop.
+            _raise_first(await asyncio.gather(*(self._start(each) for each in others), return_exceptions=True))
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    @property
+    def http_address(self) -> str:
+        """Where the gateway's HTTP door listens, while the house runs."""
+        doors: list[Any] = [part for each in self._services for part in each.parts if part.name == "http"]
+        return doors[0].address
+
+    def client(self, audience: Audience) -> AbstractAsyncContextManager[BusClient]:
+        """Return a bus client of this machine's credential for the audience; `async with` connects it."""
+        outsider = _OUTSIDERS[audience]
+        password = self._bus.client_password(outsider.tenant, outsider.credential)
+        return BusClient.connected(self._bus.url, outsider, password)
+
+    async def _start(self, name: StageName) -> None:
+        app: Any = importlib.import_module(f"querybus_{name}.app")
+        settings: Any = importlib.import_module(f"querybus_{name}.settings")
+        try:
+            service: RunningService = app.build(settings.Settings(**settings_of(name, self._bus, self._plan)))
+            await service.start()
+        except ValidationError as error:
+            # Of what was set in the environment; the values are not shown, because one may be a secret.
+            faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise UsageError(f"the {name} cannot start: {'; '.join(faults)}") from None
+        self._services.append(service)
+
+    async def _close(self) -> None:
+        services, self._services = self._services, []
+        await asyncio.gather(*(each.stop() for each in reversed(services)), return_exceptions=True)
+        if self._owns_bus:
+            await self._bus.stop()
+
+
+def _raise_first(ended: Sequence[BaseException | None]) -> None:
+    for each in ended:
+        if each is not None:
+            raise each

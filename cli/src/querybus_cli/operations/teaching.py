@@ -1,0 +1,168 @@
+"""What `querybus knowledge` does: read and change what was taught of a connection, as YAML or entry by entry.
+
+Over the bus, as the bus user `gateway`: nobody else may write what is taught. A file is laid out as it is exported:
+`connection`, `pairs`, `instructions`, `terms`, `synonyms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import ValidationError
+
+from querybus.bus.connection import BusRefused, Held, connect
+from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.knowledge import KnowledgeStore
+from querybus.core.failure import Failure
+from querybus.core.subjects import StageName
+from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.ops.clock import system_clock
+from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
+from querybus.sql.staleness import stale
+from querybus.text.knowledge import ENTRIES_MAX, EntryKind, Knowledge, KnowledgeIndex
+from querybus.text.synonyms import link_words
+from querybus.text.vectors import NearIndex
+from querybus_cli.app import UsageError
+from querybus_cli.operations.operator import Place
+from querybus_gateway.use_cases.knowledge import TeachRequest
+from querybus_generator.prompts.question import masked_question
+
+IMPORTED: Final = "import"
+EMBEDDINGS_SECONDS_MAX: Final = 60.0
+Json = dict[str, Any]
+
+
+def document(knowledge: Knowledge) -> Json:
+    """Return the knowledge as it stands in a file.
+
+    >>> from querybus.text.knowledge import Entry
+    >>> document(Knowledge(connection="shop", entries=(Entry(kind=EntryKind.TERM, key="a", text="b"),)))["terms"]
+    {'a': 'b'}
+    """
+    synonyms: dict[str, list[str]] = {}
+    for entry in knowledge.of(EntryKind.SYNONYM):
+        synonyms.setdefault(entry.key, []).append(entry.text)
+    return {
+        "connection": knowledge.connection,
+        "pairs": [{"question": entry.key, "sql": entry.text} for entry in knowledge.of(EntryKind.PAIR)],
+        "instructions": [entry.text for entry in knowledge.of(EntryKind.INSTRUCTION)],
+        "terms": {entry.key: entry.text for entry in knowledge.of(EntryKind.TERM)},
+        "synonyms": synonyms,
+    }
+
+
+def read_document(text: str, connection: str | None = None) -> Knowledge:
+    """Return the knowledge of a file; ValueError says what is wrong with it."""
+    try:
+        found: object = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {' '.join(str(error).split())[:300]}") from None
+    if not isinstance(found, dict):
+        raise ValueError("a file of knowledge is a mapping with pairs, instructions, terms and synonyms")  # noqa: TRY004
+    fields: Json = {str(key): value for key, value in found.items() if value is not None}  # type: ignore[reportUnknownVariableType]
+    name = connection or fields.pop("connection", None)
+    fields.pop("connection", None)
+    if not isinstance(name, str) or not name:
+        raise ValueError("say which connection: --connection, or `connection` in the file")
+    try:
+        entries = TeachRequest.model_validate(fields).entries("querybus", system_clock(), IMPORTED)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'/'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return Knowledge(connection=name, entries=entries)
+
+
+@asynccontextmanager
+async def stores(place: Place) -> AsyncGenerator[Held]:
+    """Give a connection with the gateway's rights; what the bus refuses becomes a UsageError."""
+    try:
+        connection = await connect(place.url, StageName.GATEWAY, place.password)
+    except BusRefused as error:
+        raise UsageError(str(error)) from error
+    try:
+        yield Held(connection)
+    except (BusTrouble, TooLarge) as error:
+        raise UsageError(f"the bus: {error}") from error
+    finally:
+        await connection.close()
+
+
+async def bring_in(place: Place, tenant: str, taught: Knowledge, *, replace: bool) -> int:
+    """Add what a file teaches, or put it in the place of all that was known; return the number of entries now."""
+    async with stores(place) as held:
+        empty = Knowledge(connection=taught.connection)
+        grown = await KnowledgeStore(held).change(
+            tenant, taught.connection, lambda now: (empty if replace else now).with_entries(taught.entries)
+        )
+    if grown is None:
+        raise UsageError(f"a connection keeps at most {ENTRIES_MAX} entries")
+    return len(grown.entries)
+
+
+async def known(place: Place, tenant: str, connection: str) -> Knowledge:
+    """Return what is known of a connection."""
+    async with stores(place) as held:
+        return await KnowledgeStore(held).read(tenant, connection)
+
+
+async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | None) -> list[Json]:
+    """Return the entries, each with why it is stale, if it is."""
+    async with stores(place) as held:
+        knowledge = await KnowledgeStore(held).read(tenant, connection)
+        catalog = await CatalogStore(held).read(connection)
+        found = await ConnectionStore(held).get(connection)
+    return [
+        {
+            "id": entry.id,
+            "kind": entry.kind.value,
+            "key": entry.key,
+            "text": entry.text,
+            "source": entry.source,
+            "by": entry.by,
+            "stale": stale(entry, catalog, found.policy.of(tenant))
+            if catalog is not None and found is not None
+            else None,
+        }
+        for entry in knowledge.entries
+        if kind is None or entry.kind is kind
+    ]
+
+
+def searched(
+    knowledge: Knowledge, kind: EntryKind, query: str, k: int, nearness: Mapping[str, float] | None = None
+) -> list[Json]:
+    """Return the entries that come closest, best first."""
+    index = KnowledgeIndex(knowledge.of(kind), link_words())
+    return [
+        {"id": hit.entry.id, "score": hit.score, "key": hit.entry.key, "text": hit.entry.text}
+        for hit in index.search(kind, query, k, nearness=nearness)
+    ]
+
+
+async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapping[str, float] | str | None:
+    """Return nearness by entry where an embeddings model is set, None where none is, or why it says nothing."""
+    settings = load(EmbeddingServiceSettings)
+    entries = knowledge.of(kind)
+    if not settings.embeddings_base_url or not entries:
+        return None
+    door = EmbeddingDoor(settings, Metrics("knowledge"))
+    texts = [
+        masked_question(each.key, each.text, "") if kind is EntryKind.PAIR else f"{each.key}\n{each.text}"
+        for each in entries
+    ]
+    found = await door.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
+    await door.close()
+    if isinstance(found, Failure):
+        return found.facts.native_code or found.code.value
+    return {entries[place].id: score for place, score in NearIndex(found[1:]).near(found[0])}
+
+
+def from_file(file: Path) -> Knowledge:
+    """Return the knowledge of a file; the connection may be missing there."""
+    return read_document(file.read_text(encoding="utf-8"), "file")

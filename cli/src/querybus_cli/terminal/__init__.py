@@ -1,0 +1,1 @@
+"""Answers, charts and words on a terminal."""

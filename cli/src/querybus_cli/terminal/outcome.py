@@ -1,0 +1,186 @@
+"""An answer as the command line gives it: exit codes, the one JSON object, and what a terminal shows.
+
+The functions here are pure but for the console that is passed in.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TextIO, cast
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from querybus.core.messages import Outcome
+from querybus_cli.terminal.chart import chart_lines
+
+EXIT_CODES: Final[dict[str, int]] = {
+    Outcome.ANSWERED: 0,
+    Outcome.REPLIED: 0,
+    Outcome.PREPARED: 0,
+    Outcome.CLARIFICATION: 3,
+    Outcome.CONFIRMATION: 3,
+    Outcome.REFUSED: 4,
+    Outcome.FAILED: 5,
+    Outcome.EXPIRED: 6,
+    Outcome.CANCELLED: 7,
+}
+USAGE_EXIT_CODE: Final = 2
+ROWS_SHOWN_MAX: Final = 20
+CELL_LENGTH_MAX: Final = 60
+PANEL_WIDTH: Final = 4
+"""What the frame around an answer takes."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+Answer = Mapping[str, Any]
+"""The public answer as a door gives it."""
+
+
+def exit_code(answer: Answer) -> int:
+    """Return the process exit code of an outcome; 5 for an answer without one."""
+    return EXIT_CODES.get(str(answer.get("outcome")), 5)
+
+
+def as_json(answer: Answer) -> dict[str, Any]:
+    """Return the one object of `--json`: stable names, `columns` as names, `rows` as lists."""
+    columns = cast("Sequence[Mapping[str, Any]]", answer.get("columns") or ())
+    return {
+        "outcome": answer.get("outcome"),
+        "code": answer.get("code"),
+        "enriched_question": answer.get("enriched_question"),
+        "sql": answer.get("sql"),
+        "columns": [each["label"] for each in columns],
+        "rows": [list(row) for row in answer.get("rows") or ()],
+        "row_count": answer.get("row_count", 0),
+        "truncated": answer.get("truncated", False),
+        "classification": answer.get("classification"),
+        "retries": answer.get("retries"),
+        "attempts": answer.get("attempts") or [],
+        "path": answer.get("path") or [],
+        "message": answer.get("message"),
+        "next_step": answer.get("next_step", ""),
+        "options": answer.get("options") or [],
+        "confirmation": answer.get("confirmation"),
+        "rows_affected": answer.get("rows_affected"),
+        "summary": answer.get("summary", ""),
+        "chart": answer.get("chart"),
+        "notes": answer.get("notes") or [],
+        "explanation": answer.get("explanation", ""),
+        "detail": answer.get("detail", ""),
+        "query_id": answer.get("query_id"),
+        "thread_id": answer.get("thread_id"),
+    }
+
+
+def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) -> None:
+    """Write a result as CSV: labels, then rows; NULL is empty."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([each["label"] for each in answer.get("columns") or ()])
+    writer.writerows(rows)
+
+
+def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
+    """Print an answer for a person: SQL, table, words, options, path and retries."""
+    parts: list[RenderableType] = []
+    if answer.get("enriched_question"):
+        parts.append(f"[dim]→ {escape(printable(str(answer['enriched_question'])))}[/dim]")
+    if answer.get("sql"):
+        parts.append(
+            Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
+        )
+    # Of a change the words say how much; its one column is for programs.
+    if answer.get("columns") and answer.get("rows") and answer.get("rows_affected") is None:
+        parts.append(result_table(answer))
+        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
+        if picture:
+            parts.append(Text("\n".join(map(printable, picture))))
+    words = " ".join(str(answer.get(key) or "") for key in ("message", "next_step")).strip()
+    parts.append(escape(printable(words)))
+    summary = str(answer.get("summary") or "")
+    if summary and summary not in words:
+        parts.append(escape(printable(summary)))
+    parts.extend(
+        f"  {number}. {escape(printable(str(option['text'])))}"
+        for number, option in enumerate(answer.get("options") or (), 1)
+    )
+    parts.extend(f"[dim]· {escape(printable(str(note)))}[/dim]" for note in answer.get("notes") or ())
+    if answer.get("explanation"):
+        parts.append(f"[dim]{escape(printable(str(answer['explanation'])))}[/dim]")
+    if answer.get("detail"):
+        parts.append(f"[dim]{escape(printable(str(answer['detail'])))}[/dim]")
+    if with_path:
+        parts.append(f"[dim]{path_line(answer)}[/dim]")
+    good = exit_code(answer) in (0, 3)
+    console.print(
+        Panel(Group(*parts), title=str(answer.get("outcome")), border_style="green" if good else "red", expand=False)
+    )
+
+
+def result_table(answer: Answer) -> Table:
+    """Return the first rows as a table; numbers stand to the right."""
+    table = Table()
+    for column in answer["columns"]:
+        right = column.get("kind") in ("integer", "number")
+        table.add_column(escape(printable(str(column["label"]))), justify="right" if right else "left")
+    rows = list(answer["rows"])
+    for row in rows[:ROWS_SHOWN_MAX]:
+        table.add_row(*(escape(cell_text(cell)) for cell in row))
+    hidden = int(answer.get("row_count") or len(rows)) - min(len(rows), ROWS_SHOWN_MAX)
+    if hidden > 0:
+        table.caption = f"{hidden:,} more rows" + (" and the limit cut the rest" if answer.get("truncated") else "")
+    return table
+
+
+def printable(text: str) -> str:
+    """Return a text without what a terminal would obey: a value may hold escape sequences.
+
+    >>> printable("red\\x1b[31m")
+    'red\ufffd[31m'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as text, cut to what a terminal can show."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, float):
+        return f"{cell:,.2f}".rstrip("0").rstrip(".") if abs(cell) < 1e15 else f"{cell:g}"
+    text = printable(str(cell))
+    return text if len(text) <= CELL_LENGTH_MAX else text[: CELL_LENGTH_MAX - 1] + "…"
+
+
+def yes_question(reason: str, rows: int) -> str:
+    """Return what a person is asked before the yes is given on; `rows` may change at most."""
+    if reason == "cost":
+        return "Run it anyway? Type yes or no: "
+    return f"Make this change, to at most {rows:,} row{'' if rows == 1 else 's'}? Type yes or no: "
+
+
+def path_line(answer: Answer) -> str:
+    """Return the stages that were passed with their times, and the retry counts."""
+    steps = [
+        f"{step['stage']} {int(step['ended_at']) - int(step['started_at'])} ms"
+        for step in cast("Sequence[Mapping[str, Any]]", answer.get("path") or ())
+    ]
+    retries = cast("Mapping[str, Any]", answer.get("retries") or {})
+    counts = f"retries {retries.get('generation', 0)}, mends {retries.get('mend', 0)}"
+    return " → ".join(steps) + (" · " if steps else "") + counts
+
+
+def parse_day(text: str | None) -> dt.date | None:
+    """Return the date of YYYY-MM-DD; ValueError with what to type for anything else."""
+    if text is None:
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no date: say it as YYYY-MM-DD, for instance 2025-06-30") from None

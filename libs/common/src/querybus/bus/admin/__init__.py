@@ -1,0 +1,1 @@
+"""What makes and keeps the bus: server, permissions, migration, backup, deletion, dead letters."""

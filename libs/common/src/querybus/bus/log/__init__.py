@@ -1,0 +1,1 @@
+"""The event log: fenced publishing, reading, signatures."""

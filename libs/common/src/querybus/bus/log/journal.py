@@ -1,0 +1,463 @@
+"""A query's log and a thread's turns, read from the stream that is their only record; nothing is kept twice.
+
+Names (tenant, thread, query) are given as the envelope has them; an EventAddress has them as tokens already.
+Reads of several events may be served by a follower and so lag; `last` asks the stream's leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.js.errors import NotFoundError
+
+from querybus.bus.connection import Connected
+from querybus.bus.log.publish import MESSAGE_ID, BusTrouble, address_of, last_message
+from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.subjects import (
+    EventAddress,
+    EventName,
+    event_filter,
+    event_subject,
+    parse_event_subject,
+    query_log_filter,
+    thread_event_filter,
+    thread_log_filter,
+    token,
+)
+from querybus.core.topology import EVENTS, HISTORY, ORIGINAL_SEQUENCE_HEADER
+from querybus.ops.log import get_log
+from querybus.ops.run import end
+
+READ_SECONDS_MAX: Final = 2.0
+START_SECONDS_MAX: Final = 30.0
+"""How long the follower's consumer may take to be made at the start, when there is nothing to fall back to."""
+READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
+EVENTS_PER_READ_MAX: Final = 256
+THREAD_TURNS_MAX: Final = 1_000
+"""Turns of one thread that can be listed: the server lists at most 1024 subjects."""
+
+_FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
+_FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
+_FOLLOW_INACTIVE_SECONDS: Final = 30.0
+_FOLLOW_TICK_SECONDS: Final = 0.5
+_NEVER: Final = float("-inf")
+
+_log = get_log(__name__)
+
+
+class LogTooLong(Exception):
+    """A thread has more turns than can be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event as it stands on the log; `data` is empty where only headers were read."""
+
+    sequence: int
+    address: EventAddress
+    headers: Mapping[str, str]
+    data: bytes
+    stored_at: int
+    """Milliseconds since the epoch; 0 where it is not known."""
+
+    @property
+    def message_id(self) -> str:
+        return self.headers.get(MESSAGE_ID, "")
+
+    def envelope(self) -> Envelope[Any]:
+        """Return the event; raises Undecodable, also for one that speaks of another tenant, thread or query."""
+        envelope = decode(self.address.event, self.data)
+        if address_of(envelope) != self.address:
+            raise Undecodable("tenant, thread or query of the body are not those of the subject")
+        return envelope
+
+
+class Journal:
+    """The logs of QUERYBUS, read with the rights of the connection's user."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+        """Return the last event of each kind of a query's log, oldest first; empty if there is none. BusTrouble.
+
+        An event that occurs again (`drafted` after a retry) shows its last; its envelope holds all attempts.
+        """
+        own = await self._last_of([_own_thread(tenant, query)])
+        return own or await self._last_of([query_log_filter(token(tenant), token(query))])
+
+    async def query_at(self, address: EventAddress) -> tuple[Entry, ...]:
+        """Return the same for the query of an address."""
+        return await self._last_of([address.log_filter])
+
+    async def events(
+        self, tenant: str, query: str, after_sequence: int = 0, *, thread: str | None = None
+    ) -> tuple[Entry, ...]:
+        """Return every event of a query's log behind a sequence, oldest first. BusTrouble.
+
+        With the thread's token, where it is known, nothing needs to be searched.
+        """
+        if thread is not None:
+            address = EventAddress(token(tenant), thread, token(query), EventName.ASKED)
+            return await self._events(address.log_filter, after_sequence)
+        own = await self._events(_own_thread(tenant, query), after_sequence)
+        return own or await self._events(query_log_filter(token(tenant), token(query)), after_sequence)
+
+    async def _events(self, log_filter: str, after_sequence: int) -> tuple[Entry, ...]:
+        found: list[Entry] = []
+        request: dict[str, object] = {
+            "next_by_subj": log_filter,
+            "batch": EVENTS_PER_READ_MAX,
+            "max_bytes": READ_BYTES_MAX,
+        }
+        next_sequence = after_sequence + 1
+        while next_sequence:
+            batch, next_sequence, _ = await self._batch(EVENTS, request | {"seq": next_sequence})
+            found += batch
+        return tuple(found)
+
+    async def remembered_query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+        """Return what QUERYBUS_HISTORY keeps of a query, under the original sequences. BusTrouble."""
+        return await self._last_of([query_log_filter(token(tenant), token(query))], stream=HISTORY)
+
+    async def thread(
+        self,
+        tenant: str,
+        thread: str,
+        *,
+        until_sequence: int = 0,
+        turns_max: int = 20,
+        events: Sequence[EventName] = (EventName.CONCLUDED, EventName.FINISHED),
+    ) -> tuple[Entry, ...]:
+        """Return the newest turns of a thread, oldest first: each one's first event and the last of `events`.
+
+        Only what is stored up to `until_sequence` counts (0: everything). What is older than the main stream keeps
+        comes from QUERYBUS_HISTORY, under its original sequence. Raises BusTrouble, LogTooLong.
+        """
+        here, conversation = token(tenant), token(thread)
+        firsts = await self._remembered(
+            [thread_event_filter(here, conversation, event) for event in _FIRST_EVENTS], until_sequence
+        )
+        newest = firsts[-turns_max:]
+        if not newest or not events:
+            return newest
+        rest = await self._remembered(
+            [event_subject(here, conversation, entry.address.query, event) for entry in newest for event in events],
+            until_sequence,
+        )
+        return tuple(sorted((*newest, *rest), key=lambda entry: entry.sequence))
+
+    async def thread_ends(self, tenant: str, thread: str) -> tuple[Entry, ...]:
+        """Return the first event and, where there is one, `finished` of every query of a thread. As `thread` raises."""
+        here, conversation = token(tenant), token(thread)
+        kinds = (_FIRST_EVENTS, (EventName.FINISHED,))
+        filters = [[thread_event_filter(here, conversation, event) for event in events] for events in kinds]
+        firsts, ends = await asyncio.gather(*(self._remembered(each, 0) for each in filters))
+        return tuple(sorted((*firsts, *ends), key=lambda entry: entry.sequence))
+
+    async def thread_events(
+        self, tenant: str, thread: str, *, after_sequence: int = 0, events_max: int = EVENTS_PER_READ_MAX
+    ) -> tuple[Entry, ...]:
+        """Return the events of all queries of a thread behind a sequence, oldest first, at most `events_max`.
+
+        Of queries older than the main stream, how they began and ended. Raises BusTrouble, LogTooLong.
+        """
+        log_filter = thread_log_filter(token(tenant), token(thread))
+        request = {
+            "seq": after_sequence + 1,
+            "next_by_subj": log_filter,
+            "batch": min(events_max, EVENTS_PER_READ_MAX),
+            "max_bytes": READ_BYTES_MAX,
+        }
+        (recent, _, _), old = await asyncio.gather(
+            self._batch(EVENTS, request), self._last_of([log_filter], stream=HISTORY)
+        )
+        found = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
+        return tuple(found[each] for each in sorted(found)[:events_max])
+
+    async def last(self, address: EventAddress) -> Entry | None:
+        """Return the last event of the address's query, from the stream's leader. BusTrouble."""
+        return await self._last(address.log_filter)
+
+    async def last_sequence(self, tenant: str, query: str) -> int:
+        """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
+        own = await self._last(_own_thread(tenant, query))
+        entry = own or await self._last(query_log_filter(token(tenant), token(query)))
+        return 0 if entry is None else entry.sequence
+
+    async def _last(self, log_filter: str) -> Entry | None:
+        raw = await last_message(self._holder.connection.jetstream(), log_filter)
+        if raw is None or raw.subject is None or raw.seq is None:
+            return None
+        where = parse_event_subject(raw.subject)
+        if where is None:
+            return None
+        return Entry(raw.seq, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+
+    async def at(self, sequence: int) -> Entry | None:
+        """Return the event at a stream sequence, from the stream's leader; None if it is not kept. BusTrouble."""
+        try:
+            raw = await self._holder.connection.jetstream().get_msg(EVENTS, seq=sequence, direct=False)
+        except NotFoundError:
+            return None
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"event {sequence} not read: {type(error).__name__}") from error
+        where = parse_event_subject(raw.subject or "")
+        return (
+            None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+        )
+
+    async def _remembered(self, filters: Sequence[str], until_sequence: int) -> tuple[Entry, ...]:
+        """Return what both streams have, each event once, in order of original sequence."""
+        recent, old = await asyncio.gather(
+            self._last_of(filters, until_sequence), self._last_of(filters, stream=HISTORY)
+        )
+        found = {entry.sequence: entry for entry in (*old, *recent)}
+        return tuple(found[each] for each in sorted(found) if not until_sequence or each <= until_sequence)
+
+    async def _last_of(
+        self, filters: Sequence[str], until_sequence: int = 0, *, stream: str = EVENTS
+    ) -> tuple[Entry, ...]:
+        """Return the last message of each subject that a filter matches, in order of sequence."""
+        entries: list[Entry] = []
+        request: dict[str, object] = {"multi_last": list(filters), "max_bytes": READ_BYTES_MAX}
+        if until_sequence:
+            request["up_to_seq"] = until_sequence
+        while True:
+            batch, next_sequence, until = await self._batch(stream, request)
+            entries += batch
+            if not next_sequence:
+                return tuple(entries)
+            request |= {"seq": next_sequence, "up_to_seq": until}
+
+    async def _batch(self, stream: str, request: Mapping[str, object]) -> tuple[list[Entry], int, int]:
+        """Return a batch, the stream's sequence that the next one begins at (0: none), and the last that counts."""
+        connection = self._holder.connection
+        inbox = connection.new_inbox()
+        found: list[Entry] = []
+        try:
+            subscription = await connection.subscribe(inbox)
+            try:
+                await connection.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), reply=inbox)
+                async with asyncio.timeout(READ_SECONDS_MAX):
+                    async for message in subscription.messages:
+                        headers = message.headers or {}
+                        status = headers.get("Status")
+                        if status is None or message.data:
+                            entry = _entry_of(message)
+                            if entry is not None:
+                                found.append(entry)
+                        elif status == "204":
+                            pending = int(headers.get("Nats-Num-Pending", "0"))
+                            last = int(headers.get("Nats-Last-Sequence", "0"))
+                            return found, last + 1 if pending else 0, int(headers.get("Nats-UpTo-Sequence", "0"))
+                        elif status == "404":
+                            return [], 0, 0
+                        elif status == "413":
+                            raise LogTooLong(headers.get("Description", "too many results"))
+                        else:
+                            raise BusTrouble(f"log not read: {status} {headers.get('Description', '')}")
+            finally:
+                with suppress(nats.errors.Error):
+                    await subscription.unsubscribe()
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"log not read: {type(error).__name__}") from error
+        raise BusTrouble("log not read: the connection ended")
+
+    def follow(
+        self,
+        on_entry: Callable[[Entry], Awaitable[None]],
+        *,
+        events: Sequence[EventName] = tuple(EventName),
+        start_sequence: int = 1,
+    ) -> Follower:
+        """Return a part that passes the headers of every event of these kinds to `on_entry`, in order, from a sequence on."""
+        return Follower(self._holder, on_entry, events=events, start_sequence=start_sequence)
+
+
+class Follower:
+    """Follows the log by an ordered, headers-only consumer that lives as long as this process does.
+
+    Every event comes at least once and in order; after a gap, a silence or a reconnect it starts again behind the
+    last event seen. Needs the rights to publish `$JS.API.CONSUMER.CREATE.QUERYBUS` (unnamed, so it can make
+    ephemeral consumers only) and `$JS.FC.QUERYBUS.>`.
+    """
+
+    def __init__(
+        self,
+        holder: Connected,
+        on_entry: Callable[[Entry], Awaitable[None]],
+        *,
+        events: Sequence[EventName] = tuple(EventName),
+        start_sequence: int = 1,
+    ) -> None:
+        self.name = "log-follower"
+        self._holder = holder
+        self._on_entry = on_entry
+        self._filters = [event_filter(each) for each in events]
+        self._next_sequence = max(1, start_sequence)
+        self._next_delivery = 1
+        self._heard_at = _NEVER
+        self._reconnects = 0
+        self._subscription: Subscription | None = None
+        self._ticker: asyncio.Task[None] | None = None
+        self._caught_up = asyncio.Event()
+        self._trouble: str | None = "not started"
+
+    async def start(self) -> None:
+        """Begin; raises BusTrouble if the consumer cannot be made."""
+        await self._create(START_SECONDS_MAX)
+        self._ticker = asyncio.get_running_loop().create_task(self._tick())
+
+    async def drain(self) -> None:
+        """Stop; the consumer goes by itself when nobody listens."""
+        if self._ticker is not None:
+            await end(self._ticker)
+        await self._unsubscribe()
+
+    async def ping(self) -> str | None:
+        return self._trouble
+
+    async def caught_up(self) -> None:
+        """Wait until everything that was stored at the start has been passed on."""
+        await self._caught_up.wait()
+
+    async def _create(self, seconds_max: float = READ_SECONDS_MAX) -> None:
+        await self._unsubscribe()
+        connection = self._holder.connection
+        inbox = connection.new_inbox()
+        # A new inbox each time: what an abandoned consumer still sends goes nowhere.
+        self._next_delivery = 1
+        self._reconnects = connection.stats["reconnects"]
+        self._heard_at = asyncio.get_running_loop().time()
+        try:
+            self._subscription = await connection.subscribe(inbox, cb=self._receive)
+            reply = await connection.request(
+                f"$JS.API.CONSUMER.CREATE.{EVENTS}",
+                json.dumps(
+                    {
+                        "stream_name": EVENTS,
+                        "action": "create",
+                        "config": {
+                            "filter_subjects": self._filters,
+                            "deliver_subject": inbox,
+                            "deliver_policy": "by_start_sequence",
+                            "opt_start_seq": self._next_sequence,
+                            "ack_policy": "none",
+                            "max_deliver": 1,
+                            "mem_storage": True,
+                            "num_replicas": 1,
+                            "headers_only": True,
+                            "flow_control": True,
+                            "idle_heartbeat": int(_FOLLOW_HEARTBEAT_SECONDS * 1e9),
+                            "inactive_threshold": int(_FOLLOW_INACTIVE_SECONDS * 1e9),
+                        },
+                    }
+                ).encode(),
+                timeout=seconds_max,
+            )
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"the log cannot be followed: {type(error).__name__}") from error
+        answer: dict[str, Any] = json.loads(reply.data)
+        if "error" in answer:
+            raise BusTrouble(f"the log cannot be followed: {answer['error'].get('description', '')}")
+        self._trouble = None
+        if not answer.get("num_pending", 0):
+            self._caught_up.set()
+
+    async def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            with suppress(nats.errors.Error):
+                await self._subscription.unsubscribe()
+            self._subscription = None
+
+    async def _receive(self, message: Msg) -> None:
+        self._heard_at = asyncio.get_running_loop().time()
+        connection: Client = self._holder.connection
+        headers = message.headers or {}
+        if not message.reply.startswith("$JS.ACK."):
+            # A heartbeat or flow control: a stalled consumer waits for an answer on the subject named here.
+            stalled = message.reply or headers.get("Nats-Consumer-Stalled", "")
+            if stalled:
+                await connection.publish(stalled)
+            if int(headers.get("Nats-Last-Consumer", "0")) >= self._next_delivery:
+                self._heard_at = _NEVER
+            return
+        metadata = message.metadata
+        if metadata.sequence.consumer != self._next_delivery:
+            self._heard_at = _NEVER
+            return
+        entry = _entry_at(message, metadata.sequence.stream, _epoch_ms(metadata.timestamp))
+        if entry is not None:
+            await self._on_entry(entry)
+        self._next_delivery += 1
+        self._next_sequence = metadata.sequence.stream + 1
+        if not metadata.num_pending:
+            self._caught_up.set()
+
+    async def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_FOLLOW_TICK_SECONDS)
+            connection = self._holder.connection
+            if not connection.is_connected:
+                continue
+            silent = loop.time() - self._heard_at > 2 * _FOLLOW_HEARTBEAT_SECONDS + 0.5
+            if silent or connection.stats["reconnects"] != self._reconnects:
+                try:
+                    await self._create()
+                except BusTrouble as error:
+                    self._trouble = str(error)
+                    _log.warning("journal.follow_failed", reason=str(error))
+
+
+def _own_thread(tenant: str, query: str) -> str:
+    """Return the filter of the query's log if it began its thread, as most do: the thread then has its id.
+
+    The server finds that at once; for any thread it walks all threads of the tenant.
+    """
+    return EventAddress(token(tenant), token(query), token(query), EventName.ASKED).log_filter
+
+
+def _entry_of(message: Msg) -> Entry | None:
+    """Return the entry in a reply to a direct get."""
+    headers = message.headers or {}
+    address = parse_event_subject(headers.get("Nats-Subject", ""))
+    # A message of QUERYBUS_HISTORY names its origin: stream, sequence there, filters.
+    origin = headers.get(ORIGINAL_SEQUENCE_HEADER, "").split(" ")
+    sequence = origin[1] if len(origin) > 1 else headers.get("Nats-Sequence", "")
+    if address is None or not sequence.isdigit():
+        return None
+    return Entry(int(sequence), address, headers, message.data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))
+
+
+def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
+    address = parse_event_subject(message.subject)
+    if address is None:
+        return None
+    return Entry(sequence, address, message.headers or {}, message.data, stored_at)
+
+
+def epoch_ms_of(text: str) -> int:
+    """Return the milliseconds of a `Nats-Time-Stamp`; 0 for none."""
+    # Nanoseconds, and as many digits as are needed: cut to microseconds for the standard library.
+    head, _, fraction = text.rstrip("Z").partition(".")
+    try:
+        moment = dt.datetime.fromisoformat(head).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return 0
+    return int(moment.timestamp()) * 1_000 + int((fraction + "000")[:3])
+
+
+def _epoch_ms(moment: object) -> int:
+    return int(moment.timestamp() * 1_000) if isinstance(moment, dt.datetime) else 0

@@ -1,0 +1,233 @@
+"""An event is published once: fenced by its query's log and known by its message id, however often it is tried.
+
+Every publish names the stream sequence that the query's log must end with. A retry carries the same id, so it is
+either stored, or recognised as stored before, or the fence is lost. Source: docs/adr/, "fencing".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import nats.errors
+from nats.js import JetStreamContext
+from nats.js.api import PubAck, RawStreamMsg
+from nats.js.errors import APIError, BadRequestError, NoStreamResponseError, NotFoundError
+
+from querybus.bus.log.sign import Signer
+from querybus.core.envelope import Envelope, encode
+from querybus.core.failure import FailureCode
+from querybus.core.ids import is_drawn
+from querybus.core.subjects import EventAddress, EventName, message_id, query_log_filter, token
+from querybus.core.topology import EVENTS
+from querybus.ops.clock import Clock, system_clock
+
+MESSAGE_ID: Final = "Nats-Msg-Id"
+EVENT_HEADER: Final = "Querybus-Event"
+DEADLINE_HEADER: Final = "Querybus-Deadline"
+TENANT_HEADER: Final = "Querybus-Tenant"
+VERSION_HEADER: Final = "Querybus-Version"
+SIGNATURE_HEADER: Final = "Querybus-Signature"
+
+PUBLISH_SECONDS_MAX: Final = 2.0
+"""How long one try waits for its acknowledgement; a write into a connection that just died gets none."""
+_TRY_SECONDS_MIN: Final = 0.5
+_PAUSE_SECONDS: Final = 0.1
+
+# The server's error codes; the numbers are its API, the texts are not.
+_WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
+_TOO_LARGE: Final = frozenset({10054, 10063})
+_FULL: Final = frozenset({10023, 10028, 10047, 10077})
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The event is on the log, at this stream sequence, by this very publish."""
+
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The same event was on the log already.
+
+    `retried`: an earlier try of this call went unanswered, so that try may well have stored it.
+    """
+
+    sequence: int
+    retried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FenceLost:
+    """The log has moved on: somebody else was first, this event is not stored and never will be."""
+
+
+Published = Stored | Duplicate | FenceLost
+
+
+class BusTrouble(Exception):
+    """The bus could not take or give something. `full`: it refuses because a limit of its storage is reached."""
+
+    def __init__(self, reason: str, *, full: bool = False) -> None:
+        super().__init__(reason)
+        self.full = full
+
+    @property
+    def code(self) -> FailureCode:
+        """The failure code of a query that ends because of it."""
+        return FailureCode.RESOURCE_LIMIT if self.full else FailureCode.INTERNAL
+
+
+class TooLarge(Exception):
+    """The message is larger than the bus takes; no retry can help."""
+
+
+def address_of(envelope: Envelope[Any]) -> EventAddress:
+    """Return where this event belongs: the tokens of its tenant, thread and query."""
+    return EventAddress(token(envelope.tenant), token(envelope.thread_id), token(envelope.query_id), envelope.event)
+
+
+async def publish_event(
+    js: JetStreamContext,
+    envelope: Envelope[Any],
+    *,
+    input_sequence: int,
+    expected_last_sequence: int,
+    until_ms: int,
+    sign: Signer | None = None,
+    headers: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> Published:
+    """Append an event to its query's log.
+
+    `input_sequence` is the stream sequence of the event that caused it and `expected_last_sequence` that of the
+    log's last event, both 0 for a first event. A publish that goes unanswered is tried again with the same id
+    until `until_ms` (at least once). `headers` are added as they are (trace context). `sign` signs the event.
+    Raises BusTrouble if nothing certain is known then, or at once when the stream is full; TooLarge.
+    """
+    address = address_of(envelope)
+    subject = address.subject
+    identity = message_id(address.query, address.event, input_sequence)
+    body = encode(envelope)
+    wire = {
+        **(headers or {}),
+        MESSAGE_ID: identity,
+        "Nats-Expected-Last-Subject-Sequence": str(expected_last_sequence),
+        "Nats-Expected-Last-Subject-Sequence-Subject": _fence(address, expected_last_sequence),
+        EVENT_HEADER: address.event,
+        DEADLINE_HEADER: str(envelope.deadline_at),
+        TENANT_HEADER: address.tenant,
+        VERSION_HEADER: envelope.envelope_version,
+    }
+    if sign is not None:
+        wire[SIGNATURE_HEADER] = sign.sign(subject, identity, body)
+    try:
+        ack, retried = await _send(js, subject, body, wire, until_ms=until_ms, clock=clock)
+    except _Fenced as fenced:
+        return await _whose(js, subject, identity, input_sequence, fenced.retried)
+    if not ack.duplicate:
+        return Stored(ack.seq)
+    return Duplicate(ack.seq, retried) if ack.seq > input_sequence else FenceLost()
+
+
+def _fence(address: EventAddress, expected_last_sequence: int) -> str:
+    """Return the filter that the server compares the expected sequence with.
+
+    A query id that is derived (from an idempotency key, a confirmation) could begin in two threads, so its first event
+    is fenced over any thread: the server walks all threads of the tenant, 0.4 ms at 1 000 of them and 4 ms at 10 000.
+    An id that was drawn begins once, and no other thread can hold a later event's expected sequence.
+    """
+    if expected_last_sequence or (address.event is EventName.ASKED and is_drawn(address.query)):
+        return address.log_filter
+    return query_log_filter(address.tenant, address.query)
+
+
+async def publish_message(
+    js: JetStreamContext,
+    subject: str,
+    data: bytes,
+    *,
+    identity: str,
+    until_ms: int,
+    headers: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> bool:
+    """Store a message that is no event (an answer, a dead letter), once by its id; return False if it was there.
+
+    Raises BusTrouble or TooLarge as publish_event does.
+    """
+    wire = {**(headers or {}), MESSAGE_ID: identity}
+    ack, retried = await _send(js, subject, data, wire, until_ms=until_ms, clock=clock)
+    # After an unanswered try the copy that is there is most likely this call's own.
+    return retried or not ack.duplicate
+
+
+async def last_message(js: JetStreamContext, subject: str) -> RawStreamMsg | None:
+    """Return the last message of QUERYBUS on this subject or filter, as the stream's leader knows it.
+
+    Raises BusTrouble. A read from a follower (direct get) may lag, so nothing is decided on one.
+    """
+    try:
+        return await js.get_msg(EVENTS, subject=subject, direct=False)
+    except NotFoundError:
+        return None
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"no last message: {_named(error)}") from error
+
+
+class _Fenced(Exception):
+    def __init__(self, *, retried: bool) -> None:
+        super().__init__()
+        self.retried = retried
+
+
+async def _send(
+    js: JetStreamContext, subject: str, data: bytes, headers: dict[str, str], *, until_ms: int, clock: Clock
+) -> tuple[PubAck, bool]:
+    retried = False
+    while True:
+        left = (until_ms - clock()) / 1_000
+        try:
+            ack = await js.publish(
+                subject, data, timeout=max(_TRY_SECONDS_MIN, min(PUBLISH_SECONDS_MAX, left)), headers=headers
+            )
+        except nats.errors.MaxPayloadError:
+            raise TooLarge(f"{len(data)} bytes on {headers.get(EVENT_HEADER, 'a message')}") from None
+        except (nats.errors.ConnectionClosedError, nats.errors.ConnectionDrainingError) as error:
+            raise BusTrouble(f"not published: {_named(error)}") from error
+        except BadRequestError as error:
+            if error.err_code in _WRONG_LAST_SEQUENCE:
+                raise _Fenced(retried=retried) from None
+            if error.err_code in _TOO_LARGE:
+                raise TooLarge(f"{len(data)} bytes on {headers.get(EVENT_HEADER, 'a message')}") from None
+            raise BusTrouble(f"not published: {_named(error)}") from error
+        except (nats.errors.TimeoutError, nats.errors.OutboundBufferLimitError, NoStreamResponseError) as error:
+            trouble: Exception = error
+        except APIError as error:
+            if error.err_code in _FULL:
+                raise BusTrouble(f"the stream is full: {_named(error)}", full=True) from error
+            trouble = error
+        else:
+            return ack, retried
+        retried = True
+        if clock() >= until_ms:
+            raise BusTrouble(f"not published: {_named(trouble)}") from trouble
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def _whose(
+    js: JetStreamContext, subject: str, identity: str, input_sequence: int, retried: bool
+) -> Duplicate | FenceLost:
+    # One replica checks the fence before the id, so an own earlier publish also answers "wrong last sequence".
+    last = await last_message(js, subject)
+    if last is None or last.seq is None or last.seq <= input_sequence:
+        return FenceLost()
+    return Duplicate(last.seq, retried) if (last.headers or {}).get(MESSAGE_ID) == identity else FenceLost()
+
+
+def _named(error: Exception) -> str:
+    code = getattr(error, "err_code", None)
+    return f"{type(error).__name__} {code}" if code else type(error).__name__

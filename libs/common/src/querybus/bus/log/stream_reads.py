@@ -1,0 +1,151 @@
+"""Reads of a stream's last messages without a consumer: one request, one answer or a batch of them.
+
+Served by any replica, so a read right after a write may still see the value before it. Raises BusTrouble when there
+is no answer in time, which is also how a missing right shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.js.errors import APIError, NoStreamResponseError
+
+from querybus.bus.log.publish import BusTrouble, TooLarge
+
+READ_SECONDS_MAX: Final = 5.0
+WRITE_SECONDS_MAX: Final = 5.0
+SUBJECTS_PER_REQUEST_MAX: Final = 512
+"""The server lists at most 1024 subjects in one answer."""
+
+MESSAGES_PER_REQUEST_MAX: Final = 512
+_FULL: Final = frozenset({10_023, 10_028, 10_047, 10_077})
+_TOO_LARGE: Final = frozenset({10_054, 10_063})
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A stored message."""
+
+    subject: str
+    sequence: int
+    data: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def pending(self) -> int:
+        """How many messages that the read's filter matches stand behind this one."""
+        return int(self.headers.get("Nats-Num-Pending", "0"))
+
+
+async def last(connection: Client, stream: str, subject: str) -> Kept | None:
+    """Return the last message on exactly this subject, or None."""
+    try:
+        message = await connection.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", timeout=READ_SECONDS_MAX)
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+    kept = _kept(message.headers or {}, message.data)
+    if kept is None and (message.headers or {}).get("Status") != "404":
+        raise BusTrouble(f"{stream} not read: {(message.headers or {}).get('Description', 'no reason given')}")
+    return kept
+
+
+async def last_of_each(connection: Client, stream: str, subjects: Sequence[str]) -> dict[str, Kept]:
+    """Return the last message of each of these subjects that has one, by subject; any number of subjects."""
+    found: dict[str, Kept] = {}
+    for start in range(0, len(subjects), SUBJECTS_PER_REQUEST_MAX):
+        some = list(subjects[start : start + SUBJECTS_PER_REQUEST_MAX])
+        request = {"multi_last": some, "batch": len(some)}
+        async for kept in _batch(connection, stream, request):
+            found[kept.subject] = kept
+    return found
+
+
+async def all_below(connection: Client, stream: str, filtered: str) -> list[Kept]:
+    """Return every stored message that the filter matches, oldest first: of a bucket, the value of each key."""
+    found: list[Kept] = []
+    sequence = 1
+    while True:
+        some = await some_below(connection, stream, filtered, sequence=sequence, most=MESSAGES_PER_REQUEST_MAX)
+        found += some
+        if len(some) < MESSAGES_PER_REQUEST_MAX:
+            return found
+        sequence = some[-1].sequence + 1
+
+
+async def some_below(connection: Client, stream: str, filtered: str, *, sequence: int, most: int) -> list[Kept]:
+    """Return the first messages that the filter matches from a sequence on, at most MESSAGES_PER_REQUEST_MAX."""
+    request = {"seq": sequence, "next_by_subj": filtered, "batch": min(most, MESSAGES_PER_REQUEST_MAX)}
+    return [kept async for kept in _batch(connection, stream, request)]
+
+
+async def unsettled_of(connection: Client, stream: str, durable: str) -> int:
+    """Return how many messages of a durable wait for delivery or for their settlement."""
+    try:
+        info = await connection.jetstream().consumer_info(stream, durable)
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"{durable} of {stream} not read: {type(error).__name__}") from error
+    return (info.num_pending or 0) + (info.num_ack_pending or 0)
+
+
+async def store(connection: Client, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> int | None:
+    """Publish to a stream and return the sequence; None if the message's own fence refused it.
+
+    Raises TooLarge for what no retry can help, else BusTrouble, also where the outcome is not known.
+    """
+    try:
+        ack = await connection.jetstream().publish(
+            subject, data, timeout=WRITE_SECONDS_MAX, headers=dict(headers) if headers else None
+        )
+    except APIError as error:
+        if error.err_code in (10_071, 10_164):
+            return None
+        if error.err_code in _TOO_LARGE:
+            raise TooLarge(f"{subject}: {error.description}") from error
+        raise BusTrouble(f"not stored: {error.description}", full=error.err_code in _FULL) from error
+    except nats.errors.MaxPayloadError as error:
+        raise TooLarge(f"{subject}: {len(data)} bytes are more than the bus takes") from error
+    except NoStreamResponseError as error:
+        raise BusTrouble("not stored: no stream answers") from error
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"not stored: {type(error).__name__}") from error
+    return ack.seq
+
+
+async def _batch(connection: Client, stream: str, request: Mapping[str, object]) -> AsyncIterator[Kept]:
+    inbox = connection.new_inbox()
+    try:
+        subscription = await connection.subscribe(inbox)
+        try:
+            await connection.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), reply=inbox)
+            while True:
+                async with asyncio.timeout(READ_SECONDS_MAX):
+                    message = await subscription.next_msg(READ_SECONDS_MAX)
+                headers = message.headers or {}
+                kept = _kept(headers, message.data)
+                if kept is not None:
+                    yield kept
+                    continue
+                # 204 ends a batch, 404 says that there is nothing.
+                if headers.get("Status") in ("204", "404"):
+                    return
+                raise BusTrouble(f"{stream} not read: {headers.get('Description', 'no reason given')}")
+        finally:
+            with suppress(nats.errors.Error):
+                await subscription.unsubscribe()
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+
+
+def _kept(headers: Mapping[str, str], data: bytes) -> Kept | None:
+    sequence = headers.get("Nats-Sequence", "")
+    subject = headers.get("Nats-Subject", "")
+    if not subject or not sequence.isdigit():
+        return None
+    return Kept(subject, int(sequence), data, headers)

@@ -1,0 +1,1 @@
+"""Request and reply: calls of outside clients, explain and probe between services."""

@@ -1,0 +1,111 @@
+"""The gateway's ears: requests of outside callers, answered to their own inboxes only, and progress.
+
+Whoever sends a request names its reply subject, so a reply goes to an outsider's inbox or through an account's
+import, never anywhere else. Progress is lossy by its nature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import nats.errors
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
+from querybus.bus.connection import Connected
+from querybus.bus.requests.queue_group import Requests
+from querybus.core.subjects import every_call_filter, is_token
+from querybus.ops.log import get_log
+
+REPLY_PREFIXES: Final = ("_INBOX.out.", "_R_.")
+REPLY_BYTES_MAX: Final = PAYLOAD_BYTES_MAX - 1_024
+"""A longer reply would reach nobody: whoever answers makes it a problem."""
+_QUEUE: Final = "gateway"
+
+_log = get_log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request; tenant, credential and verb are the tokens of its subject, which the server has vouched for."""
+
+    tenant: str
+    credential: str
+    verb: str
+    data: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Answer = Callable[[Call], Awaitable[bytes]]
+
+
+def may_reply(subject: str) -> bool:
+    """Return whether an answer may be sent there.
+
+    >>> may_reply("_INBOX.out.acme.web.x1"), may_reply("querybus.v1.event.acme.t.q.asked")
+    (True, False)
+    """
+    return subject.startswith(REPLY_PREFIXES)
+
+
+class CallServer:
+    """Answers `call` requests, `slots` at once; one replica hears each. A part."""
+
+    def __init__(self, holder: Connected, answer: Answer, *, slots: int, drain_seconds: float) -> None:
+        self.name = "calls"
+        self._holder = holder
+        self._answer = answer
+        self._drain_seconds = drain_seconds
+        self._requests = Requests(holder, every_call_filter(), queue=_QUEUE, handle=self._take, slots=slots)
+
+    async def start(self) -> None:
+        await self._requests.start()
+
+    async def drain(self) -> None:
+        """Take no more requests; those that run are answered within the limit."""
+        await self._requests.drain(self._drain_seconds)
+
+    async def ping(self) -> str | None:
+        return None if self._requests.is_open else "not started"
+
+    async def _take(self, raw: Msg) -> None:
+        parts = raw.subject.split(".")
+        if len(parts) != 6 or not all(is_token(each) for each in parts[3:]):
+            return
+        if not may_reply(raw.reply):
+            _log.warning("call.no_reply", tenant=parts[3], credential=parts[4], has_reply=bool(raw.reply))
+            return
+        reply = await self._answer(Call(parts[3], parts[4], parts[5], raw.data, raw.headers or {}))
+        with suppress(nats.errors.Error):
+            await self._holder.connection.publish(raw.reply, reply)
+
+
+OnMessage = Callable[[bytes], None]
+
+
+class Ear:
+    """Hears one core subject for as long as somebody listens; what is not heard is not sent at all."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    @asynccontextmanager
+    async def hear(self, subject: str, on_message: OnMessage) -> AsyncGenerator[None]:
+        """Pass every message's data to `on_message` until the block ends; deaf while the bus is away."""
+
+        async def take(message: Msg) -> None:
+            on_message(message.data)
+
+        subscription: Subscription | None = None
+        with suppress(nats.errors.Error):
+            subscription = await self._holder.connection.subscribe(subject, cb=take)
+        try:
+            yield
+        finally:
+            if subscription is not None:
+                with suppress(nats.errors.Error):
+                    await subscription.unsubscribe()

@@ -1,0 +1,1 @@
+"""Key-value buckets with typed values."""

@@ -1,1 +1,0 @@
-"""Rendering of prompts; the texts belong to the services that use them."""

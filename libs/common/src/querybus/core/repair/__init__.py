@@ -1,1 +1,0 @@
-"""One rule per file; the tuple of rules is the pipeline."""

@@ -1,1 +1,0 @@
-"""SQL: text -> tree -> facts -> decision -> text, all pure."""

@@ -1,0 +1,254 @@
+"""Every call to a chat model passes here: limits, the one retry layer, the breaker and the counts.
+
+A call ends within `timeout_seconds`, with a reply or with a Failure of code `model_unavailable` whose
+`facts.native_code` says why (an HTTP status, a FaultKind, `breaker_open` or `not_configured`). Nothing is logged
+here: prompts and replies are question text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.llm.breaker import Breaker
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds
+from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.shared_limits import SharedLimit
+from querybus.ops.clock import Jitter, system_jitter
+from querybus.ops.metrics import Metrics
+from querybus.ops.trace import Attributes, call_span, fail, is_sampled, model_attributes, model_usage, prompt_content
+from querybus.text.tokens import token_estimate
+
+TOKENS_OUT_EXPECTED: Final = 200
+"""What a reply is taken to need of a shared limit until it is there."""
+
+OnText = Callable[[str], None]
+"""Hears the parts of a reply as they come."""
+
+
+class ModelAddress(Protocol):
+    """One address of chat models: one HTTP exchange per call, no retries, no limits of its own but sockets'."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
+    ) -> ModelReply | Fault:
+        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are told as they come."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one replica may ask of one address.
+
+    A call cut by its query's deadline counts for the breaker only if the address was silent for `silence_seconds`:
+    a late question must not take the blame to the model.
+    """
+
+    total_timeout_seconds: float = 90.0
+    retries_max: int = 1
+    concurrency_max: int = 64
+    breaker_failures: int = 5
+    breaker_open_seconds: float = 10.0
+    silence_seconds: float = 2.0
+
+    @classmethod
+    def of(cls, settings: ModelServiceSettings) -> Limits:
+        """Return the limits that the settings name."""
+        return cls(
+            total_timeout_seconds=settings.llm_total_timeout_seconds,
+            retries_max=settings.llm_retries_max,
+            concurrency_max=settings.llm_concurrency_max,
+            breaker_failures=settings.llm_breaker_failures,
+            breaker_open_seconds=settings.llm_breaker_open_seconds,
+        )
+
+
+class ModelDoor:
+    """The `ChatModel` of every service: one address, its default model and the other names allowed there."""
+
+    name = "model"
+
+    def __init__(
+        self,
+        address: ModelAddress,
+        *,
+        model: str,
+        named: str = "",
+        models_allowed: Sequence[str] = (),
+        limits: Limits | None = None,
+        metrics: Metrics,
+        shared: SharedLimit | None = None,
+        jitter: Jitter = system_jitter,
+        seconds: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._address = address
+        self._model = model
+        self._named = named or model
+        self._models = frozenset((model, *models_allowed))
+        self._limits = limits or Limits()
+        self._metrics = metrics
+        self._shared = shared
+        self._jitter = jitter
+        self._seconds = seconds
+        self._sleep = sleep
+        self._slots = asyncio.Semaphore(self._limits.concurrency_max)
+        self._breaker = Breaker(self._limits.breaker_failures, self._limits.breaker_open_seconds)
+        # A `Retry-After` speaks to the whole replica: until then nobody else knocks either.
+        self._not_before = 0.0
+        self._metrics.breaker("model", self._named, is_open=False)
+
+    async def start(self) -> None:
+        """Load the client now, so that the first question does not wait for it."""
+        await self._address.open()
+
+    async def drain(self) -> None:
+        """Close every connection."""
+        await self._address.close()
+        if self._shared is not None:
+            await self._shared.drain()
+
+    async def ping(self) -> str | None:
+        """Return None always: a model that is down makes answers worse, it does not make the service unready."""
+        return None
+
+    async def serves(self, tenant: str) -> bool:
+        """Return True: whoever has the door may use it."""
+        del tenant
+        return True
+
+    async def reply(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        timeout_seconds: float,
+        model: str | None = None,
+        tenant: str = "",
+        on_text: OnText | None = None,
+    ) -> ModelReply | Failure:
+        """Return the model's reply, or a Failure; never later than `timeout_seconds` and never raises but for cancel.
+
+        `model` names another model at the same address; a name that is not configured is a Failure. `on_text` hears
+        the reply's parts as they come.
+        """
+        del tenant
+        chosen = model or self._model
+        if chosen not in self._models:
+            return unavailable("not_configured", "no model of the name asked for is configured")
+        started = self._seconds()
+        total = min(timeout_seconds, self._limits.total_timeout_seconds)
+        shown = self._shown(chosen)
+        with call_span(f"chat {shown}", model_attributes(chosen), content=_content(messages)) as span:
+            try:
+                async with asyncio.timeout(max(total, 0)), self._slots:
+                    outcome = await self._limited(messages, chosen, started + total, on_text)
+            except TimeoutError:
+                outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
+            if isinstance(outcome, Failure):
+                fail(outcome.code)
+            elif span.is_recording():
+                span.set_attributes(dict(model_usage(outcome.model, outcome.tokens_in, outcome.tokens_out)))
+        if isinstance(outcome, Failure):
+            self._metrics.model_error(shown, outcome.code)
+        else:
+            self._metrics.model_call(shown, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
+        return outcome
+
+    def seconds(self) -> float:
+        """Return the time by the door's own clock."""
+        return self._seconds()
+
+    def _shown(self, model: str) -> str:
+        return self._named if model == self._model else model
+
+    async def _limited(
+        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
+    ) -> ModelReply | Failure:
+        if self._shared is None:
+            return await self._call(messages, model, until, on_text)
+        tokens = TOKENS_OUT_EXPECTED + sum(token_estimate(message.text) for message in messages)
+        async with self._shared.call(tokens) as turn:
+            outcome = await self._call(messages, model, until, on_text)
+            if isinstance(outcome, ModelReply):
+                turn.took = outcome.tokens_in + outcome.tokens_out or tokens
+            return outcome
+
+    async def _call(
+        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
+    ) -> ModelReply | Failure:
+        retries = 0
+        while True:
+            held_back = self._not_before - self._seconds()
+            if held_back > 0:
+                if held_back >= until - self._seconds():
+                    return unavailable("429", "the address asked for a longer pause than the deadline allows")
+                await self._sleep(held_back * (1 + self._jitter() / 10))
+            if not self._breaker.admit(self._seconds()):
+                return unavailable("breaker_open", "the address failed too often just now")
+            outcome = await self._exchange(messages, model, on_text)
+            if isinstance(outcome, ModelReply):
+                return outcome
+            if outcome.retry_after_seconds is not None:
+                self._not_before = max(self._not_before, self._seconds() + outcome.retry_after_seconds)
+            wait = retry_wait_seconds(
+                outcome,
+                retries_done=retries,
+                retries_max=self._limits.retries_max,
+                remaining_seconds=until - self._seconds(),
+                jitter=self._jitter(),
+            )
+            if wait is None or self._breaker.is_open:
+                return unavailable(outcome.native_code, outcome.detail)
+            retries += 1
+            await self._sleep(wait)
+
+    async def _exchange(
+        self, messages: Sequence[ChatMessage], model: str, on_text: OnText | None
+    ) -> ModelReply | Fault:
+        sent = self._seconds()
+        try:
+            outcome = (
+                await self._address.complete(messages, model=model)
+                if on_text is None
+                else await self._address.complete(messages, model=model, on_text=on_text)
+            )
+        except asyncio.CancelledError:
+            # The time limit of reply(), or the query was cancelled: either way only a long silence tells anything.
+            silent = self._seconds() - sent >= self._limits.silence_seconds
+            self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""), sent)
+            raise
+        if isinstance(outcome, Fault):
+            self._note(outcome, sent)
+        else:
+            self._breaker.succeeded(self._seconds())
+            self._metrics.breaker("model", self._named, is_open=False)
+        return outcome
+
+    def _note(self, fault: Fault, sent: float) -> None:
+        if fault.blames_address:
+            self._breaker.failed(self._seconds(), sent)
+        else:
+            self._breaker.abandoned()
+        self._metrics.breaker("model", self._named, is_open=self._breaker.is_open)
+
+
+def unavailable(native_code: str, detail: str) -> Failure:
+    """Return the failure of a call that gave no usable reply."""
+    return Failure.of(FailureCode.MODEL_UNAVAILABLE, detail, Facts(native_code=native_code))
+
+
+def _content(messages: Sequence[ChatMessage]) -> Attributes | None:
+    """Return the prompt as a span may hold it; nothing is written out for a trace that is not kept."""
+    if not is_sampled():
+        return None
+    return prompt_content(json.dumps([{"role": each.role, "content": each.text} for each in messages]))

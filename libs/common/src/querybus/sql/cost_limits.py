@@ -1,0 +1,646 @@
+"""What a statement may cost, as far as its text says: sizes, series, recursion, products, patterns.
+
+No engine can be asked here. Literals are followed through arithmetic; what cannot be followed where a size is wanted
+counts as too large. Limits are for one statement; the session limits of the executor stand behind them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, cast
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.sql.guard.rules import Rule, refuse
+
+TEXT_LENGTH_MAX: Final = 1_000_000
+"""Characters that one expression may build out of literals and repetition."""
+TIMES_MAX: Final = 10_000
+"""Repetitions, paddings and widths in one call."""
+SERIES_MAX: Final = 1_000_000
+"""Rows or elements that all series of one statement may make, multiplied."""
+SERIES_LENGTH_MAX: Final = 10_000_000
+"""Characters that a series of built texts may hold together."""
+SERIES_BESIDE_PRODUCT_MAX: Final = 1_000
+RECURSION_BOUND_MAX: Final = 100_000
+EXPONENT_MAX: Final = 1_000
+WILDCARDS_MAX: Final = 8
+PATTERN_LENGTH_MAX: Final = 500
+UNRELATED_SOURCES_MAX: Final = 2
+"""How many sources of one statement may stand beside the others without a condition, less one."""
+_COLUMN_VALUE: Final = 100.0
+_COLUMN_LENGTH: Final = 100.0
+
+_SIZED: Final[dict[str, int]] = {
+    "lpad": 1,
+    "rpad": 1,
+    "leftpad": 1,
+    "rightpad": 1,
+    "leftpadutf8": 1,
+    "rightpadutf8": 1,
+    "repeat": 1,
+    "space": 0,
+    "zeroblob": 0,
+    "randomblob": 0,
+    "bar": 3,
+    "tofixedstring": 1,
+}
+"""Functions known by name, with the place of the argument that says how large the result is."""
+
+_SERIES: Final[dict[str, str]] = {
+    "range": "range",
+    "generate_series": "range",
+    "generateseries": "range",
+    "generate_array": "range",
+    "array_generate_range": "range",
+    "numbers": "last",
+    "numbers_mt": "last",
+    "zeros": "last",
+    "timeslots": "free",
+    "generate_subscripts": "free",
+}
+_FORMATS: Final = frozenset({"printf", "format", "sprintf"})
+
+
+def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
+    """Return why the statement's text asks for too much, or None."""
+    series, largest, unrelated = 1.0, 0.0, 0
+    for node in facts.nodes:
+        if type(node) not in _LOOKED_AT:
+            continue
+        refusal = _node(node)
+        if refusal is not None:
+            return refusal
+        if isinstance(node, exp.Repeat | exp.Pad) or _size_argument(node) is not None:
+            largest = max(largest, length(node))
+        rows = _series_rows(node)
+        if rows > 1:
+            series *= rows
+            if not series <= SERIES_MAX:
+                return _cost(Rule.SERIES, f"a series of more than {SERIES_MAX:,} values", _name(node))
+    if series > 1 and series * largest > SERIES_LENGTH_MAX:
+        return _cost(Rule.SIZE, f"a series of texts of more than {SERIES_LENGTH_MAX:,} characters together")
+    for cte in facts.ctes:
+        refusal = _recursion(cte, dialect)
+        if refusal is not None:
+            return refusal
+    for select in facts.selects:
+        connect = select.args.get("connect")
+        if isinstance(connect, exp.Connect):
+            refusal = _connect(connect)
+            if refusal is not None:
+                return refusal
+        unrelated += max(_unrelated(select, dialect) - 1, 0)
+        if unrelated >= UNRELATED_SOURCES_MAX:
+            return refuse(
+                FailureCode.JOIN_ERROR,
+                Rule.CARTESIAN_PRODUCT,
+                "tables without a condition between them",
+                tables=tuple(sorted(source_names(select, dialect)))[:8],
+            )
+    if unrelated and series > SERIES_BESIDE_PRODUCT_MAX:
+        return _cost(Rule.CARTESIAN_PRODUCT, "a long series multiplied by rows")
+    return None
+
+
+_LOOKED_AT: Final[frozenset[type[exp.Expr]]] = frozenset(
+    {
+        exp.DataType,
+        exp.Anonymous,
+        exp.AnonymousAggFunc,
+        exp.Repeat,
+        exp.Pad,
+        exp.Space,
+        exp.Replace,
+        exp.DPipe,
+        exp.Concat,
+        exp.Pow,
+        exp.Like,
+        exp.ILike,
+        exp.Glob,
+        exp.SimilarTo,
+        exp.Format,
+        exp.GenerateSeries,
+        exp.ExplodingGenerateSeries,
+        exp.GenerateDateArray,
+        exp.GenerateTimestampArray,
+        exp.Generator,
+        exp.RegexpLike,
+        exp.RegexpILike,
+        exp.RegexpExtract,
+        exp.RegexpReplace,
+        exp.RegexpSplit,
+        exp.RegexpCount,
+        exp.RegexpInstr,
+        exp.RegexpExtractAll,
+        exp.RegexpFullMatch,
+        exp.RegexpSubstr,
+    }
+)
+
+
+def _cost(rule: Rule, detail: str, name: str | None = None) -> Failure:
+    return refuse(FailureCode.COST, rule, detail, name)
+
+
+def _name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        return str(node.this).lower()
+    return node.sql_names()[0].lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
+
+
+_PADDED: Final = frozenset(
+    {
+        exp.DataType.Type.CHAR,
+        exp.DataType.Type.NCHAR,
+        exp.DataType.Type.BPCHAR,
+        exp.DataType.Type.BINARY,
+        exp.DataType.Type.FIXEDSTRING,
+    }
+)
+"""Types whose values are filled up to their length."""
+
+
+def _padded_type(node: exp.DataType) -> Failure | None:
+    if node.this not in _PADDED:
+        return None
+    for each in node.expressions:
+        width = each.this if isinstance(each, exp.DataTypeParam) else each
+        if isinstance(width, exp.Expr) and not extent(width) <= TIMES_MAX:
+            return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
+    return None
+
+
+def _node(node: exp.Expr) -> Failure | None:
+    if isinstance(node, exp.DataType):
+        return _padded_type(node)
+    size = _size_argument(node)
+    if size is not None and not extent(size) <= TIMES_MAX:
+        return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", _name(node))
+    if isinstance(node, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) or size is not None:
+        parent = node.parent
+        if not isinstance(parent, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) and not (
+            length(node) <= TEXT_LENGTH_MAX
+        ):
+            return _cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
+    if isinstance(node, exp.Pow) and not extent(node.expression) <= EXPONENT_MAX:
+        return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
+    if isinstance(node, exp.Like | exp.ILike | exp.Glob):
+        return _wildcards(node)
+    if isinstance(node, exp.SimilarTo):
+        return _wildcards(node) or _regular_expression(node.args.get("expression"))
+    if isinstance(
+        node,
+        exp.RegexpLike
+        | exp.RegexpILike
+        | exp.RegexpExtract
+        | exp.RegexpReplace
+        | exp.RegexpSplit
+        | exp.RegexpCount
+        | exp.RegexpInstr
+        | exp.RegexpExtractAll
+        | exp.RegexpFullMatch
+        | exp.RegexpSubstr,
+    ):
+        return _regular_expression(node.args.get("expression"))
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        if name.startswith("regexp") and len(node.expressions) > 1:
+            return _regular_expression(node.expressions[1])
+        if name in _FORMATS and node.expressions:
+            return _format(node.expressions)
+    if isinstance(node, exp.Format):
+        return _format([node.this, *node.expressions])
+    return None
+
+
+def _size_argument(node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node, exp.Repeat):
+        return node.args.get("times")
+    if isinstance(node, exp.Pad):
+        return node.args.get("expression")
+    if isinstance(node, exp.Space):
+        return node.this
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        at = _SIZED.get(str(node.this).lower())
+        if at is not None and len(node.expressions) > at:
+            return node.expressions[at]
+    return None
+
+
+def extent(node: object) -> float:
+    """Return an upper guess of a number's value; infinity where nothing can be said."""
+    match node:
+        case exp.Literal():
+            try:
+                return abs(float(node.name.replace("_", "")))
+            except ValueError:
+                return math.inf if node.is_string else 1.0
+        case exp.Column():
+            return _COLUMN_VALUE
+        case exp.Paren() | exp.Neg() | exp.Cast() | exp.TryCast() | exp.Abs() | exp.Round() | exp.Floor() | exp.Ceil():
+            return extent(node.this)
+        case exp.Add():
+            return extent(node.this) + extent(node.expression)
+        case exp.Mul():
+            return extent(node.this) * extent(node.expression)
+        case exp.Sub() | exp.Div() | exp.IntDiv():
+            return extent(node.this) + (extent(node.expression) if isinstance(node, exp.Sub) else 0)
+        case exp.Mod():
+            return extent(node.expression)
+        case exp.Length():
+            return length(node.this)
+        case exp.Least():
+            return min(extent(each) for each in (node.this, *node.expressions))
+        case exp.Greatest() | exp.Coalesce():
+            return max(extent(each) for each in (node.this, *node.expressions))
+        case exp.Case():
+            results = [each.args.get("true") for each in node.args.get("ifs") or ()]
+            return max((extent(each) for each in (*results, node.args.get("default")) if each is not None), default=0)
+        case exp.If():
+            return max(extent(node.args.get("true")), extent(node.args.get("false") or exp.Null()))
+        case exp.Null() | exp.Boolean():
+            return 1.0
+        case exp.Count() | exp.Sum() | exp.Max() | exp.Min() | exp.Avg() | exp.Extract() | exp.Year() | exp.Month():
+            return _COLUMN_VALUE
+        case _:
+            return math.inf
+
+
+def length(node: object) -> float:
+    """Return an upper guess of a text's length in characters."""
+    match node:
+        case exp.Literal():
+            return float(len(node.name))
+        case exp.Repeat():
+            return length(node.this) * extent(node.args.get("times"))
+        case exp.Pad():
+            return extent(node.args.get("expression"))
+        case exp.Space():
+            return extent(node.this)
+        case exp.Replace():
+            replacement = node.args.get("replacement")
+            return length(node.this) * max(1.0, length(replacement) if replacement is not None else 1.0)
+        case exp.DPipe():
+            return length(node.this) + length(node.expression)
+        case exp.Concat() | exp.ConcatWs():
+            return sum(length(each) for each in node.expressions)
+        case exp.Hex():
+            return 2 * length(node.this)
+        case exp.Anonymous():
+            size = _size_argument(node)
+            if size is None:
+                return sum((length(each) for each in node.expressions), _COLUMN_LENGTH)
+            return extent(size) * (length(node.expressions[0]) if str(node.this).lower() == "repeat" else 1)
+        case exp.Paren() | exp.Upper() | exp.Lower() | exp.Cast():
+            return length(node.this)
+        case _:
+            return _COLUMN_LENGTH
+
+
+_WIDTH = re.compile(r"%[-+ #0!,]*(\*|\d+)?(?:\.(\*|\d+))?")
+
+
+def _format(arguments: Sequence[exp.Expr]) -> Failure | None:
+    pattern = arguments[0]
+    if not isinstance(pattern, exp.Literal):
+        return None if isinstance(pattern, exp.Column) else _cost(Rule.SIZE, "a format that is no plain text", "format")
+    for width, precision in _WIDTH.findall(pattern.name):
+        for each in (width, precision):
+            if each == "*" and not all(extent(other) <= TIMES_MAX for other in arguments[1:] if _is_number(other)):
+                return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
+            if each.isdigit() and int(each[:9]) > TIMES_MAX:
+                return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
+    return None
+
+
+def _is_number(node: exp.Expr) -> bool:
+    return not (isinstance(node, exp.Literal) and node.is_string) and not isinstance(node, exp.Column)
+
+
+def _wildcards(node: exp.Expr) -> Failure | None:
+    pattern = node.args.get("expression")
+    if isinstance(pattern, exp.Escape):
+        pattern = pattern.this
+    if not isinstance(pattern, exp.Literal):
+        return None if length(pattern) <= 10_000 else _cost(Rule.PATTERN, "a long pattern", "like")
+    sign = "*" if isinstance(node, exp.Glob) else "%"
+    runs = len(re.findall(re.escape(sign) + "+", pattern.name))
+    if runs > WILDCARDS_MAX:
+        return _cost(Rule.PATTERN, f"a pattern with more than {WILDCARDS_MAX} wildcards", "like")
+    return None
+
+
+_NESTED_QUANTIFIER = re.compile(r"\([^()]*[+*}][^()]*\)\s*[+*{]|\((?:[^()]*\|)+[^()]*\)\s*[+*]")
+_REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+
+
+def _regular_expression(pattern: object) -> Failure | None:
+    if not isinstance(pattern, exp.Literal | exp.RawString):
+        return None
+    text = pattern.name
+    if len(text) > PATTERN_LENGTH_MAX:
+        return _cost(Rule.PATTERN, f"a pattern of more than {PATTERN_LENGTH_MAX} characters", "regexp")
+    if _NESTED_QUANTIFIER.search(text) or re.search(r"\\\d", text):
+        return _cost(Rule.PATTERN, "a repetition of a repetition", "regexp")
+    if re.search(r"(?:(?:\.|\\w|\[[^\]]*\])[*+].*?){5,}", text):
+        return _cost(Rule.PATTERN, "many open repetitions", "regexp")
+    if any(int((most or least)[:9]) > 1_000 for least, most in _REPETITION.findall(text)):
+        return _cost(Rule.PATTERN, "a large repetition", "regexp")
+    return None
+
+
+def _series_rows(node: exp.Expr) -> float:
+    if isinstance(node, exp.GenerateSeries | exp.ExplodingGenerateSeries):
+        return _between(node.args.get("start"), node.args.get("end"), node.args.get("step"))
+    if isinstance(node, exp.GenerateDateArray | exp.GenerateTimestampArray):
+        return _between(node.args.get("start"), node.args.get("end"), node.args.get("step"))
+    if isinstance(node, exp.Generator):
+        if node.args.get("rowcount") is None:
+            return math.inf
+        return extent(node.args.get("rowcount"))
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+        shape = _SERIES.get(str(node.this).lower())
+        arguments = cast("list[exp.Expr]", node.expressions)
+        if shape is None or shape == "free":
+            return 1
+        if not arguments:
+            return math.inf
+        if shape == "last":
+            return extent(arguments[-1])
+        if len(arguments) == 1:
+            return extent(arguments[0])
+        return _between(arguments[0], arguments[1], arguments[2] if len(arguments) > 2 else None)
+    return 1
+
+
+def _between(start: object, end: object, step: object) -> float:
+    seconds = _seconds(step)
+    if seconds is not None:
+        first, last = _moment(start), _moment(end)
+        span = abs((last - first).total_seconds()) if first and last else 366 * 86_400 * 100.0
+        return span / max(seconds, 1e-6)
+    if _moment(start) and _moment(end):
+        span = abs((cast("dt.datetime", _moment(end)) - cast("dt.datetime", _moment(start))).total_seconds())
+        return span / 86_400
+    stride = 1.0
+    if isinstance(step, exp.Expr):
+        literal = step.this if isinstance(step, exp.Neg | exp.Paren) else step
+        stride = extent(literal) if isinstance(literal, exp.Literal) and not literal.is_string else 1.0
+        if stride == 0:
+            return math.inf
+    return (extent(start if start is not None else exp.Literal.number(0)) + extent(end)) / stride + 1
+
+
+_UNIT_SECONDS: Final = {
+    "microsecond": 1e-6,
+    "millisecond": 1e-3,
+    "second": 1.0,
+    "sec": 1.0,
+    "minute": 60.0,
+    "min": 60.0,
+    "hour": 3_600.0,
+    "day": 86_400.0,
+    "week": 604_800.0,
+    "month": 2_592_000.0,
+    "mon": 2_592_000.0,
+    "quarter": 7_776_000.0,
+    "year": 31_536_000.0,
+}
+
+
+def _seconds(step: object) -> float | None:
+    while isinstance(step, exp.Cast | exp.Paren | exp.Neg):
+        step = step.this
+    if isinstance(step, exp.Interval):
+        unit, count = step.args.get("unit"), step.this
+        text = f"{count.name if isinstance(count, exp.Expr) else 1} {unit.name if isinstance(unit, exp.Expr) else ''}"
+    elif isinstance(step, exp.Literal) and step.is_string:
+        text = step.name
+    else:
+        return None
+    total, found = 0.0, False
+    for count, unit in re.findall(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]+)", text):
+        size = _UNIT_SECONDS.get(unit.lower().rstrip("s") or unit.lower(), _UNIT_SECONDS.get(unit.lower()))
+        if size is None:
+            return 1e-6
+        total, found = total + abs(float(count)) * size, True
+    return total if found else 1e-6
+
+
+def _moment(node: object) -> dt.datetime | None:
+    while isinstance(node, exp.Cast | exp.Paren | exp.Date | exp.Timestamp | exp.TsOrDsToTimestamp):
+        node = node.this
+    if isinstance(node, exp.Literal) and node.is_string:
+        try:
+            return dt.datetime.fromisoformat(node.name).replace(tzinfo=None)
+        except ValueError:
+            return None
+    return None
+
+
+def _recursion(cte: exp.CTE, dialect: Dialect) -> Failure | None:
+    body, name = cte.this, fold_of(cte.args["alias"].this, dialect)
+    if not isinstance(body, exp.SetOperation):
+        return None
+    for arm in _arms(body):
+        tables = [each for each in arm.find_all(exp.Table) if isinstance(each.this, exp.Identifier)]
+        uses = [each for each in tables if fold_of(each.this, dialect) == name]
+        if not uses:
+            continue
+        if len(uses) > 1:
+            return _cost(Rule.RECURSION, "a recursion that refers to itself more than once", cte.alias)
+        refusal = _endless(arm, body, alone=len(tables) == 1)
+        if refusal is not None:
+            return refuse(FailureCode.COST, Rule.RECURSION, refusal, cte.alias)
+    return None
+
+
+def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | None:
+    """Return what is wrong with the recursive part of a WITH; `alone`: it reads nothing but itself."""
+    limit = body.args.get("limit")
+    if limit is not None:
+        return None if extent(limit.args.get("expression")) <= RECURSION_BOUND_MAX else "a recursion of too many rows"
+    conditions = _conditions(arm)
+    for number in (each for condition in conditions for each in _bounding_numbers(condition)):
+        if extent(number) > RECURSION_BOUND_MAX:
+            return f"a recursion of more than {RECURSION_BOUND_MAX:,} steps"
+    if alone and not _changes(arm) and body.args.get("distinct") is False:
+        return "a recursion that repeats itself"
+    is_bound = _is_upper_bound if alone and _only_grows(arm) else _is_comparison
+    return None if any(_holds(each, is_bound) for each in conditions) else "a recursion without an end"
+
+
+def _conditions(arm: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions under which the recursion goes on; a join by USING or NATURAL counts as one."""
+    found: list[exp.Expr] = [each.this for each in arm.find_all(exp.Where)]
+    for join in arm.find_all(exp.Join):
+        if isinstance(join.args.get("on"), exp.Expr):
+            found.append(join.args["on"])
+        elif join.args.get("using") or join.args.get("method") == "NATURAL":
+            found.append(exp.EQ(this=exp.column("a"), expression=exp.column("b")))
+    return found
+
+
+def _holds(condition: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
+    """Return whether one conjunct, and every way through an OR, passes the test."""
+    if isinstance(condition, exp.Paren):
+        return _holds(condition.this, test)
+    if isinstance(condition, exp.And):
+        return _holds(condition.this, test) or _holds(condition.expression, test)
+    if isinstance(condition, exp.Or):
+        return _holds(condition.this, test) and _holds(condition.expression, test)
+    return test(condition)
+
+
+def _is_comparison(node: exp.Expr) -> bool:
+    inner = node.this if isinstance(node, exp.Not) else node
+    return (
+        isinstance(inner, exp.Predicate | exp.RegexpLike | exp.Between | exp.In)
+        and not isinstance(inner, exp.Is | exp.NEQ)
+        and inner.find(exp.Column) is not None
+    )
+
+
+def _is_upper_bound(node: exp.Expr) -> bool:
+    if isinstance(node, exp.LT | exp.LTE):
+        return node.this.find(exp.Column) is not None
+    if isinstance(node, exp.GT | exp.GTE):
+        return node.expression.find(exp.Column) is not None
+    return isinstance(node, exp.Between | exp.In | exp.EQ | exp.Exists) and node.find(exp.Column) is not None
+
+
+def _changes(arm: exp.Expr) -> bool:
+    return any(not isinstance(each.unalias(), exp.Column | exp.Literal | exp.Star) for each in arm.expressions)
+
+
+def _only_grows(arm: exp.Expr) -> bool:
+    nodes = [node for each in arm.expressions for node in each.walk()]
+    return any(isinstance(each, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for each in nodes) and not any(
+        isinstance(each, exp.Sub) for each in nodes
+    )
+
+
+def _arms(body: exp.Expr) -> list[exp.Expr]:
+    arms: list[exp.Expr] = []
+    stack = [body]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, exp.SetOperation):
+            stack.extend((each.this, each.expression))
+        else:
+            arms.append(each)
+    return arms
+
+
+def _bounding_numbers(node: exp.Expr) -> list[exp.Expr]:
+    return [
+        side
+        for each in node.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+        for side in (each.this, each.args.get("expression"), each.args.get("high"))
+        if isinstance(side, exp.Expr) and side.find(exp.Column, exp.Query) is None and _is_numeric(side)
+    ]
+
+
+def _is_numeric(node: exp.Expr) -> bool:
+    return any(isinstance(each, exp.Literal) and not each.is_string for each in node.walk()) and not isinstance(
+        node, exp.Func
+    )
+
+
+def _connect(connect: exp.Connect) -> Failure | None:
+    condition = connect.args.get("connect")
+    if not isinstance(condition, exp.Expr):
+        return _cost(Rule.RECURSION, "CONNECT BY without a condition", "connect by")
+    numbers = _bounding_numbers(condition)
+    bounded = [each for each in condition.find_all(exp.LT, exp.LTE) if each.find(exp.Column, exp.Pseudocolumn)]
+    if condition.find(exp.Prior) is None and not (bounded and numbers):
+        return _cost(Rule.RECURSION, "CONNECT BY without an end", "connect by")
+    if any(extent(each) > RECURSION_BOUND_MAX for each in numbers):
+        return _cost(Rule.RECURSION, f"CONNECT BY of more than {RECURSION_BOUND_MAX:,} levels", "connect by")
+    return None
+
+
+def _unrelated(select: exp.Select, dialect: Dialect) -> int:
+    """Return into how many unrelated groups the sources of a query fall; sources of one or few rows do not count."""
+    sources = sources_of(select)
+    if len(sources) < 2:
+        return 1
+    names = {_source_name(each, dialect): at for at, each in enumerate(sources)}
+    group = list(range(len(sources)))
+
+    def unite(members: set[int]) -> None:
+        roots = {group[each] for each in members}
+        if len(roots) > 1:
+            lowest = min(roots)
+            for at, root in enumerate(group):
+                if root in roots:
+                    group[at] = lowest
+
+    conditions = [select.args["where"].this] if isinstance(select.args.get("where"), exp.Expr) else []
+    for at, source in enumerate(sources):
+        join = source.parent
+        if not isinstance(join, exp.Join):
+            continue
+        if join.args.get("using") or join.args.get("method") or join.args.get("kind") == "ARRAY":
+            unite({max(at - 1, 0), at})
+        if isinstance(join.args.get("on"), exp.Expr):
+            conditions.append(join.args["on"])
+    for condition in conditions:
+        for part in _conjuncts(condition):
+            qualified: set[int] = set()
+            bare: set[str] = set()
+            for column in part.find_all(exp.Column):
+                if column.args.get("table"):
+                    qualified |= {at for at in (names.get(fold_of(column.args["table"], dialect)),) if at is not None}
+                else:
+                    bare.add(column.name)
+            # A column without a qualifier may belong to any source: two of them are taken to relate all.
+            unite(set(range(len(sources))) if bare and len(qualified) + len(bare) > 1 else qualified)
+    return len({group[at] for at, each in enumerate(sources) if not _is_small(each)})
+
+
+def _source_name(node: exp.Expr, dialect: Dialect) -> str:
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None:
+        return fold_of(alias.this, dialect)
+    return fold_of(node.this, dialect) if isinstance(node, exp.Table) else f"\x00{id(node)}"
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    found: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, exp.And):
+            stack.extend((each.this, each.expression))
+        elif isinstance(each, exp.Paren):
+            stack.append(each.this)
+        else:
+            found.append(each)
+    return found
+
+
+def _is_small(source: exp.Expr) -> bool:
+    """Return whether a source has few rows by its text: one aggregate row, VALUES, a short series, `dual`."""
+    inner = source.this if isinstance(source, exp.Subquery) else source
+    if isinstance(inner, exp.Select):
+        if inner.args.get("from_") is None:
+            return True
+        limit = inner.args.get("limit")
+        if isinstance(limit, exp.Limit) and extent(limit.expression) <= 10:
+            return True
+        return (
+            inner.args.get("group") is None
+            and bool(inner.expressions)
+            and all(each.find(exp.AggFunc) is not None and each.find(exp.Window) is None for each in inner.expressions)
+        )
+    if isinstance(inner, exp.Values | exp.Lateral | exp.Unnest | exp.TableFromRows | exp.Alias):
+        return True
+    return isinstance(inner, exp.Table) and not isinstance(inner.this, exp.Identifier)

@@ -1,0 +1,202 @@
+"""Tree to facts: one walk collects what the guard, the resolver and the policy decide on.
+
+Nothing is decided here. A name counts as a CTE only where the CTE is visible: earlier in the same WITH, itself in a
+recursive one, or an enclosing WITH; otherwise `WITH t AS (SELECT * FROM t)` would hide a real table behind a name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.sql.guard.nodes import STATEMENT_NODES
+from querybus.sql.names.index import fold
+
+SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
+"""Dialects in which a CTE may refer to itself without the word RECURSIVE."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One reference to a table by name. Names are folded; `written` is as in the text."""
+
+    node: exp.Table
+    name: str
+    schema: str | None
+    catalog: str | None
+    written: str
+    cte: exp.CTE | None = None
+
+    @property
+    def is_cte(self) -> bool:
+        """Whether the name is that of a WITH table."""
+        return self.cte is not None
+
+
+@dataclass(slots=True)
+class StatementFacts:
+    """Everything that occurs in one statement, in the order of the text."""
+
+    nodes: list[exp.Expr] = field(default_factory=list[exp.Expr])
+    tables: list[TableUse] = field(default_factory=list[TableUse])
+    columns: list[exp.Column] = field(default_factory=list[exp.Column])
+    selects: list[exp.Select] = field(default_factory=list[exp.Select])
+    ctes: list[exp.CTE] = field(default_factory=list[exp.CTE])
+    aliases: set[str] = field(default_factory=set[str])
+    has_star: bool = False
+
+
+def facts_of(tree: exp.Expr, dialect: Dialect) -> StatementFacts:
+    """Return the facts of a tree of bounded depth."""
+    facts = StatementFacts()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        facts.nodes.append(node)
+        if isinstance(node, exp.Table):
+            if isinstance(node.this, exp.Identifier):
+                facts.tables.append(_use(node, dialect))
+        elif isinstance(node, exp.Column):
+            facts.columns.append(node)
+        elif isinstance(node, exp.Select):
+            facts.selects.append(node)
+        elif isinstance(node, exp.CTE):
+            facts.ctes.append(node)
+        elif isinstance(node, exp.Alias):
+            facts.aliases.add(fold_of(node.args.get("alias"), dialect))
+        elif isinstance(node, exp.Star):
+            facts.has_star = True
+        stack.extend(node.iter_expressions(reverse=True))
+    return facts
+
+
+def fold_of(node: object, dialect: Dialect) -> str:
+    """Return the folded name of an identifier, or of the plain text that the parser sometimes gives."""
+    if isinstance(node, exp.Identifier):
+        return fold(node.name, dialect, quoted=bool(node.args.get("quoted")))
+    if isinstance(node, exp.Expr):
+        return fold(node.name, dialect, quoted=False)
+    return fold(str(node), dialect, quoted=False) if node else ""
+
+
+def kind_of_node(node: exp.Expr) -> str:
+    """Return the plain kind of a statement's node: INSERT, DROP, ..."""
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()[:20]
+    return "TRUNCATE" if isinstance(node, exp.TruncateTable) else type(node).__name__.upper()
+
+
+def is_statement(node: exp.Expr) -> bool:
+    """Return whether the node is a statement that does something else than read."""
+    return isinstance(node, STATEMENT_NODES)
+
+
+def _use(node: exp.Table, dialect: Dialect) -> TableUse:
+    schema, catalog = node.args.get("db"), node.args.get("catalog")
+    name = fold_of(node.this, dialect)
+    parts = [each.name for each in (catalog, schema, node.this) if isinstance(each, exp.Expr)]
+    return TableUse(
+        node=node,
+        name=name,
+        schema=fold_of(schema, dialect) if schema else None,
+        catalog=fold_of(catalog, dialect) if catalog else None,
+        written=".".join(parts),
+        cte=_cte_named(node, name, dialect) if schema is None and catalog is None else None,
+    )
+
+
+def _cte_named(node: exp.Expr, name: str, dialect: Dialect) -> exp.CTE | None:
+    """Return the visible WITH table of a folded name; a scalar (`WITH 1 AS x`) is none."""
+    child: exp.Expr = node
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            for cte in _tables_of(parent):
+                if cte is child:
+                    if _named(cte, name, dialect) and _sees_itself(cte, parent, node, dialect):
+                        return cte
+                    break
+                if _named(cte, name, dialect):
+                    return cte
+            # The query that owns this WITH was reached through the WITH: its other CTEs are not visible from here.
+            child, parent = cast("exp.Expr", parent.parent), cast("exp.Expr", parent.parent).parent
+            continue
+        owned = parent.args.get("with_")
+        if isinstance(owned, exp.With) and owned is not child:
+            for cte in _tables_of(owned):
+                if _named(cte, name, dialect):
+                    return cte
+        child, parent = parent, parent.parent
+    return None
+
+
+def _tables_of(clause: exp.With) -> list[exp.CTE]:
+    return [each for each in clause.expressions if not each.args.get("scalar")]
+
+
+def _named(cte: exp.CTE, name: str, dialect: Dialect) -> bool:
+    return fold_of(cte.args["alias"].this, dialect) == name
+
+
+def _sees_itself(cte: exp.CTE, owner: exp.With, node: exp.Expr, dialect: Dialect) -> bool:
+    """Return whether the name of a WITH table means itself at this place of its own query.
+
+    Only behind the first arm of a UNION: elsewhere engines differ, and some read the table of that name.
+    """
+    if not isinstance(cte.this, exp.SetOperation) or not (owner.args.get("recursive") or dialect in SELF_VISIBLE):
+        return False
+    first: object = cte.this
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    above: exp.Expr | None = node
+    while above is not None and above is not first:
+        above = above.parent
+    return above is None
+
+
+def sources_of(node: exp.Expr) -> list[exp.Expr]:
+    """Return the direct sources of a query: tables, derived tables, laterals, table functions, nested joins."""
+    found: list[exp.Expr] = []
+    stack: list[Any] = [node.args.get("from_"), *(node.args.get("joins") or ()), *(node.args.get("laterals") or ())][
+        ::-1
+    ]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, exp.From | exp.Join):
+            stack.append(each.this)
+            continue
+        if not isinstance(each, exp.Expr):
+            continue
+        found.append(each)
+        if isinstance(each, exp.Table | exp.Subquery):
+            stack.extend(reversed(each.args.get("laterals") or ()))
+            stack.extend(reversed(each.args.get("joins") or ()))
+            # A join in brackets; its first source may be a derived table itself.
+            is_query = isinstance(each.this, exp.Query) and not isinstance(each.this, exp.Subquery)
+            if isinstance(each, exp.Subquery) and not each.args.get("alias") and not is_query:
+                stack.append(each.this)
+    return found
+
+
+def source_names(node: exp.Expr, dialect: Dialect) -> set[str]:
+    """Return the folded names by which the sources of a query may qualify a column."""
+    names: set[str] = set()
+    for each in sources_of(node):
+        alias = each.args.get("alias")
+        if isinstance(alias, exp.TableAlias):
+            if alias.this is not None:
+                names.add(fold_of(alias.this, dialect))
+            if isinstance(each, exp.Unnest | exp.Lateral | exp.Alias) or not isinstance(each, exp.Table | exp.Query):
+                names.update(fold_of(column, dialect) for column in alias.args.get("columns") or ())
+        elif alias is not None:
+            names.add(fold_of(alias, dialect))
+        elif isinstance(each, exp.Table) and isinstance(each.this, exp.Expr):
+            names.add(fold_of(each.this if isinstance(each.this, exp.Identifier) else each.this.name, dialect))
+        for pivot in each.args.get("pivots") or ():
+            if pivot.args.get("alias"):
+                names.add(fold_of(pivot.args["alias"].this, dialect))
+    names.discard("")
+    return names

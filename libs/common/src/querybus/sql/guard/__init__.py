@@ -1,0 +1,1 @@
+"""What a statement may do: lists of functions, nodes and rules, and the decision by them."""

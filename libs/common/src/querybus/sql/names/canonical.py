@@ -1,0 +1,116 @@
+"""Names in what runs: every table by its catalog's schema and name, every WITH table by a fresh name.
+
+The guard decides which table a name means; an engine may read the same name otherwise (another search path, another
+case of letters, a WITH table that it takes for a table or a table for a WITH table). After `canonicalise` nothing is
+left to it: a table is written as the catalog spells it, and no WITH table bears a name that any table could have. The
+name as written stays as the alias, so columns are still qualified by it. `uncanonical` finds what is not so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.facts import StatementFacts, TableUse, facts_of, fold_of
+from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.names.index import KnownTable, NameIndex, fold_known
+
+_FRESH: Final = re.compile(r"qb\d+_")
+_SLUG_LENGTH_MAX: Final = 20
+_PLAIN_LOWER: Final = re.compile(r"[a-z_][a-z0-9_]*")
+_PLAIN_UPPER: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
+_CASE_OF_TABLES_COUNTS: Final = frozenset({Dialect.MYSQL, Dialect.BIGQUERY})
+"""Dialects whose tables may differ by case alone although their columns do not."""
+
+
+def canonicalise(tree: exp.Expr, index: NameIndex) -> None:
+    """Write every table of the tree under its catalog's schema and name, and every WITH table under a fresh one."""
+    facts = facts_of(tree, index.dialect)
+    fresh = _fresh_names(facts, index)
+    for use in facts.tables:
+        if use.cte is not None:
+            _rename(use.node, fresh[id(use.cte)])
+            continue
+        known = table_of(use, index)
+        if known is not None:
+            _spell(use.node, known, index)
+    for cte in facts.ctes:
+        if not cte.args.get("scalar"):
+            cte.args["alias"].set("this", exp.Identifier(this=fresh[id(cte)]))
+
+
+def table_of(use: TableUse, index: NameIndex) -> KnownTable | None:
+    """Return the catalog's table that a use means."""
+    return index.find(use.name, use.schema) if use.catalog is None and use.cte is None else None
+
+
+def uncanonical(facts: StatementFacts, index: NameIndex) -> Failure | None:
+    """Return why the names of a statement leave something to the engine, or None."""
+    for cte in facts.ctes:
+        if not cte.args.get("scalar") and not _FRESH.match(cte.args["alias"].this.name):
+            return refuse(FailureCode.PERMISSION, Rule.RENDERING, "a WITH table without a fresh name")
+    for use in facts.tables:
+        known = table_of(use, index)
+        if known is None:
+            continue
+        schema = index.schema_of(known)
+        if schema is not None and use.schema != fold_known(schema, index.dialect):
+            return refuse(FailureCode.PERMISSION, Rule.RENDERING, "a table without its schema", use.written)
+    return None
+
+
+def _fresh_names(facts: StatementFacts, index: NameIndex) -> dict[int, str]:
+    """Return a name for each WITH table that nothing else in the statement or the catalog bears."""
+    taken = {each.name.lower() for each in facts.nodes if isinstance(each, exp.Identifier)}
+    ctes = [each for each in facts.ctes if not each.args.get("scalar")]
+    own = {each.args["alias"].this.name.lower() for each in ctes}
+    found: dict[int, str] = {}
+    number = 0
+    for cte in ctes:
+        slug = _slug(cte.args["alias"].this.name)
+        number += 1
+        while (name := f"qb{number}_{slug}") in taken - own or index.has_table(name):
+            number += 1
+        found[id(cte)] = name
+    return found
+
+
+def _slug(name: str) -> str:
+    """Return the readable part of a fresh name: a name that is fresh already stays what it is."""
+    plain = re.sub(r"[^a-z0-9_]", "", _FRESH.sub("", name.lower(), count=1))
+    return plain[:_SLUG_LENGTH_MAX] or "with"
+
+
+def _rename(node: exp.Table, name: str) -> None:
+    alias = node.args.get("alias")
+    if alias is None:
+        node.set("alias", exp.TableAlias(this=node.this))
+    elif alias.this is None:
+        alias.set("this", node.this)
+    node.set("this", exp.Identifier(this=name))
+
+
+def _spell(node: exp.Table, known: KnownTable, index: NameIndex) -> None:
+    dialect = index.dialect
+    if dialect in _CASE_OF_TABLES_COUNTS and node.name != known.table.name:
+        if node.args.get("alias") is None:
+            node.set("alias", exp.TableAlias(this=node.this))
+        node.set("this", exp.Identifier(this=known.table.name, quoted=True))
+    schema = index.schema_of(known)
+    written = node.args.get("db")
+    if schema is None or (written is not None and fold_of(written, dialect) == fold_known(schema, dialect)):
+        return
+    node.set("db", _identifier(schema, dialect))
+
+
+def _identifier(name: str, dialect: Dialect) -> exp.Identifier:
+    """Return the catalog's name as an identifier that the engine reads as just this name."""
+    if dialect in _UPPER and name == name.lower():
+        name = fold_known(name, dialect)
+    plain = _PLAIN_UPPER if dialect in _UPPER else _PLAIN_LOWER
+    return exp.Identifier(this=name, quoted=plain.fullmatch(name) is None)

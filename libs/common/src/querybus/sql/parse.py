@@ -1,0 +1,560 @@
+"""Text to tree: what could crash or stall the parser or the renderer is refused before either sees it.
+
+Caps stand on the token stream, so that literals and comments do not count as structure. Only a text whose first word
+can begin a query reaches the parser; every other statement is refused by its first word. Source of the limits:
+measurements on sqlglot 30.30 compiled (docs/adr), where 20,000 nested sub-selects end the process and 5,000
+conditions take seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any, Final
+
+from sqlglot import Dialect as Grammar
+from sqlglot import ErrorLevel, Parser, TokenType, exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe
+
+SQL_BYTES_MAX: Final = 20_000
+"""Of a draft, in UTF-8."""
+RENDERED_BYTES_MAX: Final = 40_000
+"""Of our own rendering, which spaces and spells out."""
+TOKENS_MAX: Final = 6_000
+DEPTH_MAX: Final = 40
+CONNECTIVES_MAX: Final = 300
+TREE_DEPTH_MAX: Final = 400
+REPEATS_MAX: Final = 400
+"""How often one operator or keyword may occur; commas, names and literals do not count."""
+UNARY_RUN_MAX: Final = 12
+"""How many operators or keywords may follow each other without a name, a literal or a bracket between them."""
+NESTING_REPEATS_MAX: Final = 60
+"""How often a token may occur that can nest without brackets: casts, JSON arrows, lambdas, joins, intervals."""
+WORK_MAX: Final = 30_000
+"""Words to read, each counted once more for every time that the parser will go back to it."""
+CONNECTIVE_TEXTS: Final = frozenset({"AND", "OR", "NOT", "XOR", "&&", "||"})
+
+
+class _Grammars(dict[Dialect, Grammar]):
+    """A dialect's parser and generator are loaded when it is first spoken: all eight take 15 MB, in every service."""
+
+    def __missing__(self, dialect: Dialect) -> Grammar:
+        self[dialect] = found = Grammar.get_or_raise(dialect.value)
+        if dialect is Dialect.MYSQL:
+            # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
+            found.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
+        return found
+
+
+def _regexp(generator: Any, node: exp.RegexpLike) -> str:
+    if node.args.get("flag"):
+        return str(generator.function_fallback_sql(node))
+    sides = (
+        each if isinstance(each, _CLOSED) else exp.Paren(this=each.copy()) for each in (node.this, node.expression)
+    )
+    return " REGEXP ".join(generator.sql(each) for each in sides)
+
+
+_CLOSED: Final = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Concat, exp.Lower, exp.Upper, exp.Subquery)
+"""What needs no brackets beside an operator."""
+
+
+GRAMMARS: Final[dict[Dialect, Grammar]] = _Grammars()
+
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PLAIN: Final = frozenset(
+    {
+        TokenType.COMMA,
+        TokenType.DOT,
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.NUMBER,
+        TokenType.ALIAS,
+        TokenType.L_PAREN,
+        TokenType.R_PAREN,
+        TokenType.L_BRACKET,
+        TokenType.R_BRACKET,
+        TokenType.L_BRACE,
+        TokenType.R_BRACE,
+        TokenType.EQ,
+        TokenType.NULL,
+        TokenType.STAR,
+    }
+)
+_NESTING: Final = frozenset(
+    {
+        TokenType.DCOLON,
+        TokenType.DIV,
+        TokenType.ARROW,
+        TokenType.DARROW,
+        TokenType.HASH_ARROW,
+        TokenType.DHASH_ARROW,
+        TokenType.FARROW,
+        TokenType.JOIN,
+        TokenType.INTERVAL,
+        TokenType.EXISTS,
+        TokenType.PLACEHOLDER,
+        TokenType.COLON,
+        TokenType.TILDE,
+        TokenType.COLLATE,
+        TokenType.LATERAL,
+        TokenType.WITH,
+        TokenType.ARRAY,
+        TokenType.STRUCT,
+        TokenType.MAP,
+        TokenType.PIVOT,
+        TokenType.UNPIVOT,
+        TokenType.WINDOW,
+        TokenType.OVER,
+        TokenType.FILTER,
+        TokenType.ESCAPE,
+        TokenType.FROM,
+        TokenType.PIPE_GT,
+        TokenType.TABLE,
+        TokenType.SIMILAR_TO,
+        TokenType.IS,
+        TokenType.ISNULL,
+        TokenType.NOTNULL,
+    }
+)
+# What any dialect reads as a type; a test holds it to what the dialects say.
+_TYPES: Final = frozenset[Any]({*Parser.TYPE_TOKENS, TokenType.SET, TokenType.FILE})
+_JOINS: Final = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN})
+_PLAIN_JOINS: Final = frozenset({TokenType.CROSS, TokenType.NATURAL})
+_ENDS_JOINS: Final = frozenset(
+    {TokenType.WHERE, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
+)
+_MOST: Final = {TokenType.JOIN: 120, TokenType.FROM: 120}
+_BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
+
+_STARTS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "PIVOT", "UNPIVOT"})
+_EXPLAINING: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.CLICKHOUSE})
+_DESCRIBING: Final = frozenset({Dialect.DUCKDB, Dialect.MYSQL, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
+
+# A parser that meets a shape it does not know raises more than its own errors; none of these may leave this module.
+PARSER_ERRORS: Final = (
+    SqlglotError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+class Form(StrEnum):
+    """What kind of statement the tree is; all but QUERY only describe."""
+
+    QUERY = "query"
+    EXPLAIN = "explain"
+    DESCRIBE = "describe"
+    SUMMARIZE = "summarize"
+    SHOW_TABLES = "show_tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One parsed statement. `tree` is the query itself, or the described table; None for SHOW TABLES.
+
+    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `.
+    """
+
+    form: Form
+    tree: exp.Expr | None
+    prefix: str = ""
+
+
+def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> Statement | Failure:
+    """Return the one statement of this text, or why it was not read.
+
+    Errors: syntax_error, multi_statement, too_complex, and safety for every statement that is no query.
+    """
+    tokens = _read(sql, dialect, bytes_max)
+    if isinstance(tokens, Failure):
+        return tokens
+    statements = _split(tokens)
+    if not statements:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "no statement")
+    if len(statements) > 1:
+        return _stacked(statements, dialect)
+    return _parse_one(sql, statements[0], dialect)
+
+
+def parse_change(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> exp.Expr | Failure:
+    """Return the tree of the one statement that changes something, under the same caps as a query's.
+
+    Only a text that begins with the word of a change that the writer knows reaches the parser.
+    """
+    tokens = _read(sql, dialect, bytes_max)
+    if isinstance(tokens, Failure):
+        return tokens
+    statements = _split(tokens)
+    if len(statements) != 1:
+        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+    word = _word(statements[0], 0)
+    if word not in CHANGES:
+        return unsafe(Rule.STATEMENT_KIND, "no change that is known here", _kind(statements[0]))
+    return _tree(sql, statements[0], dialect)
+
+
+CHANGES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "TRUNCATE"})
+"""First words of the statements that a confirmed write may be."""
+
+
+def _read(sql: str, dialect: Dialect, bytes_max: int) -> list[Any] | Failure:
+    """Return the words of a text of bounded length, or why it is not read at all."""
+    if len(sql.encode("utf-8", "surrogatepass")) > bytes_max:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {bytes_max} bytes")
+    if "\x00" in sql:
+        return unsafe(Rule.NUL, "a NUL character")
+    return _tokens(sql, dialect)
+
+
+def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
+    """Return the words of a text within the caps."""
+    try:
+        sql.encode()
+        tokens: list[Any] = GRAMMARS[dialect].tokenize(sql)
+        if len(tokens) > 1 and _word(tokens, 0) == "EXPLAIN" and tokens[1].token_type is TokenType.STRING:
+            # The tokenizer leaves what follows the word as one piece.
+            behind = tokens[0].end + 1
+            tokens = [tokens[0], *GRAMMARS[dialect].tokenize(" " * behind + sql[behind:])]
+    except UnicodeEncodeError:
+        return unsafe(Rule.NUL, "half a character")
+    except TokenError as error:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
+    except PARSER_ERRORS:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
+    if dialect is Dialect.CLICKHOUSE:
+        _tell_random_apart(tokens)
+    return _over_the_caps(tokens, dialect) or tokens
+
+
+def _tell_random_apart(tokens: list[Any]) -> None:
+    """Write ClickHouse's `rand` by its other name: the parser takes it for randCanonical, which is another function."""
+    for token, after in pairwise(tokens):
+        if token.text.lower() == "rand" and after.token_type is TokenType.L_PAREN:
+            token.text = "rand32"
+
+
+def kind_of(sql: str, dialect: Dialect) -> str:
+    """Return the kind of the statement in one plain word, for the text of a refusal: SELECT, DELETE, DROP, ...
+
+    The first statement that is no query wins. `?` for a text without words.
+
+    >>> kind_of("select 1; drop table t", Dialect.SQLITE)
+    'DROP'
+    """
+    try:
+        tokens: Sequence[Any] = GRAMMARS[dialect].tokenize(sql[:SQL_BYTES_MAX])
+    except PARSER_ERRORS:
+        word = re.search(r"[A-Za-z]+", sql)
+        return word.group().upper() if word else "?"
+    kinds = [_kind(each) for each in _split(tokens)]
+    return next((each for each in kinds if each != "SELECT"), kinds[0] if kinds else "?")
+
+
+def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
+    if len(tokens) > TOKENS_MAX:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {TOKENS_MAX} words and signs")
+    for token in tokens:
+        if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
+            return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
+        if token.token_type is TokenType.HINT:
+            return unsafe(Rule.HINT, "an optimizer hint", "hint")
+    return _nested(tokens) or _repeated(tokens)
+
+
+def _nested(tokens: Sequence[Any]) -> Failure | None:
+    depth = work = 0
+    # What the parser reads twice doubles for all that stands in it: a bracket behind a type's name (as a type, as a
+    # call), a square bracket (as an array, as a subscript), and everything behind a JOIN until its ON (as a nested join first).
+    rereads = base = 1
+    brackets: list[tuple[int, int]] = []
+    before: Any = None
+    for token in tokens:
+        kind = token.token_type
+        work += rereads
+        if work > WORK_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "types, calls or joins nested too deep")
+        if kind in _OPENING:
+            depth += 1
+            if depth > DEPTH_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
+            brackets.append((rereads, base))
+            if kind is TokenType.L_BRACKET or before in _TYPES:
+                # MySQL's BINARY is an operator as well.
+                rereads *= 3 if before is TokenType.BINARY else 2
+            base = rereads
+        elif kind in _CLOSING:
+            depth -= 1
+            if brackets:
+                rereads, base = brackets.pop()
+        elif kind in _JOINS:
+            rereads *= 1 if before in _PLAIN_JOINS else 2
+        elif kind in (TokenType.ON, TokenType.USING):
+            rereads = max(base, rereads // 2)
+        elif kind in _ENDS_JOINS:
+            rereads = base
+        before = kind
+    return None
+
+
+def _repeated(tokens: Sequence[Any]) -> Failure | None:
+    connectives = run = subscripts = 0
+    counts: Counter[Any] = Counter()
+    before: Any = None
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET:
+            subscripts += 1
+            if subscripts > NESTING_REPEATS_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "a subscript of a subscript of a subscript")
+        before = kind
+        if kind in _PLAIN:
+            run = 0 if kind in _BREAKS_RUN else run
+            continue
+        run += 1
+        if run > UNARY_RUN_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {UNARY_RUN_MAX} operators in a row")
+        counts[kind] += 1
+        most = _MOST.get(kind, NESTING_REPEATS_MAX if kind in _NESTING else REPEATS_MAX)
+        if counts[kind] > most:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {most} times {token.text[:20]}")
+        if token.text.upper() in CONNECTIVE_TEXTS:
+            connectives += 1
+            if connectives > CONNECTIVES_MAX:
+                return refuse(FailureCode.TOO_COMPLEX, Rule.CONNECTIVES, f"more than {CONNECTIVES_MAX} conditions")
+    return None
+
+
+def _executable(comments: Sequence[str]) -> bool:
+    return any(each.lstrip().startswith(("!", "M!", "m!")) for each in comments)
+
+
+def _split(tokens: Sequence[Any]) -> list[list[Any]]:
+    statements: list[list[Any]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [each for each in statements if each]
+
+
+def _stacked(statements: list[list[Any]], dialect: Dialect) -> Failure:
+    for each in statements:
+        if not _may_start(each, dialect):
+            return unsafe(Rule.STATEMENT_KIND, "several statements, one of them no query", _kind(each))
+    return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+
+
+def _may_start(tokens: list[Any], dialect: Dialect) -> bool:
+    word = _word(tokens, 0)
+    if word in _STARTS:
+        return _kind(tokens) == "SELECT"
+    if word == "EXPLAIN":
+        return dialect in _EXPLAINING or dialect is Dialect.SNOWFLAKE
+    return (word in ("DESCRIBE", "DESC", "SHOW") and dialect in _DESCRIBING) or (
+        word == "SUMMARIZE" and dialect is Dialect.DUCKDB
+    )
+
+
+def _word(tokens: list[Any], index: int) -> str:
+    return str(tokens[index].text).upper() if index < len(tokens) else ""
+
+
+_WRITES: Final = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "TRUNCATE", "DROP", "CREATE", "ALTER", "CALL", "COPY"}
+)
+
+
+def _kind(tokens: list[Any]) -> str:
+    """Return the first word of a statement, behind brackets and a WITH clause; every query is a SELECT."""
+    depth, first = 0, ""
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.L_PAREN:
+            depth += 1
+            continue
+        if kind is TokenType.R_PAREN:
+            depth -= 1
+            continue
+        word = str(token.text).upper()
+        if not first:
+            if kind in (TokenType.STRING, TokenType.NUMBER):
+                return "?"
+            first = re.sub(r"[^A-Z]", "", word)[:20] or "?"
+            if first != "WITH":
+                return "SELECT" if first in _STARTS else first
+        elif depth == 0 and word in _WRITES and kind not in (TokenType.IDENTIFIER, TokenType.STRING):
+            return word
+    return "SELECT"
+
+
+def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    word = _word(tokens, 0)
+    if not _may_start(tokens, dialect):
+        kind = _kind(tokens)
+        if re.match(r"[A-Z]", kind) and kind in STATEMENT_KINDS:
+            return unsafe(Rule.STATEMENT_KIND, f"{kind} is no query", kind)
+        # Prose, a placeholder, a bare number: no statement of any kind, so a better draft may follow.
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text does not begin with a query", kind)
+    match word:
+        case "EXPLAIN":
+            return _explain(sql, tokens, dialect)
+        case "SHOW":
+            if len(tokens) == 2 and _word(tokens, 1) == "TABLES":
+                return Statement(Form.SHOW_TABLES, None, "SHOW TABLES")
+            if dialect is Dialect.MYSQL and [_word(tokens, 1), _word(tokens, 2)] == ["COLUMNS", "FROM"]:
+                return _describe(tokens[3:], "SHOW COLUMNS FROM ")
+            return unsafe(Rule.STATEMENT_KIND, "SHOW beyond SHOW TABLES", "SHOW")
+        case "DESCRIBE" | "DESC":
+            if dialect is Dialect.DUCKDB and _word(tokens, 1) in _STARTS and _kind(tokens[1:]) == "SELECT":
+                tree = _tree(sql, tokens[1:], dialect)
+                return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, "DESCRIBE ")
+            prefix = "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
+            return _describe(tokens[2 if _word(tokens, 1) == "TABLE" else 1 :], prefix)
+        case "SUMMARIZE":
+            return _summarize(sql, tokens, dialect)
+        case _:
+            tree = _tree(sql, tokens, dialect)
+            return tree if isinstance(tree, Failure) else Statement(Form.QUERY, tree)
+
+
+def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    skip, prefix = 1, "EXPLAIN "
+    if dialect is Dialect.SQLITE and _word(tokens, 1) == "QUERY" and _word(tokens, 2) == "PLAN":
+        skip, prefix = 3, "EXPLAIN QUERY PLAN "
+    rest = tokens[skip:]
+    if not rest or (_word(rest, 0) == "(" and dialect is not Dialect.SQLITE and _word(rest, 1) not in _STARTS):
+        return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN with options", "EXPLAIN")
+    if _word(rest, 0) not in _STARTS or _kind(rest) != "SELECT":
+        return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN of something else than a query", _kind(rest))
+    tree = _tree(sql, rest, dialect)
+    return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, prefix)
+
+
+def _describe(tokens: list[Any], prefix: str) -> Statement | Failure:
+    if not _is_table(tokens):
+        return unsafe(Rule.STATEMENT_KIND, "DESCRIBE of something else than a table", "DESCRIBE")
+    return Statement(Form.DESCRIBE, _table(tokens), prefix)
+
+
+def _summarize(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
+    rest = tokens[1:]
+    if _word(rest, 0) in _STARTS:
+        tree = _tree(sql, rest, dialect) if _kind(rest) == "SELECT" else unsafe(Rule.STATEMENT_KIND, "no query")
+    elif _is_table(rest):
+        tree = _table(rest)
+    else:
+        return unsafe(Rule.STATEMENT_KIND, "SUMMARIZE of something else than a table or a query", "SUMMARIZE")
+    return tree if isinstance(tree, Failure) else Statement(Form.SUMMARIZE, tree, "SUMMARIZE ")
+
+
+_NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+
+
+def _is_table(tokens: list[Any]) -> bool:
+    """Return whether the tokens are `table` or `schema.table`."""
+    kinds = [each.token_type for each in tokens]
+    return len(kinds) in (1, 3) and all(each in _NAMES for each in kinds[::2]) and kinds[1:2] in ([], [TokenType.DOT])
+
+
+def _table(tokens: list[Any]) -> exp.Expr:
+    """Return the table that these names and dots name: at most schema and table."""
+    names = [
+        exp.Identifier(this=each.text, quoted=each.token_type is TokenType.IDENTIFIER)
+        for each in tokens
+        if each.token_type is not TokenType.DOT
+    ]
+    return exp.Table(this=names[-1], db=names[-2] if len(names) > 1 else None)
+
+
+def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
+    try:
+        parser = GRAMMARS[dialect].parser(error_level=ErrorLevel.IMMEDIATE)
+        trees: list[exp.Expr | None] = parser.parse(tokens, sql)
+    except ParseError as error:
+        return _syntax_error(error)
+    except RecursionError:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "nested too deep for the parser")
+    except PARSER_ERRORS as error:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
+    found = [each for each in trees if each is not None and not isinstance(each, exp.Semicolon)]
+    if len(found) != 1:
+        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
+    if _too_deep(found[0]):
+        return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
+    if dialect in _TABLES_BEHIND_IN and any(each.token_type is TokenType.IN for each in tokens):
+        return _spell_out_tables(found[0], dialect)
+    return found[0]
+
+
+_TABLES_BEHIND_IN: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE})
+"""Dialects in which `x IN t` reads the table t, which the parser takes for a column."""
+_SETS: Final = (exp.Array, exp.Tuple, exp.Literal)
+"""What ClickHouse takes behind IN beside a list, a query and a table."""
+
+
+def _spell_out_tables(tree: exp.Expr, dialect: Dialect) -> exp.Expr | Failure:
+    """Return the tree with `x IN t` as `x IN (SELECT * FROM t)`, so that all that holds for tables holds for this one.
+
+    SQLite reads a text behind IN as the name of a table, ClickHouse a single name in brackets: no other form is taken.
+    """
+    for node in list(tree.find_all(exp.In)):
+        field = node.args.get("field")
+        if field is None and dialect is Dialect.CLICKHOUSE and len(node.expressions) == 1:
+            only = node.expressions[0].unnest()
+            field = only if isinstance(only, exp.Column | exp.Dot) else None
+        if field is None or (dialect is Dialect.CLICKHOUSE and isinstance(field, _SETS)):
+            continue
+        if not isinstance(field, exp.Column) or not isinstance(field.this, exp.Identifier):
+            return unsafe(Rule.TABLE_FORM, "only a list, a query or a table may follow IN", field.sql()[:80])
+        table = exp.Table(this=field.this, db=field.args.get("table"), catalog=field.args.get("db"))
+        node.set("field", None)
+        node.set("expressions", None)
+        node.set("query", exp.Subquery(this=exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))))
+    return tree
+
+
+def _too_deep(tree: exp.Expr) -> bool:
+    level: list[exp.Expr] = [tree]
+    for _ in range(TREE_DEPTH_MAX):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return False
+    return True
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def _first_line(text: str) -> str:
+    return _ESCAPES.sub("", text).split("\n", 1)[0][:300]
+
+
+def _syntax_error(error: ParseError) -> Failure:
+    first: dict[str, Any] = error.errors[0] if error.errors else {}
+    near = str(first.get("highlight") or "")[:80]
+    detail = _first_line(str(first.get("description") or error))
+    return refuse(
+        FailureCode.SYNTAX_ERROR,
+        Rule.UNREADABLE,
+        f"{detail.rstrip('.')}{f' near {near!r}' if near else ''}",
+        near or None,
+        line=first.get("line"),
+        column=first.get("col"),
+    )

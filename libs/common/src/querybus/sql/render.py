@@ -1,0 +1,53 @@
+"""Tree to text: what runs is always our own rendering, without comments, never a text from outside.
+
+A rendering that does not read back as an equal tree, or that grew beyond the caps, is refused.
+"""
+
+from __future__ import annotations
+
+from sqlglot import ErrorLevel, exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Statement, parse
+
+
+def render(statement: Statement, dialect: Dialect) -> str | Failure:
+    """Return the statement's text in its dialect; the tree is used up."""
+    if statement.tree is None:
+        return statement.prefix
+    if dialect is Dialect.MYSQL:
+        _drop_dual(statement.tree)
+    try:
+        text = GRAMMARS[dialect].generate(
+            statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
+        )
+    except PARSER_ERRORS:
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
+    return statement.prefix + text
+
+
+def _drop_dual(tree: exp.Expr) -> None:
+    """Leave out `FROM dual`, which the renderer would quote into the name of a table that is not there."""
+    for select in tree.find_all(exp.Select):
+        source = select.args.get("from_")
+        if isinstance(source, exp.From) and isinstance(source.this, exp.Table) and not select.args.get("joins"):
+            table = source.this
+            if table.name.lower() == "dual" and not table.args.get("db") and not table.this.args.get("quoted"):
+                select.set("from_", None)
+
+
+def normalise(sql: str, dialect: Dialect) -> str:
+    """Return a text that is equal for equal statements, whatever their spacing, comments and letter case of words.
+
+    A text that cannot be read is only stripped of its spacing.
+
+    >>> normalise("select  A from t -- x", Dialect.SQLITE) == normalise("SELECT A FROM t;", Dialect.SQLITE)
+    True
+    """
+    statement = parse(sql, dialect)
+    if isinstance(statement, Failure):
+        return " ".join(sql.rstrip("; \n\t").split())
+    text = render(statement, dialect)
+    return " ".join(sql.split()) if isinstance(text, Failure) else text

@@ -1,0 +1,527 @@
+"""Names: does every column exist, and is it clear which one is meant?
+
+The parser's own resolution runs on the re-read rendering, in which every table stands under a key of the catalog's
+index, so that schemas and equal names in two schemas cannot confuse it. Its complaints become typed facts. It is not the authority:
+where it complains about a column of known tables, the engine's dry run may overrule it (`check.Checked.doubt`). What
+security needs of names is the guard's and is not decided here. Columns of ClickHouse are judged only by whether the
+name occurs anywhere, because its aliases are visible in places that the parser does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, cast
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.qualify import qualify
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, source_names, sources_of
+from querybus.sql.guard.decide import Guarded
+from querybus.sql.guard.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
+from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.names.index import QUALIFYING, KnownTable
+from querybus.sql.parse import PARSER_ERRORS, Form
+
+PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
+    Dialect.SQLITE: frozenset({"rowid", "_rowid_", "oid"}),
+    Dialect.DUCKDB: frozenset({"rowid"}),
+    Dialect.POSTGRESQL: frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}),
+    Dialect.CLICKHOUSE: frozenset({"_part", "_partition_id", "_part_index", "_table", "_database", "_sample_factor"}),
+    Dialect.ORACLE: frozenset({"ROWNUM", "ROWID", "LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE", "ORA_ROWSCN"}),
+    Dialect.SNOWFLAKE: frozenset({"LEVEL"}),
+    Dialect.BIGQUERY: frozenset({"_table_suffix", "_partitiontime", "_partitiondate"}),
+}
+"""Columns that every table has although no catalog lists them; in folded form."""
+
+EXPANDED_MAX: Final = 10_000
+"""Nodes or columns that resolution may make of one statement."""
+
+_STRICT_GROUPING: Final = frozenset(
+    {Dialect.POSTGRESQL, Dialect.DUCKDB, Dialect.ORACLE, Dialect.SNOWFLAKE, Dialect.BIGQUERY}
+)
+_SILENT_GROUPING: Final = frozenset({Dialect.SQLITE, Dialect.MYSQL})
+BARE_COLUMN_WARNING: Final = (
+    "a column that is neither grouped nor aggregated: its value comes from any row of the group"
+)
+UNCHECKED_WARNING: Final = "columns were not checked before the database was asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What resolution found: a doubt that the engine may overrule, and warnings for analysts."""
+
+    doubt: Failure | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | Failure]) -> Resolved | Failure:
+    """Return the doubt about the names of a rendered statement, or a failure that no engine can overrule.
+
+    The rendered statement's tree is used up. `draft` reads the draft once more, for the facts that repair needs.
+    """
+    tree = rendered.statement.tree
+    if rendered.statement.form is Form.DESCRIBE or not isinstance(tree, exp.Query):
+        return Resolved()
+    _move_scalars(rendered, dialect)
+    swollen = _too_large(rendered.facts, rendered, dialect)
+    if swollen is not None:
+        return swollen
+    plain = plainly_named(tree, rendered, dialect)
+    if plain is not None:
+        return _aggregate_misuse(plain) or _grouping(plain, rendered, dialect)
+    _key_tables(rendered, dialect)
+    try:
+        qualified = qualify(
+            tree,
+            dialect=QUALIFYING[dialect],
+            schema=rendered.index.schema,
+            quote_identifiers=False,
+            identify=False,
+            expand_stars=rendered.facts.has_star and len(rendered.facts.selects) > 1,
+        )
+    except OptimizeError as error:
+        read = draft()
+        return read if isinstance(read, Failure) else _doubt(str(error), read, dialect)
+    except PARSER_ERRORS:
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    return _aggregate_misuse(qualified) or _grouping(qualified, rendered, dialect)
+
+
+def _move_scalars(guarded: Guarded, dialect: Dialect) -> None:
+    """Take ClickHouse's scalars (`WITH 1 AS x`) out of WITH, so that the names in and beside them are resolved.
+
+    What a scalar stands for becomes one more column of the query that has it; where it is used, nothing is left.
+    """
+    scalars = [each for each in guarded.facts.ctes if each.args.get("scalar")]
+    if not scalars:
+        return
+    names = {fold_of(each.args["alias"].this, dialect) for each in scalars}
+    for column in guarded.facts.columns:
+        if column.args.get("table") is None and fold_of(column.this, dialect) in names:
+            column.replace(exp.Null())
+    for cte in scalars:
+        clause = cast("exp.With", cte.parent)
+        owner = clause.parent
+        if isinstance(owner, exp.Select) and not isinstance(cte.this, exp.Lambda):
+            owner.append("expressions", cte.this)
+        cte.pop()
+        if not clause.expressions:
+            clause.pop()
+    facts = facts_of(cast("exp.Expr", guarded.statement.tree), dialect)
+    guarded.facts.nodes[:], guarded.facts.columns[:] = facts.nodes, facts.columns
+    guarded.facts.tables[:], guarded.facts.ctes[:], guarded.facts.selects[:] = facts.tables, facts.ctes, facts.selects
+
+
+def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Select | None:
+    """Return the statement with every column under its table if that needs no thought, else None and nothing changed.
+
+    It needs none for one SELECT over known tables, each column of which is in one of them, or is an alias to sort by.
+    Most statements are of that kind, and the parser's own resolution is a third of what their check costs.
+    """
+    facts = guarded.facts
+    if dialect is Dialect.CLICKHOUSE or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
+        return None
+    if len(guarded.known) != len(facts.tables) or any(isinstance(each, _NOT_PLAIN) for each in facts.nodes):
+        return None
+    if any(join.args.get("using") or join.args.get("method") for join in tree.args.get("joins") or ()):
+        return None
+    sources = _plain_sources(guarded, dialect)
+    group = tree.args.get("group")
+    if sources is None or (isinstance(group, exp.Group) and not _groups_by_columns(group, facts, dialect)):
+        return None
+    owners: list[tuple[exp.Column, str]] = []
+    for column in facts.columns:
+        name = fold_of(column.this, dialect)
+        if name in facts.aliases and isinstance(column.parent, exp.Ordered) and column.args.get("table") is None:
+            if any(name in known.columns for known in sources.values()):
+                return None
+            continue
+        owner = _plain_owner(column, name, facts, sources, dialect)
+        if owner is None:
+            return None
+        owners.append((column, owner))
+    for column, owner in owners:
+        column.set("this", exp.Identifier(this=fold_of(column.this, dialect)))
+        column.set("table", exp.Identifier(this=owner))
+    for use, name in zip(facts.tables, sources, strict=True):
+        use.node.set("alias", exp.TableAlias(this=exp.Identifier(this=name)))
+        use.node.set("this", exp.Identifier(this=sources[name].key))
+    return tree
+
+
+_NOT_PLAIN: Final = (
+    exp.Subquery,
+    exp.With,
+    exp.SetOperation,
+    exp.Lateral,
+    exp.Unnest,
+    exp.UDTF,
+    exp.Pivot,
+    exp.Dot,
+    exp.Lambda,
+    exp.Pseudocolumn,
+    exp.Aliases,
+    exp.Qualify,
+    exp.Connect,
+)
+
+
+def _plain_sources(guarded: Guarded, dialect: Dialect) -> dict[str, KnownTable] | None:
+    """Return the known tables by the names under which a column may stand, or None if one name stands for two."""
+    found: dict[str, KnownTable] = {}
+    for use in guarded.facts.tables:
+        known = guarded.known.get(id(use.node))
+        alias = use.node.args.get("alias")
+        if known is None or (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+            return None
+        name = fold_of(alias.this, dialect) if isinstance(alias, exp.TableAlias) and alias.this else use.name
+        if name in found:
+            return None
+        found[name] = known
+    return found
+
+
+def _groups_by_columns(group: exp.Group, facts: StatementFacts, dialect: Dialect) -> bool:
+    """Return whether nothing but columns of tables is grouped by: no position, no alias, no set of sets."""
+    if any(value for name, value in group.args.items() if name != "expressions"):
+        return False
+    return all(
+        isinstance(each, exp.Column) and (each.args.get("table") or fold_of(each.this, dialect) not in facts.aliases)
+        for each in group.expressions
+    )
+
+
+def _plain_owner(
+    column: exp.Column, name: str, facts: StatementFacts, sources: dict[str, KnownTable], dialect: Dialect
+) -> str | None:
+    """Return the name of the one source that has the column, or None if that is not plain."""
+    if column.args.get("db") is not None or not isinstance(column.this, exp.Identifier):
+        return None
+    table = column.args.get("table")
+    if table is not None:
+        qualifier = fold_of(table, dialect)
+        return qualifier if qualifier in sources and name in sources[qualifier].columns else None
+    if name in facts.aliases:
+        return None
+    owning = [alias for alias, known in sources.items() if name in known.columns]
+    return owning[0] if len(owning) == 1 else None
+
+
+def _too_large(facts: StatementFacts, guarded: Guarded, dialect: Dialect) -> Failure | None:
+    """Refuse what resolution would blow up: aliases made of aliases made of aliases, and stars of stars."""
+    stars = sum(isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count) for each in facts.nodes)
+    widest = max((len(each.columns) for each in guarded.known.values()), default=1)
+    if stars > 1 and len(facts.selects) > 1 and stars * widest > EXPANDED_MAX:
+        return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
+    if not any(
+        each.args.get("table") is None and fold_of(each.this, dialect) in facts.aliases for each in facts.columns
+    ):
+        return None
+    total = 0
+    for select in facts.selects:
+        sizes: dict[str, int] = {}
+        for part in (*select.expressions, *(value for name, value in select.args.items() if name in _SEES_ALIASES)):
+            size = 0
+            for node in part.walk() if isinstance(part, exp.Expr) else ():
+                size += 1
+                if isinstance(node, exp.Column) and node.args.get("table") is None:
+                    size += sizes.get(fold_of(node.this, dialect), 0)
+            total += size
+            if isinstance(part, exp.Alias):
+                sizes[fold_of(part.args.get("alias"), dialect)] = size
+        if total > EXPANDED_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "columns made of columns made of columns")
+    return None
+
+
+_SEES_ALIASES: Final = frozenset({"where", "group", "having", "qualify", "order"})
+
+
+def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
+    """Turn SQLite's double-quoted texts (`name = "Bob"`) into plain texts; return how many there were.
+
+    SQLite reads a double-quoted word that is no column as a text. Only what is compared and unknown everywhere in the
+    statement is turned.
+    """
+    if dialect is not Dialect.SQLITE:
+        return 0
+    quoted = [
+        each
+        for each in guarded.facts.columns
+        if isinstance(each.this, exp.Identifier)
+        and each.this.args.get("quoted")
+        and each.args.get("table") is None
+        and isinstance(each.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like)
+    ]
+    if not quoted:
+        return 0
+    names = _all_names(guarded, dialect)
+    unknown = [each for each in quoted if fold_of(each.this, dialect) not in names]
+    for each in unknown:
+        each.replace(exp.Literal.string(each.name))
+    return len(unknown)
+
+
+def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
+    names = set(guarded.facts.aliases) | set(PSEUDO_COLUMNS.get(dialect, ()))
+    for known in guarded.known.values():
+        names.update(known.columns)
+    for node in guarded.facts.nodes:
+        if isinstance(node, exp.TableAlias):
+            names.update(fold_of(each, dialect) for each in node.args.get("columns") or ())
+            names.add(fold_of(node.this, dialect))
+        elif isinstance(node, exp.Lambda):
+            names.update(fold_of(each, dialect) for each in node.expressions)
+        elif isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
+            names.update(TABLE_FUNCTION_COLUMNS.get((dialect, str(node.this).lower()), ()))
+        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Aliases):
+            names.add(fold_of(node, dialect))
+    return names
+
+
+def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
+    """Put every known table under its key, and make known what the parser cannot know."""
+    for use in guarded.facts.tables:
+        known = guarded.known.get(id(use.node))
+        if known is not None:
+            node = use.node
+            if node.args.get("alias") is None:
+                node.set("alias", exp.TableAlias(this=node.this))
+            node.set("this", exp.Identifier(this=known.key, quoted=True))
+            node.set("db", None)
+            node.set("catalog", None)
+    if dialect in SELF_VISIBLE:
+        for cte in guarded.facts.ctes:
+            if isinstance(cte.parent, exp.With) and isinstance(cte.this, exp.SetOperation):
+                cte.parent.set("recursive", True)
+    pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
+    real = {name for each in guarded.known.values() for name in each.columns} if pseudo else set[str]()
+    for column in guarded.facts.columns:
+        if column.args.get("db") is not None and dialect in _TWO_PARTS:
+            column.set("db", None)
+            column.set("catalog", None)
+        if pseudo and (folded := fold_of(column.this, dialect)) in pseudo and folded not in real:
+            column.replace(exp.Pseudocolumn(**{name: value for name, value in column.args.items() if value}))
+    for node in guarded.facts.nodes:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            _name_columns(node, node.this, dialect)
+
+
+_TWO_PARTS: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.ORACLE})
+"""Dialects without structs: what stands before table and column can only be a schema."""
+
+
+def _name_columns(node: exp.Table, function: exp.Anonymous, dialect: Dialect) -> None:
+    columns = TABLE_FUNCTION_COLUMNS.get((dialect, str(function.this).lower()))
+    alias = node.args.get("alias")
+    if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+        name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(function.this).lower())
+        node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(each) for each in columns]))
+
+
+_NAMED: Final = re.compile(r"(?:Column|Ambiguous column|Cannot resolve|Cannot automatically join:)\s*'?\"?([^'\"]+)")
+_AFTER_COLON: Final = re.compile(r": (.+?)(?:\.|$|\n)")
+
+
+def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    first = message.split("\n", 1)[0]
+    if first.startswith("Alias already used"):
+        return refuse(
+            FailureCode.AMBIGUOUS_COLUMN, Rule.COLUMN_AMBIGUOUS, "two tables under one alias", first[20:].strip()
+        )
+    if first.startswith(("Cannot automatically join", "Joins ")):
+        return refuse(FailureCode.JOIN_ERROR, Rule.COLUMN_UNKNOWN, first, first.rpartition(":")[2].strip() or None)
+    found = _NAMED.search(first) or _AFTER_COLON.search(first)
+    name = found.group(1) if found else ""
+    column = _written(name, guarded.facts, dialect)
+    if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    failure = _unknown_column(column, name, guarded, dialect)
+    if dialect is Dialect.POSTGRESQL and name in _function_aliases(guarded):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
+    # PostgreSQL reads `t.f` as f(t) where t has no column f.
+    is_call = dialect is Dialect.POSTGRESQL and failure.facts.qualifier is not None and name in LISTED[dialect]
+    if dialect is Dialect.ORACLE or not failure.facts.tables or is_dangerous(name) or is_call:
+        # Without a table of the catalog in scope, and on Oracle always, the engine may read the name as a call.
+        return failure
+    return Resolved(doubt=failure)
+
+
+def _function_aliases(guarded: Guarded) -> set[str]:
+    """Return the names of functions in FROM: on PostgreSQL such a name is a column as well."""
+    return {
+        fold_of(alias.this, Dialect.POSTGRESQL)
+        for node in guarded.facts.nodes
+        if isinstance(node, exp.Lateral | exp.Table)
+        and isinstance(node.this, exp.Func)
+        and isinstance(alias := node.args.get("alias"), exp.TableAlias)
+        and not alias.args.get("columns")
+    }
+
+
+def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column | None:
+    same = [each for each in facts.columns if each.name == name] or [
+        each for each in facts.columns if fold_of(each.this, dialect).lower() == name.lower()
+    ]
+    return same[0] if same else None
+
+
+def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dialect: Dialect) -> Failure:
+    """Return the facts of a column that does not resolve: which tables are in scope, who owns it, what is close."""
+    if column is None:
+        tables = tuple({each.table.name: None for each in guarded.known.values()})[:8]
+        return refuse(FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {name[:200]}", name, tables=tables)
+    # Several columns may share the name; the one that no table in its scope owns exactly once is meant.
+    for each in guarded.facts.columns:
+        if each.name == column.name and len(_owning(each, guarded, dialect)[0]) != 1:
+            column = each
+            break
+    owning, scope = _owning(column, guarded, dialect)
+    qualifier = column.args["table"].name if column.args.get("table") else None
+    where = column.this.meta if isinstance(column.this, exp.Expr) else {}
+    code, rule, detail = FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {column.name[:200]}"
+    if len(owning) > 1 and qualifier is None:
+        code, rule = FailureCode.AMBIGUOUS_COLUMN, Rule.COLUMN_AMBIGUOUS
+        detail = f"{column.name[:200]} occurs in several tables"
+    return refuse(
+        code,
+        rule,
+        detail,
+        column.name,
+        qualifier=qualifier,
+        candidates=guarded.index.similar_columns(column.name, scope),
+        owners=guarded.index.owners(column.name),
+        tables=tuple({each.table.name: None for each in (owning if len(owning) > 1 else scope)})[:8],
+        line=where.get("line"),
+        column=where.get("col"),
+    )
+
+
+def _owning(column: exp.Column, guarded: Guarded, dialect: Dialect) -> tuple[list[KnownTable], list[KnownTable]]:
+    """Return the known tables in scope that own the column's name (nearest query first), and all in scope."""
+    name = fold_of(column.this, dialect)
+    qualifier = fold_of(column.args["table"], dialect) if column.args.get("table") else None
+    scope: list[KnownTable] = []
+    parent = column.find_ancestor(exp.Select)
+    while parent is not None:
+        here: list[KnownTable] = []
+        for source in sources_of(parent):
+            known = guarded.known.get(id(source))
+            if known is None:
+                continue
+            if qualifier is None or _goes_by(source, qualifier, dialect):
+                here.append(known)
+        owners = [each for each in here if name in each.columns]
+        scope.extend(here)
+        if owners:
+            return owners, scope
+        parent = parent.find_ancestor(exp.Select)
+    return [], scope
+
+
+def _goes_by(source: exp.Expr, qualifier: str, dialect: Dialect) -> bool:
+    alias = source.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None:
+        return fold_of(alias.this, dialect) == qualifier
+    return fold_of(source.this, dialect) == qualifier
+
+
+def _aggregate_misuse(tree: exp.Expr) -> Failure | None:
+    for where in tree.find_all(exp.Where):
+        for aggregate in where.find_all(exp.AggFunc):
+            if aggregate.find_ancestor(exp.Select) is where.parent and aggregate.find_ancestor(exp.Window) is None:
+                return refuse(
+                    FailureCode.AGGREGATE_MISUSE,
+                    Rule.AGGREGATE,
+                    "an aggregate in WHERE",
+                    aggregate.sql_names()[0],
+                )
+    return None
+
+
+def _grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    if dialect not in _STRICT_GROUPING and dialect not in _SILENT_GROUPING:
+        return Resolved()
+    for select in tree.find_all(exp.Select):
+        bare = _ungrouped(select, guarded, dialect)
+        if bare is None:
+            continue
+        if dialect in _STRICT_GROUPING:
+            failure = refuse(
+                FailureCode.GROUPING_ERROR,
+                Rule.GROUPING,
+                "a column that is neither grouped nor aggregated",
+                bare.name,
+                qualifier=bare.table or None,
+            )
+            return Resolved(doubt=failure)
+        return Resolved(warnings=(BARE_COLUMN_WARNING,))
+    return Resolved()
+
+
+def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Column | None:
+    group = select.args.get("group")
+    if isinstance(group, exp.Group) and (
+        any(value for name, value in group.args.items() if name != "expressions")
+        or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None
+    ):
+        return None
+    grouped = list(group.expressions) if isinstance(group, exp.Group) else []
+    projections = [each.unalias() for each in select.expressions]
+    if not grouped and not any(_aggregates(each) for each in projections):
+        return None
+    aliases = source_names(select, dialect)
+    free = {each.table for each in grouped if isinstance(each, exp.Column) and _is_key(each, grouped, select, guarded)}
+    for projection in projections:
+        for column in _outside_aggregates(projection, grouped):
+            if column.table in aliases and column.table not in free:
+                return column
+    return None
+
+
+def _aggregates(node: exp.Expr) -> bool:
+    return any(
+        each.find_ancestor(exp.Window, exp.Select) is None
+        or isinstance(each.find_ancestor(exp.Window, exp.Select), exp.Select)
+        for each in node.find_all(exp.AggFunc)
+        if each.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
+    )
+
+
+def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Column]:
+    found: list[exp.Column] = []
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        if each in grouped or isinstance(
+            each, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Query | exp.Window | exp.Pseudocolumn
+        ):
+            continue
+        if isinstance(each, exp.Anonymous | exp.AnonymousAggFunc) and each.expressions:
+            continue  # may be an aggregate that the parser does not know
+        if isinstance(each, exp.Column):
+            found.append(each)
+            continue
+        stack.extend(each.iter_expressions())
+    return found
+
+
+def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, guarded: Guarded) -> bool:
+    """Return whether the table's whole primary key is grouped: its other columns then have one value per group."""
+    for source in sources_of(select):
+        if source.alias_or_name == column.table:
+            key = source.name
+            for known in guarded.known.values():
+                if known.key == key and known.table.primary_key:
+                    names = {
+                        each.name.lower()
+                        for each in grouped
+                        if isinstance(each, exp.Column) and each.table == column.table
+                    }
+                    return {each.lower() for each in known.table.primary_key} <= names
+    return False

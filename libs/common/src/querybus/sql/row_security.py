@@ -1,0 +1,410 @@
+"""Row filters and masks, put into the tree at every reference of a table: `t` becomes `(SELECT ... WHERE ...) AS t`.
+
+Wrapping the reference itself, and never adding to the statement's own conditions, leaves joins, set operations,
+aggregates and correlation as they were: the statement means what it would mean on a table that holds only the reader's
+rows. `narrow` writes the wrapping, `unnarrowed` finds any reference without it, so the executor can tell that what it
+was handed had been narrowed for this reader. What cannot stand around such a table (a sample of it, its hidden
+columns) is refused or not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, cast
+
+from sqlglot import ErrorLevel, exp
+
+from querybus.core.catalog import Column, Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
+from querybus.sql.facts import StatementFacts, fold_of, sources_of
+from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.names.canonical import canonicalise
+from querybus.sql.names.index import DEFAULT_SCHEMAS, KnownTable, NameIndex, fold_known
+from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Form, Statement, parse
+
+MASK: Final = "***"
+FILTER_LENGTH_MAX: Final = 4_000
+WRAPPERS_KEPT_MAX: Final = 512
+FILTERS_KEPT_MAX: Final = 1_024
+FENCE_ROWS: Final = 9_223_372_036_854_775_807
+"""A limit that limits nothing: no engine moves a condition of the statement below it."""
+
+_MOVED: Final = ("joins", "laterals", "pivots")
+"""What follows a table in FROM and stays behind its wrapping."""
+_UNWRAPPABLE: Final = ("sample", "ordinality", "only")
+_UNMASKED_TYPES: Final = frozenset(
+    {exp.DataType.Type.USERDEFINED, exp.DataType.Type.XML, exp.DataType.Type.FILE, exp.DataType.Type.UNKNOWN}
+)
+
+
+class BadFilter(Exception):
+    """A row filter that cannot be used; the message says why."""
+
+
+def row_filter(condition: str, dialect: Dialect, columns: Mapping[str, str] | None = None) -> exp.Expr:
+    """Return a row filter's tree, its parameters still in it; BadFilter says what is wrong with it.
+
+    `columns` are the folded names that the table has, where they are known.
+    """
+    found = _parsed(condition, dialect)
+    if columns is None:
+        return found.copy()
+    for column in found.find_all(exp.Column):
+        if column.find_ancestor(exp.Select) is not None:
+            continue
+        if column.args.get("table") is not None or fold_of(column.this, dialect) not in columns:
+            raise BadFilter(f"{column.sql()[:80]} is no column of the table")
+    return found.copy()
+
+
+@lru_cache(maxsize=FILTERS_KEPT_MAX)
+def _parsed(condition: str, dialect: Dialect) -> exp.Expr:
+    """Return the tree of a condition, made once; nobody may change it."""
+    if len(condition) > FILTER_LENGTH_MAX:
+        raise BadFilter(f"longer than {FILTER_LENGTH_MAX} characters")
+    statement = parse(f"SELECT 1 FROM filtered WHERE {condition}", dialect)  # noqa: S608 - parsed, never run
+    if isinstance(statement, Failure):
+        raise BadFilter(statement.detail)
+    tree = statement.tree
+    where = tree.args.get("where") if isinstance(tree, exp.Select) else None
+    extra = [name for name, value in tree.args.items() if value and name not in _PLAIN_SELECT] if tree else []
+    if statement.form is not Form.QUERY or not isinstance(where, exp.Where) or extra:
+        raise BadFilter("not one condition")
+    found = cast("exp.Expr", where.this)
+    for node in found.find_all(exp.Placeholder, exp.Parameter):
+        if not isinstance(node, exp.Placeholder) or node.name not in ROW_FILTER_PARAMETERS:
+            raise BadFilter(f"a parameter that is none of {', '.join(':' + each for each in ROW_FILTER_PARAMETERS)}")
+    if found.find(exp.With) is not None:
+        raise BadFilter("a WITH clause; write its query in place of its name")
+    # Without what was only there to read it, so that nothing of it counts as a query around the condition.
+    return found.copy()
+
+
+def reachable_tables(policy: ConnectionPolicy, dialect: Dialect) -> tuple[str, ...] | None:
+    """Return the names of all tables that a statement may touch: those allowed, and those that row filters look up.
+
+    None: every table. A filter that cannot be read adds none; it shuts its own table in any case.
+    """
+    if policy.tables_allowed is None:
+        return None
+    found = dict.fromkeys(policy.tables_allowed)
+    for rules in (policy, *policy.tenants.values()):
+        for condition in rules.row_filters.values():
+            try:
+                tree = row_filter(condition, dialect)
+            except BadFilter:
+                continue
+            for table in tree.find_all(exp.Table):
+                found[f"{table.db}.{table.name}" if table.db else table.name] = None
+    return tuple(found)
+
+
+_PLAIN_SELECT: Final = frozenset({"expressions", "from_", "where"})
+
+
+def narrow(
+    statement: Statement,
+    facts: StatementFacts,
+    known: Mapping[int, KnownTable],
+    index: NameIndex,
+    reader: Reader | None,
+) -> Statement | Failure:
+    """Return the statement with every protected table narrowed to what the reader may see; its tree is used up."""
+    dialect = index.dialect
+    tree = statement.tree
+    bare: set[tuple[str | None, str]] = set()
+    fenced = _may_fail(facts)
+    for use in facts.tables:
+        table = known.get(id(use.node))
+        if table is None or not table.is_guarded or statement.form is Form.DESCRIBE:
+            continue
+        refused = next((name for name in _UNWRAPPABLE if use.node.args.get(name)), None)
+        if refused is not None:
+            return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, f"{refused} of a table whose rows are filtered")
+        try:
+            select = _select(use.node, table, dialect, reader, fenced=fenced)
+        except BadFilter as error:
+            return _bad(table, error)
+        if use.node is tree:
+            tree = select
+            continue
+        target = use.node.parent if isinstance(use.node.parent, exp.Final) else use.node
+        alias = use.node.args.get("alias")
+        if alias is None:
+            bare.add((use.schema, use.name))
+            alias = exp.TableAlias(this=use.node.this.copy())
+        elif alias.this is None:
+            alias.set("this", use.node.this.copy())
+        wrapper = exp.Subquery(alias=alias)
+        for name in _MOVED:
+            wrapper.set(name, use.node.args.get(name))
+        target.replace(wrapper)
+        if isinstance(target, exp.Final):
+            _finalise(select)
+        wrapper.set("this", select)
+    _unqualify(facts, bare, index)
+    return Statement(statement.form, tree, statement.prefix)
+
+
+def unnarrowed(
+    facts: StatementFacts, known: Mapping[int, KnownTable], index: NameIndex, reader: Reader | None, form: Form
+) -> set[int] | Failure:
+    """Return the ids of all nodes inside of wrappings, or a failure if any protected table stands without its own."""
+    inside: set[int] = set()
+    guarded = [
+        (use.node, table)
+        for use in facts.tables
+        if (table := known.get(id(use.node))) is not None and table.is_guarded and form is not Form.DESCRIBE
+    ]
+    for node, table in guarded:
+        select = _around(node)
+        try:
+            if select is not None and _is_expected(select, node, table, index, reader):
+                inside.update(id(each) for each in select.walk())
+        except BadFilter as error:
+            return _bad(table, error)
+    if all(id(node) in inside for node, _ in guarded):
+        return inside
+    return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, "a table that is not narrowed to its reader's rows")
+
+
+def _bad(table: KnownTable, error: BadFilter) -> Failure:
+    return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, f"the row filter of {table.table.name}: {error}")
+
+
+def _around(node: exp.Table) -> exp.Select | None:
+    """Return the SELECT whose only source this table is, if that is all it is there for."""
+    holder = node.parent if isinstance(node.parent, exp.Final) else node
+    source = holder.parent
+    select = source.parent if isinstance(source, exp.From) else None
+    return select if isinstance(select, exp.Select) else None
+
+
+def _is_expected(
+    select: exp.Select, node: exp.Table, table: KnownTable, index: NameIndex, reader: Reader | None
+) -> bool:
+    text = _text(select, index.dialect)
+    return any(text == _expected(node, table, index, reader, fenced=fenced) for fenced in (False, True))
+
+
+def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Reader | None, *, fenced: bool) -> str:
+    """Return the text of the wrapping as it reads after a round through our own rendering."""
+    final = isinstance(node.parent, exp.Final)
+    named = exp.Table(this=node.this.copy(), db=_copied(node, "db"), catalog=_copied(node, "catalog"))
+    key = (f"{table.key} {final} {fenced}", named.sql(), reader)
+    text = index.wrappers.get(key)
+    if text is None:
+        select = _select(named, table, index.dialect, reader, fenced=fenced)
+        if final:
+            _finalise(select)
+        canonicalise(select, index)
+        again = parse(_text(select, index.dialect), index.dialect)
+        if isinstance(again, Failure) or again.tree is None:
+            raise BadFilter("it does not read back")
+        text = index.wrappers[key] = _text(again.tree, index.dialect)
+        while len(index.wrappers) > WRAPPERS_KEPT_MAX:
+            index.wrappers.popitem(last=False)
+    return text
+
+
+def _finalise(select: exp.Select) -> None:
+    """Put ClickHouse's FINAL behind the table, where alone it may stand."""
+    source = cast("exp.From", select.args["from_"])
+    source.set("this", exp.Final(this=source.this))
+
+
+def _text(tree: exp.Expr, dialect: Dialect) -> str:
+    try:
+        return GRAMMARS[dialect].generate(tree, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    except PARSER_ERRORS as error:
+        raise BadFilter("it has no rendering") from error
+
+
+def _copied(node: exp.Expr, name: str) -> exp.Expr | None:
+    found = node.args.get(name)
+    return found.copy() if isinstance(found, exp.Expr) else None
+
+
+def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader | None, *, fenced: bool) -> exp.Select:
+    """Return what the reader may see of a table, as a query over the table alone."""
+    inner = exp.Table(this=node.this.copy(), db=_copied(node, "db"), catalog=_copied(node, "catalog"))
+    expressions: list[exp.Expr] = [exp.Star()]
+    if table.masked or table.denied:
+        expressions = [
+            _shown(each, table, dialect) for each in table.table.columns if each.name.lower() not in table.denied
+        ]
+    select = exp.Select(expressions=expressions, from_=exp.From(this=inner))
+    condition = filter_of(table, dialect, reader)
+    if condition is not None:
+        select.set("where", exp.Where(this=condition))
+        if fenced:
+            select.set("limit", exp.Limit(expression=exp.Literal.number(FENCE_ROWS)))
+    return select
+
+
+_HARMLESS: Final = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Paren, exp.Tuple, exp.Alias,
+    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+    exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.Exists, exp.Where, exp.Having, exp.Select, exp.Subquery,
+    exp.SetOperation, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Group, exp.Order, exp.Ordered, exp.Limit,
+    exp.Distinct, exp.With, exp.CTE, exp.Count, exp.Min, exp.Max, exp.Sum, exp.Avg,
+)  # fmt: skip
+"""What cannot fail for the value of a row, so that nobody learns of a row by an error."""
+
+
+def _may_fail(facts: StatementFacts) -> bool:
+    """Return whether what a condition sees could fail for the value of a row, e.g. by a division or a cast.
+
+    An engine may try such an expression on rows before it filters them: its error would tell of rows that the reader
+    must not know of. A limit in the wrapping keeps it out; where none can fail it costs no index. What only the
+    outermost SELECT shows or sorts by is computed for the rows that it shows.
+    """
+    shows_aliases = any(
+        column.args.get("table") is None and column.name in names and _place(column) is not None
+        for names in ({each.alias for each in facts.nodes if isinstance(each, exp.Alias)},)
+        for column in facts.columns
+    )
+    for node in facts.nodes:
+        if isinstance(node, exp.Subquery) and _place(node) is not None and _may_have_two_rows(node):
+            return True
+        if isinstance(node, _HARMLESS) or node.find(exp.Column) is None:
+            continue
+        if shows_aliases or _place(node) is not None:
+            return True
+    return False
+
+
+def _place(node: exp.Expr) -> exp.Expr | None:
+    """Return the condition, derived table or WITH table in which a node stands, or None at the top of the statement."""
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, _CONDITIONS):
+            return parent
+        parent = parent.parent
+    return None
+
+
+_CONDITIONS: Final = (exp.Where, exp.Having, exp.Qualify, exp.PreWhere, exp.Join, exp.From, exp.CTE)
+
+
+def _may_have_two_rows(query: exp.Subquery) -> bool:
+    """Return whether a query in the place of a value could have more rows than one, which is an error."""
+    if isinstance(query.parent, exp.In | exp.Exists | exp.From | exp.Join | exp.SetOperation | exp.Any | exp.All):
+        return False
+    inner = query.this
+    return not (
+        isinstance(inner, exp.Select)
+        and not inner.args.get("group")
+        and all(isinstance(each.unalias(), exp.AggFunc) for each in inner.expressions)
+    )
+
+
+def filter_of(table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Expr | None:
+    """Return all row filters of a table as one condition, bound to the reader; BadFilter if one cannot be used."""
+    found: exp.Expr | None = None
+    for text in table.filters:
+        if reader is None:
+            raise BadFilter("nobody is named for whom the rows are filtered")
+        condition = exp.Paren(this=_bound(row_filter(text, dialect, table.columns), reader))
+        found = condition if found is None else exp.And(this=found, expression=condition)
+    return found
+
+
+def _bound(condition: exp.Expr, reader: Reader) -> exp.Expr:
+    values = {"tenant": reader.tenant, "user": reader.user}
+    holder = exp.Paren(this=condition)
+    for node in list(holder.find_all(exp.Placeholder)):
+        node.replace(exp.Literal.string(values[node.name]))
+    return holder.this
+
+
+def _shown(column: Column, table: KnownTable, dialect: Dialect) -> exp.Expr:
+    name = exp.to_identifier(_engine_name(column.name, dialect), quoted=True)
+    if column.name.lower() not in table.masked:
+        return exp.Column(this=name)
+    return exp.Alias(this=_mask(column, dialect), alias=name)
+
+
+def _engine_name(name: str, dialect: Dialect) -> str:
+    return fold_known(name, dialect) if dialect in (Dialect.ORACLE, Dialect.SNOWFLAKE) else name
+
+
+def _mask(column: Column, dialect: Dialect) -> exp.Expr:
+    """Return what is shown in place of a masked value: *** for a text, else NULL of the column's type."""
+    try:
+        kind = exp.DataType.build(column.type, dialect=dialect.value)
+    except PARSER_ERRORS:
+        return exp.Null()
+    if kind.this in exp.DataType.TEXT_TYPES:
+        return exp.Literal.string(MASK)
+    if kind.this in _UNMASKED_TYPES or dialect is Dialect.MYSQL or kind.args.get("nested"):
+        return exp.Null()
+    return exp.Cast(this=exp.Null(), to=kind)
+
+
+def _unqualify(facts: StatementFacts, bare: set[tuple[str | None, str]], index: NameIndex) -> None:
+    """Drop the schema before `schema.table.column`: what is wrapped is known by its bare name only."""
+    if not bare:
+        return
+    dialect = index.dialect
+    names = {name for _, name in bare}
+    for column in facts.columns:
+        schema, table = column.args.get("db"), column.args.get("table")
+        if schema is None or table is None or fold_of(table, dialect) not in names:
+            continue
+        folded = fold_of(schema, dialect)
+        if index.knows_schema(folded) or folded in DEFAULT_SCHEMAS.get(dialect, frozenset()):
+            column.set("db", None)
+            column.set("catalog", None)
+
+
+def masked_in_use(facts: StatementFacts, known: Mapping[int, KnownTable], dialect: Dialect) -> Failure | None:
+    """Refuse a masked column anywhere but as a plain column of a SELECT list.
+
+    The mask alone keeps the value: this keeps a condition on it from silently finding nothing.
+    """
+    masked = {name for each in known.values() for name in each.masked}
+    if not masked:
+        return None
+    for column in facts.columns:
+        if column.name.lower() in masked and not _is_shown(column) and _may_be_masked(column, known, dialect):
+            return _used(column.name)
+    for node in facts.nodes:
+        if isinstance(node, exp.Join):
+            using = {each.name.lower() for each in node.args.get("using") or ()}
+            if using & masked or node.args.get("method") == "NATURAL":
+                return _used("a join by names")
+    return None
+
+
+def _is_shown(column: exp.Column) -> bool:
+    node = column.parent if isinstance(column.parent, exp.Alias | exp.Paren) else column
+    return isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+
+
+def _may_be_masked(column: exp.Column, known: Mapping[int, KnownTable], dialect: Dialect) -> bool:
+    """Return whether the column could be a masked one: unless its source is a table that does not mask it."""
+    name = column.name.lower()
+    qualifier = fold_of(column.args["table"], dialect) if column.args.get("table") else None
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        for source in sources_of(select):
+            table = known.get(id(source))
+            alias = source.args.get("alias")
+            called = fold_of(alias.this if isinstance(alias, exp.TableAlias) and alias.this else source.this, dialect)
+            if qualifier is not None and called != qualifier:
+                continue
+            if table is not None and name not in table.masked and name in {each.lower() for each in table.columns}:
+                return False
+            if table is None or name in table.masked:
+                return True
+        select = select.find_ancestor(exp.Select)
+    return True
+
+
+def _used(name: str) -> Failure:
+    return refuse(
+        FailureCode.PERMISSION, Rule.COLUMN_MASKED, "a masked column can be shown, not compared or computed with", name
+    )

@@ -1,0 +1,1 @@
+"""Words for and from people: morphology, similarity, languages, labels, disclosure of names. Pure."""

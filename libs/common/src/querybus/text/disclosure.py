@@ -1,0 +1,267 @@
+"""What a business reader must never see in words: a catalog's technical names, SQL, drivers, paths and hosts.
+
+Names that are plain words of the language ("city", "orders") are no leak in a sentence; they are one where they are
+written as a name: dotted, quoted as code, or beside "column", "table", "字段", "表". What the reader said first is no
+leak either. Limits: a word is what the vocabulary knows, so a rare English word that is also a name counts as a leak;
+a Chinese name counts as a word unless it is written as no word is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.text.vocabulary import is_word
+
+TEXT_LENGTH_MAX: Final = 20_000
+FOUND_MAX: Final = 20
+TEXTS_KEPT: Final = 2_048
+KEPT_LENGTH_MAX: Final = 200
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHORT_WORDS: Final = frozenset({"id", "no"})
+_QUARTER = re.compile(r"[qh][1-4]|[1-4][qh]", re.IGNORECASE)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$#]*")
+_NAME = r"[A-Za-z_][A-Za-z0-9_$#]*"
+
+# ASCII throughout: a Chinese character beside a name is a border, not a part of it.
+_DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])", re.ASCII)
+_SAID_OF_TABLES: Final = _words("name names number numbers title titles type types size")
+_TABLES_OF_PEOPLE: Final = _words("time league price first last next same other result results top")
+_IN_CODE = re.compile(r"`([^`\n]{1,128})`", re.ASCII)
+_OF_TABLES = re.compile(r"column|field|table|view|schema|alias|字段|列|表", re.IGNORECASE)
+_TOLD_AS_NAME = re.compile(
+    r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias)\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|列|表)\s*)"
+    r"(?:(?P<quote>[\"'“‘「《])(?P<quoted>[^\"'”’」》\n]{1,128})[\"'”’」》]|(?P<bare>[A-Za-z_][A-Za-z0-9_$#]*))",
+    re.IGNORECASE | re.ASCII,
+)
+_NAMED_BEFORE = re.compile(
+    rf"(?<![A-Za-z0-9_])(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?)\b|\s*(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
+    re.IGNORECASE | re.ASCII,
+)
+
+# Keywords where only SQL puts them. Upper case alone is enough for pairs; lower case needs the shape of a statement.
+_SQL: Final = (
+    re.compile(r"\bSELECT\s+(?:DISTINCT\s+|TOP\s+\d+\s+)?(?:[\w.\"`\[\]*]+|\w+\s*\()", re.ASCII),
+    re.compile(r"\b(?:FROM|JOIN|INTO|WHERE|HAVING)\s+[\"`\[]?\w+", re.ASCII),
+    re.compile(r"\b(?:GROUP|ORDER|PARTITION)\s+BY\b", re.ASCII),
+    re.compile(r"\b(?:LEFT|RIGHT|INNER|OUTER|CROSS|FULL)\s+(?:OUTER\s+)?JOIN\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\bUNION\s+(?:ALL|SELECT)\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\b(?:LIMIT|OFFSET)\s+\d+\b", re.ASCII),
+    re.compile(
+        r"\b(?:INSERT\s+INTO|DELETE\s+FROM|DROP\s+TABLE|ALTER\s+TABLE|CREATE\s+TABLE|TRUNCATE\s+TABLE)\b",
+        re.IGNORECASE | re.ASCII,
+    ),
+    re.compile(r"\bUPDATE\s+\w+\s+SET\b", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"\bselect\s+(?:\*|count\s*\(|distinct\s+\w+\s+from|[\w.]+(?:\s*,\s*[\w.]+)+\s+from)", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(
+        r"\b(?:count|sum|avg|min|max|coalesce|cast|strftime|date_trunc|group_concat|nullif)\(", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s\(", re.ASCII),
+    re.compile(r"\bwhere\s+[\w.\"`]+\s*(?:=|<>|!=|<=|>=|<|>|\blike\b|\bin\s*\()", re.IGNORECASE | re.ASCII),
+    re.compile(r"\b(?:IS\s+(?:NOT\s+)?NULL|NOT\s+NULL|NOT\s+EXISTS|CASE\s+WHEN)\b", re.ASCII),
+    re.compile(r"\b[A-Za-z_]\w*\s*(?:<>|!=)\s*['\"\w]", re.ASCII),
+    re.compile(r"(?<![\w@])[\w.]+\s*=\s*'[^'\n]*'", re.ASCII),
+    re.compile(r"\border\s+by\s+[\w.\"`]+(?:\s*\([^)]*\))?\s+(?:asc|desc)\b", re.IGNORECASE | re.ASCII),
+    re.compile(r"\bhaving\s+(?:count|sum|avg|min|max)\b", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on\s+[\w.\"`]+\s*=|using\s*\()", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(
+        r"\bis\s+(?:not\s+)?null\b|\bNULL\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)", re.ASCII),
+    re.compile(r"\bSELECT\b", re.ASCII),
+)
+# Most sentences hold no sign of a statement or a place; those are told apart at once.
+_MAYBE_SQL: Final = re.compile(
+    r"\b(?:select|join|having|partition|union|insert|delete|drop|alter|create|truncate|update|null|like)\b"
+    r"|\b(?:order|group)\s+by\b|\blimit\s+\d|(?-i:\b(?:FROM|INTO|WHERE|OFFSET|EXISTS|CASE)\b)|[=<>]|!=|\w\s?\(",
+    re.IGNORECASE | re.ASCII,
+)
+_MAYBE_PLACE: Final = re.compile(r"[/\\]|[\w\]]:\w|\w\.\w|localhost", re.IGNORECASE | re.ASCII)
+_SELECT: Final = re.compile(r"\bselect\b", re.IGNORECASE | re.ASCII)
+# "Select the customers from Bern" is English: only what goes on as a statement, or reads from a known name, is SQL.
+_SELECTED = re.compile(
+    r"\bselect\s+(?!(?:the|a|an|all|your|one|any|some)\b)[^.!?;。！？\n]{1,200}\bfrom\s+[\"`]?(?P<source>\w+)[\"`]?"
+    r"(?P<goes_on>\s*;|\s+(?:where|group\s+by|order\s+by|limit|join)\b)?",
+    re.IGNORECASE | re.ASCII,
+)
+_TECHNICAL_WORDS: Final = _words("""
+    psycopg psycopg2 psycopg3 asyncpg asyncmy aiomysql postgres mariadb duckdb clickhouse oracledb cx_oracle bigquery odbc
+    jdbc faststream jetstream langchain openai pydantic stacktrace traceback errno database databases schema schemas varchar
+    nvarchar bigint smallint timestamptz subquery subqueries db2 redshift sqlalchemy uvloop
+""")
+_ERROR: Final = re.compile(r"[A-Z][A-Za-z0-9]*(?:Error|Exception|Warning)", re.ASCII)
+_MAYBE_TECHNICAL: Final = re.compile(r"\d{3}|\b(?:stack|key|such|unknown|exist)\b|DB::", re.IGNORECASE | re.ASCII)
+_TECHNICAL: Final = (
+    re.compile(
+        r"(?<![A-Za-z0-9_])(?:stack\strace|foreign\s+key|primary\s+key)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII
+    ),
+    re.compile(r"(?<![A-Za-z0-9_])(?:ORA|DPY|SQLSTATE|PLS)-?\s?\d{3,5}", re.ASCII),
+    re.compile(
+        r"\b(?:no\s+such\s+(?:column|table|function)|unknown\s+(?:column|table)|(?:relation|column|table)\s+[\"'`]?[\w.]+[\"'`]?\s+does\s+not\s+exist)\b|\bDB::",
+        re.IGNORECASE | re.ASCII,
+    ),
+)
+_TECHNICAL_IN_CHINESE: Final = re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈")
+
+_PLACES: Final = (
+    re.compile(r"(?<![\w/.])(?:/[\w.@~-]+){2,}/?", re.ASCII),
+    re.compile(r"(?<![A-Za-z])[A-Za-z]:\\[^\s，。；]+", re.ASCII),
+    re.compile(r"\\\\[\w.-]+\\[\w.$-]+", re.ASCII),
+    re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://[^\s，。；]+", re.ASCII),
+    re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.]\d)", re.ASCII),
+    re.compile(r"(?<![\w.])localhost(?::\d{1,5})?", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*\.(?:local|internal|lan|svc|localdomain)(?![\w-])",
+        re.IGNORECASE | re.ASCII,
+    ),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)+:\d{2,5}(?!\d)", re.ASCII),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*:\d{4,5}(?![\d,])", re.ASCII),
+    re.compile(r"(?<![\w:])\[?(?:[0-9a-f]{1,4}:){4,7}[0-9a-f:]{1,4}\]?(?![\w:])", re.IGNORECASE | re.ASCII),
+    re.compile(r"(?<![\w.@-])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]+){2,}(?![\w-])", re.ASCII),
+    re.compile(r"(?<![\w.])[\w-]+\.(?:sqlite3?|db|duckdb|py|ya?ml|sock|pem|parquet)(?![\w])", re.IGNORECASE | re.ASCII),
+)
+
+
+def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str = "") -> tuple[str, ...]:
+    """Return the pieces of a text that a business reader must not see, in order; empty for a clean text.
+
+    `said` is what the reader wrote first: its own words give nothing away. Without a catalog only what is technical
+    by itself is found. A text over TEXT_LENGTH_MAX counts as one leak: it is too long to be a sentence.
+    """
+    del language  # one text may mix both languages, so both are always looked for
+    if len(text) > TEXT_LENGTH_MAX:
+        return (text[:40],)
+    identifiers = catalog.identifiers if catalog else frozenset[str]()
+    found = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
+    if not found:
+        return ()
+    spoken = said.casefold()
+    return tuple(dict.fromkeys(each for each in found if each.casefold() not in spoken))[:FOUND_MAX]
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _found(text: str, identifiers: frozenset[str]) -> tuple[str, ...]:
+    """Return the pieces of a short text; labels and fixed sentences come again and again."""
+    return tuple(_pieces(text, identifiers))
+
+
+def _pieces(text: str, identifiers: frozenset[str]) -> Iterator[str]:
+    names = _names_of(identifiers)
+    if _MAYBE_SQL.search(text):
+        yield from _matches(_SQL, text)
+    if _MAYBE_TECHNICAL.search(text):
+        yield from _matches(_TECHNICAL, text)
+    yield from _matches((_TECHNICAL_IN_CHINESE,), text)
+    if _MAYBE_PLACE.search(text):
+        yield from _matches(_PLACES, text)
+    if _SELECT.search(text):
+        for match in _SELECTED.finditer(text):
+            if match["goes_on"] or match["source"].lower() in names.known:
+                yield match[0]
+    for match in _WORD.finditer(text):
+        word = match[0]
+        lower = word.lower()
+        if "sql" in lower or lower in _TECHNICAL_WORDS or lower in names.technical or _ERROR.fullmatch(word):
+            yield word
+    if not identifiers:
+        return
+    lowered = text.lower() if names.phrases else ""
+    for phrase in names.phrases:
+        if phrase in lowered:
+            yield phrase
+    yield from _written_as_names(text, names.known)
+
+
+def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[str]:
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            yield match[0].strip()
+
+
+def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
+    for match in _DOTTED.finditer(text):
+        if match[1].lower() in known or (len(match[1]) < 3 and match[2].lower() in known):
+            yield match[0]
+    for match in _IN_CODE.finditer(text):
+        if match[1].strip().lower() in known:
+            yield match[0]
+    is_of_tables = _OF_TABLES.search(text) is not None
+    for match in _TOLD_AS_NAME.finditer(text) if is_of_tables else ():
+        name = match["quoted"] or match["bare"]
+        if name.strip().lower() in known and name.lower() not in _SAID_OF_TABLES:
+            yield match[0]
+    if not is_of_tables:
+        return
+    for match in _NAMED_BEFORE.finditer(text):
+        name = match["name"].lower()
+        if name in known and name not in _TABLES_OF_PEOPLE:
+            yield match[0]
+
+
+class _Names:
+    """A catalog's names, sorted by how they are looked for. All in lower case."""
+
+    __slots__ = ("known", "phrases", "technical")
+
+    def __init__(self, identifiers: frozenset[str]) -> None:
+        self.known = frozenset(each.lower() for each in identifiers)
+        technical = {each.lower() for each in identifiers if len(each) > 1 and not is_plain_word(each)}
+        self.technical = frozenset(each for each in technical if _WORD.fullmatch(each))
+        self.phrases = tuple(sorted(technical - self.technical))
+
+
+@lru_cache(maxsize=64)
+def _names_of(identifiers: frozenset[str]) -> _Names:
+    return _Names(identifiers)
+
+
+def is_own_speech(text: str, language: Language, *, said: str) -> bool:
+    """Return whether a text put together from what a reader said may be shown again, where no catalog is at hand.
+
+    Nothing in it is technical, and no word is written as a name of a schema is; a capital makes a word a name of people.
+
+    >>> is_own_speech("How many orders from Zürich, by month", "en", said=""), is_own_speech("sum of tot_amt", "en", said="")
+    (True, False)
+    """
+    if leaks(text, None, language, said=said) or _DOTTED.search(text) or _IN_CODE.search(text):
+        return False
+    spoken = said.casefold()
+    return all(
+        is_plain_word(word) or _PEOPLES_NAME.fullmatch(word) is not None or word.casefold() in spoken
+        for word in (match[0] for match in _WORD.finditer(text))
+    )
+
+
+_PEOPLES_NAME = re.compile(r"[A-Z][a-z]*|[A-Z]{2,4}", re.ASCII)
+
+
+def is_plain_word(name: str) -> bool:
+    """Return whether a name reads as a word, or words, of the language.
+
+    >>> [each for each in ("city", "Orders", "cust_id", "firstName", "qty", "orderdate", "客户") if is_plain_word(each)]
+    ['city', 'Orders', '客户']
+    """
+    if " " in name.strip():
+        return all(is_plain_word(each) for each in name.split())
+    if name.isdigit() or _QUARTER.fullmatch(name):
+        return True
+    if _HAN.search(name):
+        return not re.search(r"[_$#.0-9]|[A-Za-z]{3,}", name)
+    if not name.isalpha() or _CAMEL.search(name):
+        return False
+    word = name.lower()
+    return word in _SHORT_WORDS or is_word(word)

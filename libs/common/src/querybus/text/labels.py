@@ -1,0 +1,46 @@
+"""What people call a table or a column: its display name, its comment or a term of the glossary, never its own name.
+
+A label is short, on one line and gives nothing technical away, whoever wrote it; where there is none, there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from querybus.core.catalog import Catalog, Column, Language, Table
+from querybus.text.disclosure import is_plain_word, leaks
+
+LABEL_LENGTH_MAX: Final = 40
+
+_SEPARATORS = re.compile(r"[_\s]+")
+
+
+def table_label(table: Table, language: Language, catalog: Catalog | None = None) -> str | None:
+    """Return a table's name for people, or None if it has none; with the catalog it gives none of its names away."""
+    return _shown(_offered(table.display_names.get(language), table.comment), table.name, catalog)
+
+
+def column_label(column: Column, catalog: Catalog, language: Language) -> str | None:
+    """Return a column's name for people, or None if it has none."""
+    offered = (*_offered(column.display_names.get(language), column.comment), *_terms(column.name, catalog))
+    return _shown(offered, column.name, catalog)
+
+
+def _terms(name: str, catalog: Catalog) -> Iterable[str]:
+    plain = _SEPARATORS.sub(" ", name).casefold()
+    return (term for term in catalog.glossary if term.casefold() == plain and term.casefold() != name.casefold())
+
+
+def _offered(*texts: str | None) -> tuple[str, ...]:
+    return tuple(each.strip() for each in texts if each and each.strip())
+
+
+def _shown(offered: Iterable[str], name: str, catalog: Catalog | None) -> str | None:
+    """Return the first name for people that is short, on one line and not technical."""
+    for each in offered:
+        is_own = each.casefold() == name.casefold() and not is_plain_word(each)
+        if len(each) <= LABEL_LENGTH_MAX and each.isprintable() and not is_own and not leaks(each, catalog, "en"):
+            return each
+    return None

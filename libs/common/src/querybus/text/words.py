@@ -1,0 +1,92 @@
+"""Words of names and questions: pieces of identifiers, base forms and stems of English, words and pairs of Chinese.
+
+One morphology for linking, search and disclosure. It is by rule and knows no dictionary: forms that only a dictionary
+relates are in `synonyms`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from functools import lru_cache
+from typing import Final
+
+WORD_HAN_MAX: Final = 6
+
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z\u3400-\u9fff]+|\d+|[\u3400-\u4dbf\u4e00-\u9fff]+")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words of a name or a text: pieces of identifiers, singular, lower case; Han text as pairs.
+
+    >>> list(words_of("OrderItems of 订单明细"))
+    ['order', 'item', 'of', '订单', '单明', '明细']
+    """
+    for found in _PIECE.finditer(text):
+        piece = found[0]
+        if HAN.match(piece):
+            if len(piece) == 1:
+                yield piece
+            for at in range(len(piece) - 1):
+                yield piece[at : at + 2]
+        else:
+            yield _singular(piece.lower())
+
+
+def han_words(text: str, known: Container[str]) -> Iterator[str]:
+    """Yield the Chinese words of a text that are known, the longest at each place.
+
+    >>> list(han_words("有多少个供应商？", {"供应", "供应商"}))
+    ['供应商']
+    """
+    for run in HAN.findall(text):
+        at = 0
+        while at < len(run):
+            for length in range(min(WORD_HAN_MAX, len(run) - at), 0, -1):
+                if run[at : at + length] in known:
+                    yield run[at : at + length]
+                    at += length
+                    break
+            else:
+                at += 1
+
+
+@lru_cache(maxsize=20_000)
+def cached_words(text: str) -> tuple[str, ...]:
+    """Return `words_of` as a tuple, remembered."""
+    return tuple(words_of(text))
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+_SUFFIXES: Final = (
+    "ization", "ation", "ment", "ingly", "ness", "ing", "ion", "er", "or", "ed", "ive", "ance", "ence", "al", "ly", "e",
+    "y",
+)  # fmt: skip
+_STEM_LENGTH_MIN: Final = 4
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Return what related forms of an English word share, at least four letters; other words as they are.
+
+    >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
+    (True, True)
+    """
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _STEM_LENGTH_MIN - (suffix in _SHORT):
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > _STEM_LENGTH_MIN and word[-1] == word[-2] else word
+
+
+_SHORT: Final = frozenset({"ing", "ed", "er", "e"})

@@ -1,0 +1,1 @@
+"""How sure a reading is, how it is said, what is asked back."""

@@ -1,0 +1,219 @@
+"""How sure a reading is: every content word must be accounted for, and every assumption costs.
+
+Two steps: facts about the reading are counted, and a rule multiplies one penalty for each; then a small weighing, fitted
+on questions with known answers (`benchmarks/fit_translator.py`), sets the rule's figure and the facts against
+each other. No fact names a table or a word. Without the fitted weights the rule's figure stands.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.names import is_han
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import Form, Membership, columns_of
+from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.write import Written
+
+_HARMLESS = frozenset({
+    Op.SHOW, Op.AND, Op.RELATIVE, Op.NAMED, Op.EQUAL, Op.BY, Op.UNIT, Op.TO, Op.BOTH, Op.GROUPED, Op.TIMES,
+    Op.FREQUENCY, Op.BUT, Op.OLD, Op.SINCE, Op.IN_ALL, Op.CONTAINS,
+})  # fmt: skip
+_FAINT_LINK_MAX = 0.8
+# Whatever stands behind these is what the question is about: unread, it cannot be answered.
+_HEADS = frozenset({
+    Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.MOST,
+    Op.FEWEST, Op.COMMON, Op.RARE,
+})  # fmt: skip
+_CLOSE_SECOND = 4.0
+NOTHING_OPEN_MIN = 0.76
+_DOUBTS_FEW = 0.06
+_OPEN_MATTERS = (
+    "unread_words", "unread_names", "unread_links", "unread_phrases", "unread_literals", "rival_close",
+    "keys_ambiguous", "links_faint",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the rule makes of a reading (0..1), the words not accounted for, and the facts it rests on.
+
+    `undefined` counts words without an exact meaning and things that cannot be worked out; no weighing outweighs them.
+    """
+
+    rule: float
+    unread: tuple[str, ...]
+    undefined: int
+    facts: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class _Unread:
+    """What nobody took, by kind."""
+
+    texts: list[str]
+    words: int = 0
+    names: int = 0
+    links: int = 0
+    literals: int = 0
+    ops: int = 0
+    undefined: int = 0
+
+
+def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Judgement:
+    """Return the judgement of one reading; `best_score` is that of the best assignment of links."""
+    unread = _unread(sketch, form)
+    picks = sketch.assignment.picks
+    # A follow-up without links speaks of what was said before.
+    scores = [each.score for each in picks.values()] or [1.0 if sketch.context else 0.5]
+    mean, least = sum(scores) / len(scores), min(scores)
+    rule = (
+        0.98
+        * 0.85**unread.words
+        * 0.7**unread.names
+        * 0.55**unread.links
+        * 0.45**unread.literals
+        * 0.5**unread.ops
+        * (0.55 + 0.45 * mean)
+        * (0.75 + 0.25 * least)
+        * (1 - min(0.6, sketch.doubts))
+        * 0.97 ** max(0.0, written.cost - 1)
+        * 0.85 ** len(written.keys)
+    )
+    facts = {
+        "unread_words": float(unread.words),
+        "unread_names": float(unread.names),
+        "unread_links": float(unread.links),
+        "unread_phrases": float(unread.ops),
+        "unread_literals": float(unread.literals),
+        "links_apart": 1 - mean,
+        "link_weakest": 1 - least,
+        "links_faint": float(sum(1 for each in scores if each < _FAINT_LINK_MAX)),
+        "doubts": min(1.0, sketch.doubts),
+        "joins": float(written.joins),
+        "keys_ambiguous": float(len(written.keys)),
+        "ways_ambiguous": float(len(written.ways)),
+        "behind_best": best_score - sketch.assignment.score,
+        "targets": float(len(form.targets)),
+        "targets_implied": float(not sketch.targets),
+        "conditions": float(len(form.where)),
+        "is_grouped": float(bool(form.group)),
+        "is_counted": float(bool(form.having)),
+        "is_ranked": float(form.limit is not None),
+        "is_ordered": float(bool(form.order) and form.limit is None),
+        "is_combined": float(form.combined is not None),
+        **_where_unread(sketch),
+        "is_absent": float(any(isinstance(each, Membership) for _, each in sketch.absences)),
+        "rule_log": math.log(max(1e-3, rule)),
+    }
+    return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)
+
+
+def _where_unread(sketch: Sketch) -> dict[str, float]:
+    """Return where the words stand that nobody took: a word in the place of a condition is worse than a stray verb."""
+    nodes = sketch.nodes
+    content = [place for place, node in enumerate(nodes) if node.kind in _CONTENT]
+    unread = [
+        place
+        for place in content
+        if not sketch.taken[place]
+        and (
+            nodes[place].kind is NodeKind.WORD or (nodes[place].kind is NodeKind.LINK and sketch.column(place) is None)
+        )
+    ]
+    linked = [place for place in content if nodes[place].kind is NodeKind.LINK and sketch.taken[place]]
+    found: dict[str, float] = dict.fromkeys(_PLACES_UNREAD, 0.0)
+    for place in unread:
+        before = nodes[place - 1] if place else None
+        lead = before.text.lower() if before is not None else ""
+        if lead in _COPULAS:
+            found["unread_predicate"] += 1
+        elif lead in _ARTICLES or lead in _OWNING or (before is not None and before.op is Op.RELATIVE):
+            found["unread_owned"] += 1
+        elif before is not None and before.kind is NodeKind.STOP and nodes[place].capital:
+            found["unread_place"] += 1
+        if nodes[place].text.lower().endswith(_VERB_ENDINGS):
+            related = any(other < place for other in linked) and any(other > place for other in linked)
+            found["unread_relation" if related else "unread_verb"] += 1
+        if place == content[-1]:
+            found["unread_last"] += 1
+        if place + 1 < len(nodes) and nodes[place + 1].kind is NodeKind.LINK:
+            found["unread_attribute"] += 1
+    found["unread_share"] = len(unread) / max(1, len(content))
+    found["unread_both"] = float(bool(sketch.free_places(Op.BOTH)))
+    named = any(sketch.table(place) is not None or pick.with_table for place, pick in sketch.assignment.picks.items())
+    found["no_table_named"] = float(not named)
+    return found
+
+
+_CONTENT = frozenset({NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD})
+_VERB_ENDINGS = ("ed", "ing")
+_COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being", "not"})
+_ARTICLES = frozenset({"a", "an", "any", "some"})
+_OWNING = frozenset({"have", "has", "had", "with", "without", "having"})
+_PLACES_UNREAD: tuple[str, ...] = (
+    "unread_predicate", "unread_owned", "unread_place", "unread_last", "unread_attribute", "unread_relation",
+    "unread_verb",
+)  # fmt: skip
+
+
+def rivalry(score: float, rival: float | None) -> dict[str, float]:
+    """Return the facts about the next best reading with another SQL; `rival` is its score, None if there is none."""
+    if rival is None:
+        return {"rival_close": 0.0, "is_alone": 1.0}
+    return {"rival_close": max(0.0, 1 - (score - rival) * _CLOSE_SECOND), "is_alone": 0.0}
+
+
+def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
+    """Return the confidence in 0..1 from a judgement and all facts of its reading."""
+    weights = _weights()
+    confidence = judgement.rule
+    if weights:
+        total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in facts.items())
+        confidence = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        if not any(facts.get(name) for name in _OPEN_MATTERS) and facts.get("doubts", 0.0) < _DOUBTS_FEW:
+            # Nothing is left open, so there is nothing to ask about.
+            confidence = max(confidence, NOTHING_OPEN_MIN)
+    return round(confidence * 0.4**judgement.undefined, 4)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Mapping[str, float]:
+    file = resources.files("querybus_translator").joinpath("words", "confidence.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8")).get("weights", {}) if file.is_file() else {}
+
+
+def _unread(sketch: Sketch, form: Form) -> _Unread:
+    found = _Unread([])
+    used = columns_of(form)
+    for place, node in enumerate(sketch.nodes):
+        if node.op is Op.UNSUPPORTED:
+            found.undefined += 1
+            found.texts.append(node.text)
+        if sketch.taken[place] or node.op in _HARMLESS or node.op is Op.UNSUPPORTED:
+            continue
+        if node.kind is NodeKind.LINK:
+            if sketch.column(place) in used:
+                continue
+            pick = sketch.pick(place)
+            faint = pick is None or pick.score < _FAINT_LINK_MAX
+            found.words += faint
+            found.links += not faint
+        elif node.kind is NodeKind.WORD:
+            found.words += 1 + is_han(node.text)
+            found.names += node.capital
+            found.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
+        elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
+            found.literals += 1
+        elif node.kind is NodeKind.OP:
+            found.ops += 1
+        else:
+            continue
+        found.texts.append(node.text)
+    return found

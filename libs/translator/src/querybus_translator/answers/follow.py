@@ -1,0 +1,302 @@
+"""A follow-up changes the logical form that was read last: "and by month?", "only Shanghai", 再按城市分, "the same for last year".
+
+The follow-up's words are read like those of a question, with the last form's tables in mind; what they say is put in the
+place of what it contradicts (another period, another value of the same column) and beside everything else. Pure; a
+follow-up that changes nothing, or of which a word is left over, is none.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+from importlib import resources
+from typing import Final
+
+from querybus.text.language import detect_language
+from querybus_translator.answers.confidence import judge, weigh
+from querybus_translator.language.lexicon import Op
+from querybus_translator.readers.conditions import read_conditions
+from querybus_translator.readers.orders import read_groups, read_orders
+from querybus_translator.readers.rankings import read_rankings
+from querybus_translator.readers.reading import Reading, hints_of
+from querybus_translator.readers.targets import read_targets
+from querybus_translator.resolve import resolve
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.nodes import Node, read_nodes
+from querybus_translator.writing.assemble import read_alternatives, read_groups_of
+from querybus_translator.writing.form import (
+    Aggregate,
+    AllOf,
+    AnyOf,
+    ColumnRef,
+    Comparison,
+    Condition,
+    Form,
+    Measure,
+    Operator,
+    Ordering,
+    columns_of,
+    tables_of,
+)
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.write import write
+
+FOLLOW_UP_LENGTH_MAX: Final = 80
+_FIGURES: Final = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+    Op.HIGHEST: Aggregate.MAXIMUM,
+    Op.LOWEST: Aggregate.MINIMUM,
+}
+_MARKS: Final = " \t?？。.!！,，、"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What of a text is left without the words that make it a follow-up; `adds` where it says "also"."""
+
+    text: str
+    adds: bool
+    is_marked: bool
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, tuple[str, ...]]:
+    file = resources.files("querybus_translator").joinpath("words", "follow.toml")
+    read = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {key: tuple(sorted(words, key=len, reverse=True)) for key, words in read.items()}
+
+
+def follow_up(text: str) -> FollowUp:
+    """Return a text without the words by which follow-ups open and end.
+
+    >>> follow_up("And by month?"), follow_up("再按城市分").adds
+    (FollowUp(text='by month', adds=False, is_marked=True), True)
+    """
+    words = _words()
+    rest = text.strip(_MARKS)
+    adds = marked = False
+    grew = True
+    while grew:
+        grew = False
+        for key in ("adds", "opens"):
+            found = next((each for each in words[key] if _opens(rest, each)), None)
+            if found is not None:
+                rest, adds, marked, grew = rest[len(found) :].strip(_MARKS), adds or key == "adds", True, True
+        for key in ("ends_adding", "ends"):
+            found = next((each for each in words[key] if _ends(rest, each)), None)
+            if found is not None:
+                rest, adds, marked, grew = rest[: -len(found)].strip(_MARKS), adds or key == "ends_adding", True, True
+    return FollowUp(rest, adds, marked)
+
+
+def _opens(text: str, word: str) -> bool:
+    beyond = text[len(word) : len(word) + 1]
+    return text.lower().startswith(word) and not (word.isascii() and beyond.isalnum())
+
+
+def _ends(text: str, word: str) -> bool:
+    before = text[-len(word) - 1 : -len(word)]
+    return text.lower().endswith(word) and not (word.isascii() and before.isalnum())
+
+
+def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Reading | None:
+    """Return the reading of the last form with what a follow-up changes; None if it changes nothing that can be read."""
+    said = follow_up(text)
+    if not said.text or len(text) > FOLLOW_UP_LENGTH_MAX:
+        return None
+    nodes = read_nodes(said.text, index, today)
+    found = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
+    readings = [each for each in found if each is not None]
+    return max(readings, key=lambda each: each.confidence, default=None)
+
+
+def _followed(
+    previous: Form, said: FollowUp, nodes: tuple[Node, ...], index: CatalogIndex, today: date, place: int
+) -> Reading | None:
+    # What is counted or added up comes first: a period is about its time.
+    figures = [each.home for each in previous.targets if each.aggregate is not None and each.home is not None]
+    tables = tuple(dict.fromkeys((*figures, *tables_of(previous))))
+    assignments = resolve(nodes, index, near=frozenset(tables))
+    if place >= len(assignments):
+        return None
+    chinese = detect_language(said.text) == "zh"
+    sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
+    read_rankings(sketch)
+    read_conditions(sketch)
+    read_orders(sketch)
+    read_groups(sketch)
+    read_targets(sketch)
+    for other in range(len(nodes)):
+        if sketch.table(other) in tables:
+            sketch.take(other)
+    form = _changed(previous, sketch, adds=said.adds)
+    if form is None or form.is_idle or _says_nothing(sketch):
+        return None
+    if form.limit is not None and not form.group and all(each.aggregate is not None for each in form.targets):
+        # There is but one row to take the first of.
+        return None
+    written = write(form, index, hints_of(nodes))
+    if written is None:
+        return None
+    judgement = judge(sketch, form, written, assignments[0].score)
+    # What is asked for and of which table was said before.
+    facts = {**judgement.facts, "targets_implied": 0.0, "no_table_named": 0.0, "rival_close": 0.0, "is_alone": 1.0}
+    return Reading(form, written, sketch, judgement, judgement.rule, facts, weigh(judgement, facts))
+
+
+def _says_nothing(sketch: Sketch) -> bool:
+    return not any(
+        (
+            sketch.conditions,
+            sketch.having,
+            sketch.orderings,
+            sketch.rankings,
+            sketch.groups,
+            sketch.targets,
+            sketch.limit,
+        )
+    )
+
+
+def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
+    if previous.combined is not None or sketch.absences:
+        return None
+    form = _grouped(previous, sketch, adds=adds)
+    asked = _asked(form, sketch, adds=adds)
+    if asked is None:
+        return None
+    form = _refigured(asked, sketch)
+    form = replace(form, where=_where(form.where, read_alternatives(sketch), sketch))
+    form = _ordered(form, sketch)
+    for _, each in sketch.having:
+        counted = each if each.left.home is not None else Comparison(_count(form), each.operator, each.right)
+        form = replace(form, having=(*(one for one in form.having if one.left != counted.left), counted))
+    return form
+
+
+def _count(form: Form) -> Measure:
+    """The figure of each group: the one that is asked for, else a count of rows."""
+    figures = [each for each in form.targets if each.aggregate is not None]
+    return figures[0] if figures else Measure(aggregate=Aggregate.COUNT, table=_head(form))
+
+
+def _head(form: Form) -> int | None:
+    """Whose rows the form is about."""
+    homes = [each.home for each in form.targets if each.home is not None]
+    return homes[0] if homes else (form.everything if form.everything is not None else next(iter(form.tables), None))
+
+
+def _grouped(form: Form, sketch: Sketch, *, adds: bool) -> Form:
+    group, shown = read_groups_of(sketch)
+    if not group:
+        return form
+    figures = [each for each in form.targets if each.aggregate is not None] or [_count(form)]
+    old = [each for each in form.targets if each.aggregate is None and each.column in form.group] if adds else []
+    kept = form.group if adds else ()
+    order = tuple(each for each in form.order if each.by.aggregate is not None)
+    return replace(
+        form,
+        targets=tuple(dict.fromkeys((*old, *(Measure(each) for each in shown), *figures))),
+        group=tuple(dict.fromkeys((*kept, *group))),
+        order=order,
+        limit=form.limit if order else None,
+        everything=None,
+        distinct=False,
+    )
+
+
+def _asked(form: Form, sketch: Sketch, *, adds: bool) -> Form | None:
+    """Return the form with what else is asked for, None where it does not go with what was asked."""
+    new = [measure for _, measure in sketch.targets if measure.column is None or measure.column not in form.group]
+    if not new:
+        return form
+    new = [replace(each, table=_head(form)) if each.column is None and each.table is None else each for each in new]
+    figures = [each for each in new if each.aggregate is not None]
+    plain = [each for each in form.targets if each.aggregate is None]
+    if figures:
+        kept = form.targets if adds else [each for each in plain if each.column in form.group]
+        order = tuple(replace(each, by=figures[0]) if each.by.aggregate is not None else each for each in form.order)
+        return replace(form, targets=tuple(dict.fromkeys((*kept, *figures))), order=order, everything=None)
+    if len(plain) == len(form.targets) and not form.group:
+        return replace(form, targets=tuple(dict.fromkeys((*plain, *new))))
+    return None
+
+
+def _refigured(form: Form, sketch: Sketch) -> Form:
+    """ "And the average?": the same column, another figure."""
+    places = [place for place in range(len(sketch.nodes)) if sketch.op(place) in _FIGURES and sketch.is_free(place)]
+    if len(places) != 1:
+        return form
+    figure = _FIGURES[sketch.op(places[0]) or Op.SUM]
+    if not any(each.aggregate is not None and each.column is not None for each in form.targets):
+        return form
+    sketch.take(*places)
+
+    def other(measure: Measure) -> Measure:
+        counts = measure.aggregate is None or measure.column is None or measure.distinct
+        return measure if counts else replace(measure, aggregate=figure)
+
+    sketch.targets += [(places[0], other(each)) for each in form.targets if other(each) != each]
+    order = tuple(replace(each, by=other(each.by)) for each in form.order)
+    return replace(form, targets=tuple(dict.fromkeys(other(each) for each in form.targets)), order=order)
+
+
+def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch) -> tuple[Condition, ...]:
+    kept = list(old)
+    for each in new:
+        condition, columns = each, _columns(each)
+        times = {column for column in columns if _is_time(column, sketch)}
+        if times:
+            before = {column for one in kept for column in _columns(one) if _is_time(column, sketch)}
+            if len(times) == 1 and len(before) == 1:
+                # "Last year" speaks of the same time as the period that it replaces.
+                condition = _moved(each, next(iter(times)), next(iter(before)))
+            kept = [one for one in kept if not any(_is_time(column, sketch) for column in _columns(one))]
+        elif not _is_negative(each):
+            kept = [one for one in kept if _columns(one) != columns or _is_negative(one)]
+        kept.append(condition)
+    return tuple(dict.fromkeys(kept))
+
+
+def _is_time(column: ColumnRef, sketch: Sketch) -> bool:
+    return sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
+
+
+def _is_negative(condition: Condition) -> bool:
+    return isinstance(condition, Comparison) and condition.operator in {Operator.UNEQUAL, Operator.LACKS}
+
+
+def _columns(condition: Condition) -> frozenset[ColumnRef]:
+    return columns_of(Form(targets=(), where=(condition,)))
+
+
+def _moved(condition: Condition, column: ColumnRef, target: ColumnRef) -> Condition:
+    if isinstance(condition, AllOf | AnyOf):
+        return replace(condition, conditions=tuple(_moved(each, column, target) for each in condition.conditions))
+    if isinstance(condition, Comparison) and condition.left.column == column:
+        return replace(condition, left=replace(condition.left, column=target))
+    return condition
+
+
+def _ordered(form: Form, sketch: Sketch) -> Form:
+    order = tuple(
+        Ordering(_count(form) if each.by.aggregate is Aggregate.COUNT else each.by, each.descending)
+        for each in sketch.orderings
+    )
+    if order:
+        form = replace(form, order=order)
+    for ranking in sketch.rankings[:1]:
+        by = ranking.by if ranking.by is not None and ranking.by.column is not None else _count(form)
+        form = replace(form, order=(Ordering(by, ranking.descending),), limit=ranking.count)
+    if sketch.limit is not None:
+        figures = [each for each in form.targets if each.aggregate is not None]
+        if not form.order and form.group and figures:
+            form = replace(form, order=(Ordering(figures[0], descending=True),))
+        form = replace(form, limit=sketch.limit)
+    return form

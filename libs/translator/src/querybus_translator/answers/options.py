@@ -1,0 +1,69 @@
+"""Two or three complete questions that can be asked as they stand, made from the catalog's display names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from querybus.core.catalog import Column, ColumnKind, Language, Table
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import is_han, spoken_name
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import ColumnRef
+from querybus_translator.writing.sketch import NUMERIC
+
+OPTIONS_MAX = 3
+
+
+def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> tuple[str, ...]:
+    """Return up to OPTIONS_MAX questions about the given tables, or about the catalog's largest."""
+    chosen = list(tables) or sorted(
+        range(len(index.catalog.tables)), key=lambda each: (-(index.table(each).row_estimate or 0), each)
+    )
+    found: list[str] = []
+    for number in chosen[:2]:
+        table = index.table(number)
+        called = display(table, language)
+        if language == "zh":
+            found.append(f"有多少个{called}？")
+            figure = _first(index, number, figures=True)
+            text = _first(index, number, figures=False)
+            if text is not None:
+                found.append(f"每个{display(text, language)}有多少个{called}？")
+            if figure is not None:
+                found.append(f"{called}的平均{display(figure, language)}是多少？")
+        else:
+            found.append(f"How many {called} are there?")
+            figure = _first(index, number, figures=True)
+            text = _first(index, number, figures=False)
+            if text is not None:
+                found.append(f"How many {called} are there for each {display(text, language)}?")
+            if figure is not None:
+                found.append(f"What is the average {display(figure, language)} of {called}?")
+    return tuple(dict.fromkeys(found))[:OPTIONS_MAX]
+
+
+def display(named: Table | Column, language: Language) -> str:
+    """Return what people call a table or column in a language: its display name, else the words of its name."""
+    given = named.display_names.get(language)
+    if given:
+        return given[:1].lower() + given[1:] if language == "en" and not given[:2].isupper() else given
+    if named.comment and (is_han(named.comment) == (language == "zh")) and len(named.comment) <= 40:
+        return named.comment
+    return spoken_name(named.name) or named.name
+
+
+def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
+    table = index.table(number)
+    keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
+    for place, column in enumerate(table.columns):
+        if column.name in keys or column.personal or _names_a_key(index, ColumnRef(number, place)):
+            continue
+        if figures and column.kind in NUMERIC:
+            return column
+        if not figures and column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= 50:
+            return column
+    return None
+
+
+def _names_a_key(index: CatalogIndex, column: ColumnRef) -> bool:
+    return index.column(column.table, column.column).name.lower().endswith(tuple(lexicon().key_words))

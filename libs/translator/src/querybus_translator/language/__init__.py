@@ -1,0 +1,1 @@
+"""Words of English and Chinese: tokens, stems, lexicon, periods."""

@@ -1,0 +1,132 @@
+"""What the readers of conditions share: which phrase compares how, what negates, what a figure may belong to.
+
+Nothing here reads a condition by itself.
+"""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.schema.labels import labels
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+OPERATORS = {
+    Op.GREATER: Operator.GREATER,
+    Op.AT_LEAST: Operator.AT_LEAST,
+    Op.LESS: Operator.LESS,
+    Op.AT_MOST: Operator.AT_MOST,
+    Op.EQUAL: Operator.EQUAL,
+    Op.UNEQUAL: Operator.UNEQUAL,
+    Op.AFTER: Operator.GREATER,
+    Op.BEFORE: Operator.LESS,
+    Op.SINCE: Operator.AT_LEAST,
+    Op.ADJECTIVE_MORE: Operator.GREATER,
+    Op.ADJECTIVE_LESS: Operator.LESS,
+    Op.OR_MORE: Operator.AT_LEAST,
+    Op.OR_LESS: Operator.AT_MOST,
+}
+JOINING = (Op.EQUAL, Op.NAMED, Op.NOT, Op.UNEQUAL)
+UNITS = (Op.UNIT, Op.OLD)
+TEMPORAL_OPS = frozenset({Op.AFTER, Op.BEFORE, Op.SINCE})
+
+
+def negation_before(sketch: Sketch, place: int) -> int | None:
+    """Return the place of a negation that stands directly before a node, or None."""
+    other = sketch.before(place, over=(Op.EQUAL, Op.NAMED))
+    if other is not None and not sketch.taken[other] and sketch.op(other) in {Op.NOT, Op.UNEQUAL}:
+        return other
+    return None
+
+
+def add_condition(
+    sketch: Sketch, place: int, left: Measure, operator: Operator, right: Literal | ColumnRef | Form
+) -> None:
+    negation = negation_before(sketch, place)
+    if negation is not None:
+        sketch.take(negation)
+        operator = operator.opposite
+    sketch.conditions.append(Placed(place, Comparison(left, operator, right)))
+
+
+def says_key(sketch: Sketch, place: int | None) -> bool:
+    """Return whether a link's own words name a key: "order id", 订单编号 — not merely the rows."""
+    if place is None:
+        return False
+    words = lexicon()
+    text = sketch.nodes[place].text.lower()
+    return any(each in text for each in (*words.key_words, *words.related.get("number", ())))
+
+
+def old_near(sketch: Sketch, figure: int) -> bool:
+    return any(node.op is Op.OLD for node in sketch.nodes[max(0, figure - 2) : figure + 3])
+
+
+def adjective_concepts(text: str) -> tuple[Concept, ...]:
+    """Return what a comparing word compares; empty for words that are no adjectives."""
+    key = tuple(text.lower().split())
+    phrases = lexicon().english.get(key, ()) or lexicon().chinese.get(text, ())
+    return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)
+
+
+def looks_like_year(number: int | float) -> bool:
+    return isinstance(number, int) and 1500 <= number <= 2150
+
+
+def take_units(sketch: Sketch, figure: int) -> Op | None:
+    other = sketch.after(figure)
+    found: Op | None = None
+    while sketch.op(other) in UNITS and other is not None:
+        found = sketch.op(other) if sketch.op(other) is Op.OLD else found
+        sketch.take(other)
+        other = sketch.after(other)
+    mark = figure + 1
+    if mark < len(sketch.nodes) and sketch.nodes[mark].text == "%":
+        sketch.take(mark)
+    return found
+
+
+def is_temporal(sketch: Sketch, column: ColumnRef) -> bool:
+    return sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
+
+
+def literal_for(sketch: Sketch, column: ColumnRef, number: int | float) -> Literal:
+    if sketch.kind(column) in TEMPORAL and isinstance(number, int) and looks_like_year(number):
+        return Literal(f"{number:04d}-01-01")
+    return Literal(number)
+
+
+def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
+    """Return the column that a bare period is about: the nearest table's, if it has exactly one kind of time."""
+    for table in sketch.tables_with_time(place):
+        found = sketch.time_columns(table)
+        if found:
+            sketch.doubts += 0.05 * (len(found) - 1)
+            return found[0]
+    return None
+
+
+def count_rows(sketch: Sketch, place: int, table: int, operator: Operator, number: int | float) -> None:
+    """ "With more than two orders": a column that already counts them, else rows of that table are counted."""
+    column = sketch.count_column(table)
+    if column is not None:
+        add_condition(sketch, place, Measure(column), operator, Literal(number))
+        sketch.hidden_tables.add(table)
+        return
+    if (operator, number) in {(Operator.AT_LEAST, 1), (Operator.GREATER, 0)}:
+        # Joining alone says that there is one.
+        return
+    measure = Measure(aggregate=Aggregate.COUNT, table=table)
+    sketch.having.append((place, Comparison(measure, operator, Literal(number))))
+
+
+def label_columns(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
+    """Return the column(s) by which people call the rows of a table: its name or title, else its key."""
+    return labels(sketch.index, table, chinese=sketch.chinese)
+
+
+def take_joining(sketch: Sketch, one: int | None, other: int) -> None:
+    if one is None:
+        return
+    for place in range(min(one, other) + 1, max(one, other)):
+        if sketch.op(place) in {Op.EQUAL, Op.NAMED}:
+            sketch.take(place)

@@ -1,0 +1,171 @@
+"""A logical form as one sentence for people: names for people only, no name of the schema, no SQL.
+
+"Number of customers, only where city is Lyon, for each store." Limits: a table or column without a display name is
+called by the words of its name; whoever shows the sentence to a business reader checks it for leaks as any other text.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from querybus.core.catalog import Language
+from querybus_translator.answers.options import display
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import (
+    AllOf,
+    AnyOf,
+    ColumnRef,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Measure,
+    Membership,
+    Operator,
+    tables_of,
+)
+from querybus_translator.writing.sketch import TEMPORAL
+
+
+@lru_cache(maxsize=1)
+def _texts() -> Mapping[str, Mapping[str, Any]]:
+    file = resources.files("querybus_translator").joinpath("words", "sentences.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def sentence(form: Form, index: CatalogIndex, language: Language) -> str:
+    """Return the form in words of one language."""
+    spoken = _Speaker(index, language)
+    said = spoken.form(form)
+    return said[:1].upper() + said[1:] + spoken.text("end")
+
+
+class _Speaker:
+    def __init__(self, index: CatalogIndex, language: Language) -> None:
+        self._index = index
+        self._language: Language = language
+        self._texts = _texts()[language]
+
+    def text(self, key: str, **parts: str) -> str:
+        return str(self._texts[key]).format(**parts)
+
+    def form(self, form: Form) -> str:
+        alone = len(tables_of(form)) == 1
+        parts = [self._listed([self.measure(each, alone=False) for each in form.targets])] if form.targets else []
+        if form.everything is not None:
+            parts.append(self.text("everything", what=self.table(form.everything)))
+        homes = {each.home for each in form.targets} | {form.everything} | {each.table for each in form.group}
+        joined = [each for each in form.tables if each not in homes]
+        if joined and parts:
+            parts[0] = self.text("of", what=parts[0], table=self._listed([self.table(each) for each in joined]))
+        if form.where or form.having:
+            conditions = [self.condition(each, alone=alone) for each in (*form.where, *form.having)]
+            parts.append(self.text("where", what=self._listed(conditions)))
+        if form.group:
+            # A key beside the label that stands for it says nothing to people.
+            shown = [each for each in form.group if not self._is_key(each)] or list(form.group)
+            parts.append(self.text("each", what=self._listed(list(dict.fromkeys(self.column(each) for each in shown)))))
+        for each in form.order:
+            key = "sorted_down" if each.descending else "sorted_up"
+            parts.append(self.text(key, what=self.measure(each.by, alone=alone)))
+        if form.limit is not None:
+            parts.append(self.text("first", count=str(form.limit)))
+        if form.combined is not None:
+            parts.append(self.text(form.combined[0].name.lower(), what=self.form(form.combined[1])))
+        return self.text("joint").join(parts)
+
+    def _listed(self, parts: Sequence[str]) -> str:
+        return self.text("joined").join(parts)
+
+    def _is_key(self, column: ColumnRef) -> bool:
+        name = self._index.column(column.table, column.column).name
+        return name in self._index.table(column.table).primary_key
+
+    def table(self, number: int) -> str:
+        return self._index.called(number, self._language) or display(self._index.table(number), self._language)
+
+    def column(self, column: ColumnRef, *, alone: bool = True) -> str:
+        shown = display(self._index.column(column.table, column.column), self._language)
+        if not alone:
+            shown = self.text("of", what=shown, table=self.table(column.table))
+        if column.part is not None:
+            shown = self.text("part", what=shown, unit=str(self._texts["unit"][column.part.name.lower()]))
+        return shown
+
+    def measure(self, measure: Measure, *, alone: bool) -> str:
+        if measure.column is not None:
+            shown = self.column(measure.column, alone=alone)
+        else:
+            shown = self.table(measure.table) if measure.table is not None else self.text("rows")
+        if measure.distinct:
+            shown = self.text("different", what=shown)
+        return self.text(measure.aggregate.name.lower(), what=shown) if measure.aggregate is not None else shown
+
+    def condition(self, condition: Condition, *, alone: bool) -> str:
+        if isinstance(condition, AllOf):
+            return self._within(condition, alone=alone) or self._listed(
+                [self.condition(each, alone=alone) for each in condition.conditions]
+            )
+        if isinstance(condition, AnyOf):
+            said = [self.condition(each, alone=alone) for each in condition.conditions]
+            joined = said[0]
+            for each in said[1:]:
+                joined = self.text("any", one=joined, other=each)
+            return joined
+        if isinstance(condition, Membership):
+            key = "absent" if condition.negated else "among"
+            inner = condition.form
+            said_inner = self._listed(
+                [
+                    *(self.table(each) for each in tables_of(inner)),
+                    *(
+                        self.condition(each, alone=True)
+                        for each in inner.where
+                        if not (isinstance(each, Comparison) and each.operator is Operator.NOT_NULL)
+                    ),
+                ]
+            )
+            return self.text(key, left=self.table(condition.left.table), what=said_inner)
+        return self._comparison(condition, alone=alone)
+
+    def _comparison(self, comparison: Comparison, *, alone: bool) -> str:
+        left = self.measure(comparison.left, alone=alone)
+        key = comparison.operator.name.lower()
+        right = comparison.right
+        if isinstance(right, Literal):
+            column = comparison.left.column
+            if column is not None and self._index.column(column.table, column.column).kind in TEMPORAL:
+                key = {"at_least": "since", "less": "until"}.get(key, key)
+            said = str(right.value)
+        elif isinstance(right, ColumnRef):
+            said = self.column(right, alone=alone)
+        elif isinstance(right, Form):
+            said = self.form(right)
+        else:
+            said = ""
+        return self.text(key, left=left, right=said)
+
+    def _within(self, condition: AllOf, *, alone: bool) -> str | None:
+        """Two bounds of one column are said as one span; the last day is said as the day that still counts."""
+        if len(condition.conditions) != 2:
+            return None
+        one, other = condition.conditions
+        if not (isinstance(one, Comparison) and isinstance(other, Comparison) and one.left == other.left):
+            return None
+        if not (isinstance(one.right, Literal) and isinstance(other.right, Literal)):
+            return None
+        if one.operator is not Operator.AT_LEAST or other.operator not in {Operator.LESS, Operator.AT_MOST}:
+            return None
+        last = str(other.right.value)
+        if other.operator is Operator.LESS:
+            try:
+                last = (date.fromisoformat(last) - timedelta(days=1)).isoformat()
+            except ValueError:
+                return None
+        left = self.measure(one.left, alone=alone)
+        return self.text("within", left=left, first=str(one.right.value), last=last)

@@ -1,0 +1,1 @@
+"""What each part of a question says: targets, conditions, orders, times."""

@@ -1,0 +1,264 @@
+"""What is not there: "without orders", "do not have a captain", 没有订单 — rows whose key no row of the other table bears.
+
+Conditions that stand behind the negation belong to what is absent: "that had no order in 2023".
+"""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.joins import Edge
+from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import (
+    Comparison,
+    Condition,
+    Form,
+    Measure,
+    Membership,
+    Operator,
+    condition_tables,
+)
+from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.write import columns_named
+
+_WORDS_BETWEEN_MAX = 4
+_VERB_MIN = 0.85
+
+
+def read_absences(sketch: Sketch, anchor: int) -> None:
+    """Read every untaken negation against the rows of `anchor`."""
+    for place in sketch.free_places(Op.NOT, Op.UNEQUAL):
+        _absence(sketch, place, anchor)
+    _negated_beyond(sketch, anchor)
+
+
+def _absence(sketch: Sketch, place: int, anchor: int) -> None:
+    end = sketch.sentence_end(place)
+    named = _named_after(sketch, place, end, anchor)
+    if named is None and _attribute_behind(sketch, place, end, anchor):
+        return
+    if named is None and _by_verb(sketch, place, end, anchor):
+        return
+    if named is None:
+        column_place = sketch.after(place)
+        column = sketch.column(column_place)
+        missing = not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
+        if column is not None and column.table == anchor and missing and column_place is not None:
+            if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
+                return
+            sketch.targets = [each for each in sketch.targets if each[0] != column_place]
+            sketch.take(place, column_place)
+            sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.IS_NULL)))
+            return
+        _negate_conditions(sketch, place, end, anchor)
+        return
+    table = sketch.table(named)
+    if table is None:
+        return
+    inside = [each for each in sketch.conditions if place < each.place < end and _belongs(each, anchor, table)]
+    if any(place < each.place < end for each in sketch.rankings):
+        sketch.doubts += 0.5
+    inside_count = [each for each in sketch.having if place < each[0] < end]
+    if inside_count:
+        _counted_absence(sketch, place, anchor, inside_count)
+        sketch.take(place, named)
+        return
+    if absent_from(sketch, place, anchor, table, inside):
+        sketch.take(place, named)
+        _hide(sketch, place, end, anchor)
+
+
+def _hide(sketch: Sketch, place: int, end: int, anchor: int) -> None:
+    """Tables named behind the negation belong to what is absent, and are not joined to what is there."""
+    for other in range(place, end):
+        if sketch.op(other) in {Op.AND, Op.BUT, Op.SHOW}:
+            return
+        table = sketch.table(other)
+        if table is not None and table != anchor:
+            sketch.hidden_tables.add(table)
+            sketch.take(other)
+
+
+def _counted_absence(sketch: Sketch, place: int, anchor: int, counts: list[tuple[int, Comparison]]) -> None:
+    """ "That did not affect two or more regions": the keys of those that did are excluded."""
+    key = key_columns(sketch.index, anchor)
+    if not key:
+        sketch.doubts += 0.5
+        return
+    for each in counts:
+        sketch.having.remove(each)
+    form = Form(
+        targets=(Measure(key[0]),),
+        tables=(anchor,),
+        group=key,
+        having=tuple(each for _, each in counts),
+    )
+    for _, each in counts:
+        if each.left.table is not None:
+            sketch.hidden_tables.add(each.left.table)
+    sketch.absences.append((place, Membership(key[0], form, negated=True)))
+
+
+def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
+    """ "Regions not affected": a table that refers to the rows and bears the verb in its name."""
+    for other in range(place + 1, min(end, place + 1 + _WORDS_BETWEEN_MAX)):
+        node = sketch.nodes[other]
+        if node.kind not in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or sketch.value(other) is not None:
+            continue
+        if sketch.table(other) == anchor:
+            return False
+        close = sketch.index.similar(base_form(node.text.lower().split()[-1]))
+        for edge in sketch.index.graph.edges_of(anchor):
+            if edge.target != anchor or edge.source == anchor:
+                continue
+            if any(close.get(word, 0.0) >= _VERB_MIN for word in sketch.index.table_words[edge.source]):
+                inside = [each for each in sketch.conditions if place < each.place < end]
+                if absent_from(sketch, place, anchor, edge.source, inside):
+                    sketch.take(place, other)
+                    _hide(sketch, place, end, anchor)
+                    return True
+    return False
+
+
+def _belongs(placed: Placed, anchor: int, table: int) -> bool:
+    tables = condition_tables(placed.condition)
+    return all(each != anchor or table == anchor for each in tables)
+
+
+def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | None:
+    words = 0
+    other = place + 1
+    while other < end:
+        table = sketch.table(other)
+        if table is not None and table != anchor:
+            return other
+        if table == anchor:
+            other += 1
+            continue
+        node = sketch.nodes[other]
+        if node.op in {Op.AND, Op.BUT, Op.OR, Op.SHOW} or sketch.pick(other) is not None:
+            if sketch.pick(other) is not None and sketch.value(other) is None and sketch.taken[other]:
+                return None
+            if sketch.value(other) is None:
+                return None
+        if node.kind is NodeKind.WORD:
+            words += 1
+            if words > _WORDS_BETWEEN_MAX:
+                return None
+        other += 1
+    return None
+
+
+def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: list[Placed]) -> bool:
+    """Record that no row of `table` with the conditions `inside` refers to the row of `anchor`."""
+    path = sketch.index.graph.path((anchor,), table)
+    if not path:
+        return False
+    near, far = _ends(path[0], anchor)
+    own = columns_named(sketch.index, anchor, near[:1])
+    beyond = path[0].target if path[0].source == anchor else path[0].source
+    theirs = columns_named(sketch.index, beyond, far[:1])
+    conditions: tuple[Condition, ...] = tuple(each.condition for each in inside)
+    refers = path[0].source == anchor and path[0].to_one
+    if refers and len(path) == 1 and not inside:
+        # The row itself names at most one of them: an empty key says that there is none.
+        sketch.absences.append((place, Comparison(Measure(own[0]), Operator.IS_NULL)))
+        return True
+    if sketch.index.column(theirs[0].table, theirs[0].column).nullable and theirs[0] not in key_columns(
+        sketch.index, beyond
+    ):
+        # One empty key would make NOT IN exclude everything.
+        conditions = (*conditions, Comparison(Measure(theirs[0]), Operator.NOT_NULL))
+    form = Form(targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and inside else (), where=conditions)
+    for each in inside:
+        sketch.conditions.remove(each)
+    sketch.absences.append((place, Membership(own[0], form, negated=True)))
+    return True
+
+
+def _ends(edge: Edge, anchor: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if edge.source == anchor:
+        return edge.source_columns, edge.target_columns
+    return edge.target_columns, edge.source_columns
+
+
+def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> None:
+    """ "Did not visit Paris", "never sold a red one": the first condition behind the negation is what is absent."""
+    behind = sorted((each for each in sketch.conditions if place < each.place < end), key=lambda each: each.place)
+    if not behind or any(sketch.op(other) in {Op.SHOW, Op.BUT} for other in range(place + 1, behind[0].place)):
+        return
+    first = behind[0]
+    words = sum(1 for node in sketch.nodes[place : first.place] if node.kind is NodeKind.WORD)
+    if words > _WORDS_BETWEEN_MAX:
+        return
+    tables = condition_tables(first.condition)
+    if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
+        if absent_from(sketch, place, anchor, tables[0], [first]):
+            sketch.take(place)
+        return
+    if isinstance(first.condition, Comparison):
+        opposite = Comparison(first.condition.left, first.condition.operator.opposite, first.condition.right)
+        sketch.conditions[sketch.conditions.index(first)] = Placed(first.place, opposite)
+        sketch.take(place)
+
+
+def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
+    behind = sorted((each for each in sketch.conditions if place < each.place < end), key=lambda each: each.place)
+    return bool(behind) and _without_attribute(sketch, place, anchor, behind[0])
+
+
+def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -> bool:
+    """ "Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
+    verb = sketch.nodes[place - 1].text.lower() if place else ""
+    copular = sketch.nodes[place].text.lower() in _COPULAR and verb not in _AUXILIARIES
+    if copular or len(sketch.targets) != 1:
+        return False
+    target = sketch.targets[0][1]
+    if (
+        target.aggregate is not None
+        or target.column is None
+        or condition_tables(first.condition) != (target.column.table,)
+    ):
+        return False
+    if target.column in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
+        return False
+    sketch.conditions.remove(first)
+    form = Form(targets=(target,), where=(first.condition,))
+    sketch.absences.append((place, Membership(target.column, form, negated=True)))
+    sketch.distinct = True
+    sketch.take(place)
+    return True
+
+
+# "Is not" says something about each row; "did not", "without", "never" about all rows together.
+_COPULAR = frozenset({"not", "n't", "isn't", "aren't", "wasn't", "weren't", "非", "不是"})
+
+
+_AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had", "can", "could"})
+
+
+def is_many(sketch: Sketch, anchor: int, table: int) -> bool:
+    """Whether one row of `anchor` may have several of `table`."""
+    path = sketch.index.graph.path((anchor,), table) or ()
+    at = anchor
+    for edge in path:
+        if edge.source == at and edge.to_one:
+            at = edge.target
+            continue
+        return True
+    return False
+
+
+def _negated_beyond(sketch: Sketch, anchor: int) -> None:
+    """A value that must differ in a table of many rows means that none of them has it."""
+    for placed in list(sketch.conditions):
+        condition = placed.condition
+        if not isinstance(condition, Comparison) or condition.operator is not Operator.UNEQUAL:
+            continue
+        tables = condition_tables(condition)
+        if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
+            positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
+            sketch.conditions[sketch.conditions.index(placed)] = positive
+            if not absent_from(sketch, placed.place, anchor, tables[0], [positive]):
+                sketch.conditions[sketch.conditions.index(positive)] = placed

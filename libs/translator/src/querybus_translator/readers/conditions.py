@@ -1,0 +1,290 @@
+"""Comparisons become conditions: a column before or after a figure, an adjective and its figure, the average.
+
+Each looks at its direct neighbours only. A figure with a table behind it ("more than two orders") counts rows of that
+table. What has no column stays unread.
+"""
+
+from __future__ import annotations
+
+from querybus_translator.language.clauses import (
+    JOINING,
+    OPERATORS,
+    TEMPORAL_OPS,
+    UNITS,
+    add_condition,
+    adjective_concepts,
+    count_rows,
+    is_temporal,
+    literal_for,
+    looks_like_year,
+    old_near,
+    says_key,
+    take_units,
+    time_column,
+)
+from querybus_translator.language.lexicon import ADJECTIVES, Op
+from querybus_translator.language.periods import years_before
+from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
+from querybus_translator.readers.times import read_bounded_period, read_period_alone, read_ranges
+from querybus_translator.readers.values import read_bare_number, read_text, read_value
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+
+_AGGREGATED = {Op.AVERAGE: Aggregate.AVERAGE, Op.SUM: Aggregate.SUM}
+_AGE_MAX = 120
+# "People over 40": without a column these bound an age, where there is one.
+_PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
+
+
+def read_conditions(sketch: Sketch) -> None:
+    """Read every condition that its neighbours complete."""
+    read_ranges(sketch)
+    read_patterns_behind(sketch)
+    read_patterns(sketch)
+    for place in range(len(sketch.nodes)):
+        if sketch.taken[place]:
+            continue
+        if sketch.op(place) in OPERATORS:
+            _comparison(sketch, place)
+    for place, node in enumerate(sketch.nodes):
+        if sketch.taken[place]:
+            continue
+        if sketch.value(place) is not None:
+            read_value(sketch, place)
+        elif node.kind is NodeKind.TEXT:
+            read_text(sketch, place)
+        elif node.kind is NodeKind.PERIOD:
+            read_period_alone(sketch, place)
+        elif node.kind is NodeKind.NUMBER:
+            read_bare_number(sketch, place)
+
+
+def _comparison(sketch: Sketch, place: int) -> None:
+    op = sketch.op(place)
+    if op is None:
+        return
+    if op in {Op.OR_MORE, Op.OR_LESS}:
+        figure = sketch.before(place, over=UNITS)
+        left, right = sketch.before(figure, over=JOINING), sketch.after(place)
+        if sketch.chinese and sketch.column(right) is not None and not sketch.is_numeric(sketch.column(right)):
+            right = None
+    else:
+        figure = sketch.after(place)
+        left = sketch.before(place, over=JOINING)
+        behind = sketch.after(figure)
+        if sketch.is_free(figure) and _is_figure_of(sketch, figure, behind):
+            # "After the year 2000": the column stands between the word and the figure.
+            left, figure = figure, behind
+        right = sketch.after(figure, over=(*UNITS, Op.DISTINCT))
+    if figure is None or sketch.taken[figure]:
+        return
+    node = sketch.nodes[figure]
+    if node.kind is NodeKind.NUMBER and node.number is not None:
+        _figure(sketch, place, figure, left, right)
+    elif node.kind is NodeKind.PERIOD and node.period is not None:
+        read_bounded_period(sketch, place, figure, left)
+    elif node.op in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST}:
+        _nested(sketch, place, figure, left)
+    elif sketch.is_numeric(sketch.column(figure)) and sketch.is_numeric(sketch.column(left)) and sketch.is_free(left):
+        if op in {Op.EQUAL, Op.UNEQUAL}:
+            return
+        one, other = sketch.column(left), sketch.column(figure)
+        if one is not None and other is not None and one != other:
+            sketch.take(place, figure, left)
+            add_condition(sketch, place, Measure(one), OPERATORS[op], other)
+
+
+def _is_figure_of(sketch: Sketch, column: int | None, figure: int | None) -> bool:
+    ref = sketch.column(column)
+    if ref is None or figure is None or sketch.number(figure) is None:
+        return False
+    return figure == (column or 0) + 1 and (sketch.is_numeric(ref) or is_temporal(sketch, ref))
+
+
+def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: int | None) -> None:
+    op = sketch.op(place) or Op.EQUAL
+    number = sketch.nodes[figure].number
+    if number is None:
+        return
+    operator = OPERATORS[op]
+    before = sketch.column(left) if sketch.is_free(left) else None
+    if before is not None and sketch.is_key(before) and not says_key(sketch, left):
+        before = None
+    if sketch.op(left) is Op.COUNT and sketch.is_free(left):
+        counted = sketch.table(sketch.before(left))
+        sketch.take(place, figure, left)
+        if counted is not None and sketch.chinese:
+            sketch.take(sketch.before(left))
+            take_units(sketch, figure)
+            count_rows(sketch, place, counted, operator, number)
+            return
+        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+        return
+    aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
+    if before is not None and aggregate is not None and sketch.is_numeric(before) and _has_group(sketch, before, left):
+        # "With an average salary above 9000" compares the figure of each group.
+        sketch.take(place, figure, left, sketch.before(left))
+        take_units(sketch, figure)
+        sketch.having.append((place, Comparison(Measure(before, aggregate), operator, Literal(number))))
+        return
+    counted_before = sketch.table(left) if sketch.chinese and sketch.is_free(left) else None
+    behind = sketch.column(right) if sketch.is_free(right) else None
+    table = sketch.table(right) if sketch.is_free(right) else None
+    units = take_units(sketch, figure)
+    if counted_before is not None and op not in TEMPORAL_OPS and op not in ADJECTIVES:
+        # 订单超过5个的客户: what is counted stands before the figure, and the head last.
+        sketch.take(place, figure, left, right if sketch.op(right) is Op.TIMES else None)
+        count_rows(sketch, place, counted_before, operator, number)
+        return
+    counts = table is not None and right == figure + 1 and op not in TEMPORAL_OPS
+    if (
+        before is not None
+        and not counts
+        and (
+            sketch.is_numeric(before)
+            or (is_temporal(sketch, before) and looks_like_year(number))
+            or (
+                table is None
+                and op not in TEMPORAL_OPS
+                and not sketch.is_numeric(behind)
+                and not sketch.asked[left or 0]
+            )
+        )
+    ):
+        sketch.take(place, figure, left)
+        add_condition(sketch, place, Measure(before), operator, literal_for(sketch, before, number))
+        return
+    has_meaning = op in ADJECTIVES or op in TEMPORAL_OPS or units is not None
+    if has_meaning and (_by_meaning(sketch, place, figure, operator) or op in ADJECTIVES):
+        return
+    if table is not None:
+        sketch.take(place, figure, right)
+        count_rows(sketch, place, table, operator, number)
+        return
+    if behind is not None and sketch.is_numeric(behind) and not (sketch.is_key(behind)):
+        sketch.take(place, figure, right)
+        add_condition(sketch, place, Measure(behind), operator, Literal(number))
+        return
+    if behind is not None and right is not None and right <= figure + 2:
+        sketch.take(place, figure, right)
+        measure = Measure(behind, Aggregate.COUNT, distinct=True)
+        sketch.having.append((place, Comparison(measure, operator, Literal(number))))
+        return
+    if sketch.op(right) is Op.TIMES:
+        sketch.take(place, figure, right)
+        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+        return
+    again = _last_compared(sketch, place)
+    if again is not None:
+        sketch.take(place, figure)
+        add_condition(sketch, place, again, operator, Literal(number))
+        return
+    _by_meaning(sketch, place, figure, operator)
+
+
+def _has_group(sketch: Sketch, column: ColumnRef, left: int | None) -> bool:
+    """Whether something other than the figure is asked for: without it there is nothing to take the figure of."""
+    return any(
+        other != left
+        and (sketch.table(other) not in (None, column.table) or sketch.column(other) not in (None, column))
+        for other in sketch.assignment.picks
+    )
+
+
+def _last_compared(sketch: Sketch, place: int) -> Measure | None:
+    """For "higher than 1000 or lower than 500": the column of the comparison just before, joined by and/or."""
+    joint = sketch.before(place)
+    if sketch.op(joint) not in {Op.AND, Op.OR, Op.BUT, Op.BOTH} or not sketch.conditions:
+        return None
+    last = max(sketch.conditions, key=lambda each: each.place)
+    if last.place < place and isinstance(last.condition, Comparison) and joint is not None and joint - last.place <= 4:
+        sketch.take(joint)
+        return last.condition.left
+    return None
+
+
+def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> bool:
+    """Find the column by what the comparing word means: age for "older", a day or year for "after"."""
+    node = sketch.nodes[place]
+    number = node.number if node.kind is NodeKind.NUMBER else sketch.nodes[figure].number
+    if number is None:
+        return False
+    found: tuple[ColumnRef, bool] | None = None
+    if node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (node.op not in ADJECTIVES and looks_like_year(number)):
+        column = time_column(sketch, place)
+        found = None if column is None else (column, False)
+    else:
+        concepts = adjective_concepts(node.text)
+        if not concepts and (
+            old_near(sketch, figure) or (0 < number <= _AGE_MAX and node.text.lower() in _PLAIN_BOUNDS)
+        ):
+            concepts = adjective_concepts("older than")
+        if concepts:
+            found = sketch.concept_column(concepts, place, ())
+    if found is None:
+        return False
+    column, backwards = found
+    if backwards:
+        return _by_birth(sketch, place, figure, operator, column)
+    sketch.take(place, figure)
+    sketch.doubts += 0.03
+    add_condition(sketch, place, Measure(column), operator, literal_for(sketch, column, number))
+    return True
+
+
+def _by_birth(sketch: Sketch, place: int, figure: int, operator: Operator, column: ColumnRef) -> bool:
+    """ "Older than 30" without an age: born more than thirty years before today."""
+    number = sketch.number(figure) if sketch.number(figure) is not None else sketch.number(place)
+    if sketch.kind(column) not in TEMPORAL or not isinstance(number, int) or not 0 < number <= _AGE_MAX:
+        return False
+    born = years_before(sketch.today, number)
+    flipped = {
+        Operator.GREATER: Operator.LESS,
+        Operator.AT_LEAST: Operator.AT_MOST,
+        Operator.LESS: Operator.GREATER,
+        Operator.AT_MOST: Operator.AT_LEAST,
+    }.get(operator)
+    if flipped is None:
+        return False
+    sketch.take(place, figure)
+    add_condition(sketch, place, Measure(column), flipped, Literal(born.isoformat()))
+    return True
+
+
+def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
+    op = sketch.op(place)
+    if op is None:
+        return
+    aggregate = {
+        Op.AVERAGE: Aggregate.AVERAGE,
+        Op.MAXIMUM: Aggregate.MAXIMUM,
+        Op.HIGHEST: Aggregate.MAXIMUM,
+        Op.MINIMUM: Aggregate.MINIMUM,
+        Op.LOWEST: Aggregate.MINIMUM,
+    }[sketch.op(figure) or Op.AVERAGE]
+    named = sketch.after(figure, over=(Op.COUNT,))
+    for between in range(figure, named if named is not None else figure):
+        if sketch.op(between) is Op.COUNT:
+            sketch.take(between)
+    inner = sketch.column(named) if sketch.is_free(named) else None
+    outer = sketch.column(left) if sketch.is_free(left) else None
+    if outer is not None and not sketch.is_numeric(outer):
+        outer = None
+    if inner is not None and not sketch.is_numeric(inner):
+        inner = None
+    if outer is None and inner is None:
+        concepts = adjective_concepts(sketch.nodes[place].text)
+        found = sketch.concept_column(concepts, place, ()) if concepts else None
+        if found is None or found[1]:
+            return
+        outer = found[0]
+        sketch.doubts += 0.05
+    else:
+        sketch.take(left if outer is not None else None, named if inner is not None else None)
+    compared, averaged = outer or inner, inner or outer
+    if compared is None or averaged is None:
+        return
+    sketch.take(place, figure)
+    form = Form(targets=(Measure(averaged, aggregate),))
+    add_condition(sketch, place, Measure(compared), OPERATORS[op], form)

@@ -1,0 +1,367 @@
+"""Words that sort become the order of the rows; words that group become groups.
+
+"in descending order of price", "sorted by name", 按价格降序; "for each city", "per month", 每个城市.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.periods import unit_of
+from querybus_translator.language.stems import base_form
+from querybus_translator.readers.absences import is_many
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import Aggregate, Measure, Ordering
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+
+_SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
+_FIGURES = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+}
+
+
+_MAKES_FIGURE = frozenset({
+    Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.FREQUENCY, *_FIGURES,
+})  # fmt: skip
+
+
+def read_orders(sketch: Sketch) -> None:
+    """Read what sorts the rows."""
+    places = sketch.free_places(*_SORTING)
+    if not places:
+        return
+    descending = any(sketch.op(place) is Op.DESCENDING for place in places)
+    first, last = places[0], places[-1]
+    found: list[Measure] = []
+    for place in sorted(places, key=lambda each: (not sketch.nodes[each].text.lower().endswith((" by", " of")), each)):
+        found = _keys_behind_by(sketch, place) or _keys_from(sketch, place)
+        if found:
+            break
+    if not found:
+        found = _keys_before(sketch, first)
+    for place in places:
+        sketch.take(place)
+        for beside in (place - 1, place + 1):
+            if 0 <= beside < len(sketch.nodes) and sketch.op(beside) is Op.BY:
+                sketch.take(beside)
+    if found:
+        sketch.orderings = [Ordering(each, descending) for each in found]
+        return
+    if any(node.op is Op.COUNT for node in sketch.nodes) and not any(
+        _sorts_letters(sketch.nodes[place].text) for place in places
+    ):
+        # "Number of members by town, most first": a count is what grows or shrinks.
+        sketch.orderings = [Ordering(Measure(aggregate=Aggregate.COUNT), descending)]
+        return
+    # "List the names in alphabetical order": what is listed first is what sorts.
+    for place in range(first):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place) and sketch.asked[place]:
+            sketch.orderings = [Ordering(Measure(column), descending)]
+            return
+    for place in range(last, len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place):
+            sketch.orderings = [Ordering(Measure(column), descending)]
+            sketch.doubts += 0.05
+            return
+    sketch.doubts += 0.3
+
+
+def _sorts_letters(text: str) -> bool:
+    return any(each in text.lower() for each in ("alphabet", "lexic", "字母"))
+
+
+def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
+    """ "Sort all names by age": the sorting word stands first, the key behind a later "by"."""
+    if sketch.nodes[place].text.lower().endswith((" by", " of")):
+        return []
+    for other in range(place + 2, sketch.sentence_end(place)):
+        if sketch.op(other) is Op.BY:
+            found = _keys_from(sketch, other)
+            if found:
+                sketch.take(other)
+                return found
+    return []
+
+
+def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
+    found: list[Measure] = []
+    at = sketch.after(place, over=(*_SORTING, Op.BY, Op.RELATIVE))
+    while at is not None:
+        if sketch.table(at) is not None and sketch.column(sketch.after(at)) is not None:
+            # "By the company's market value": the owner stands before the key.
+            at = sketch.after(at)
+        if at is None:
+            break
+        measure, end = _measure_at(sketch, at)
+        if measure is None:
+            break
+        found.append(measure)
+        joint = sketch.after(end)
+        if sketch.op(joint) is not Op.AND:
+            break
+        beyond = sketch.after(joint)
+        if sketch.op(sketch.after(beyond)) in {Op.GREATER, Op.LESS, Op.AT_LEAST}:
+            break
+        sketch.take(joint)
+        at = beyond
+    return found
+
+
+def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
+    column = sketch.column(place)
+    if column is not None:
+        if not sketch.asked[place] or sketch.is_free(place):
+            sketch.take(place)
+        return Measure(column), place
+    if sketch.op(place) in {Op.COUNT, Op.FREQUENCY}:
+        named = sketch.after(place, over=(Op.DISTINCT,))
+        sketch.take(place)
+        if sketch.table(named) is not None and named is not None:
+            sketch.take(named)
+            table = sketch.table(named)
+            counting = sketch.count_column(table) if table is not None else None
+            if counting is not None and table is not None:
+                sketch.hidden_tables.add(table)
+                return Measure(counting), named
+            return Measure(aggregate=Aggregate.COUNT, table=table), named
+        counted = sketch.column(named)
+        if counted is not None and named is not None:
+            sketch.take(named)
+            if sketch.is_numeric(counted):
+                return Measure(counted), named
+            return Measure(counted, Aggregate.COUNT), named
+        return Measure(aggregate=Aggregate.COUNT), place
+    if sketch.op(place) in _FIGURES:
+        named = sketch.after(place)
+        counted = sketch.column(named)
+        if counted is not None and named is not None:
+            sketch.take(place, named)
+            return Measure(counted, _FIGURES[sketch.op(place) or Op.SUM]), named
+    return None, place
+
+
+def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
+    """按价格降序, "by age in descending order": the key stands before the sorting words."""
+    other = sketch.before(place, over=(Op.UNIT,))
+    count = other if sketch.op(other) is Op.COUNT else None
+    if count is not None:
+        other = sketch.before(count)
+        if sketch.table(other) is not None and sketch.op(sketch.before(other)) is Op.BY:
+            sketch.take(count, other, sketch.before(other))
+            return [Measure(aggregate=Aggregate.COUNT, table=sketch.table(other))]
+        return []
+    column = sketch.column(other)
+    if column is None or not sketch.is_free(other):
+        return []
+    marker = sketch.before(other)
+    if sketch.op(marker) in _FIGURES:
+        sketch.take(other, marker)
+        if sketch.op(sketch.before(marker)) is Op.BY:
+            sketch.take(sketch.before(marker))
+        return [Measure(column, _FIGURES[sketch.op(marker) or Op.SUM])]
+    by_word = any(
+        node.kind is NodeKind.STOP and node.text.lower() == "by"
+        for node in sketch.nodes[max(0, (other or 0) - 2) : other]
+    )
+    if sketch.op(marker) is Op.BY or by_word:
+        sketch.take(other, marker if sketch.op(marker) is Op.BY else None)
+        return [Measure(column)]
+    if sketch.chinese:
+        sketch.take(other)
+        return [Measure(column)]
+    return []
+
+
+def read_groups(sketch: Sketch) -> None:
+    """Read what rows are grouped by."""
+    has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
+    # A follow-up groups what was asked before.
+    has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
+    for place in sketch.free_places(Op.EACH):
+        if not has_figure and not _adds_up(sketch, place):
+            sketch.take(place)
+            continue
+        named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if _by_time(sketch, place):
+            continue
+        if sketch.pick(named) is None or sketch.value(named) is not None:
+            continue
+        _group(sketch, place, named)
+    for place in sketch.free_places(Op.BY):
+        has_figure = has_figure or _adds_up(sketch, place)
+        if has_figure and _by_time(sketch, place):
+            continue
+        named = sketch.after(place, over=(Op.DISTINCT,))
+        if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
+            continue
+        grouped = sketch.after(named)
+        if has_figure and (
+            sketch.context or sketch.chinese or _follows_figure(sketch, place) or sketch.op(grouped) is Op.GROUPED
+        ):
+            _group(sketch, place, named)
+            joint = sketch.after(named)
+            if sketch.op(joint) is Op.AND:
+                other = sketch.after(joint)
+                if sketch.column(other) is not None and sketch.after(other) is None:
+                    sketch.take(joint)
+                    _group(sketch, joint or place, other)
+    for place in sketch.free_places(Op.GROUPED):
+        sketch.take(place)
+    for place in sketch.free_places(Op.BY):
+        sketch.take(place)
+
+
+def _counts_by(sketch: Sketch) -> bool:
+    """ "Parcels per month", "orders by channel", 按城市统计客户: rows by something are counted, where no figure is named."""
+    if sketch.rankings or sketch.orderings or sketch.having:
+        return False
+    for place in sketch.free_places(Op.BY, Op.EACH):
+        if sketch.op(place) is Op.EACH and sketch.nodes[place].text.lower() not in _PER:
+            continue
+        if not sketch.chinese and not _follows_rows(sketch, place):
+            continue
+        if sketch.chinese and not any(
+            node.op is Op.GROUPED or node.text in _COUNTING for node in sketch.nodes[place + 1 :]
+        ):
+            continue
+        if _adds_up(sketch, place):
+            return True
+        named = sketch.after(place)
+        grouped = sketch.table(named)
+        column = sketch.column(named)
+        by_time = place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+        counted = [
+            other
+            for other in range(len(sketch.nodes))
+            if sketch.table(other) not in (None, grouped) and sketch.is_free(other) and other != named
+        ]
+        if not counted or (grouped is None and column is None and not by_time):
+            continue
+        if any(
+            sketch.column(other) not in (None, column) and sketch.is_free(other) for other in range(len(sketch.nodes))
+        ):
+            continue
+        if column is not None and sketch.is_numeric(column) and not sketch.is_key(column):
+            continue
+        at = counted[-1] if sketch.chinese else counted[0]
+        sketch.targets.append((at, Measure(aggregate=Aggregate.COUNT, table=sketch.table(at))))
+        sketch.anchor = sketch.table(at) if sketch.anchor is None else sketch.anchor
+        sketch.doubts += 0.03
+        return True
+    return False
+
+
+_PER = frozenset({"per"})
+_COUNTING = frozenset({"统计", "汇总", "分布"})
+
+
+def _follows_rows(sketch: Sketch, place: int) -> bool:
+    """Whether rows stand right before, with nothing but a period between, and one thing by which they are behind."""
+    other = sketch.before(place)
+    while other is not None and sketch.nodes[other].kind is NodeKind.PERIOD:
+        other = sketch.before(other)
+    named = sketch.after(place)
+    word = sketch.nodes[place + 1].text.lower().split()[-1] if place + 1 < len(sketch.nodes) else ""
+    return (
+        sketch.table(other) is not None
+        and (sketch.pick(named) is None or sketch.value(named) is None)
+        and base_form(word) == word
+    )
+
+
+def _adds_up(sketch: Sketch, place: int) -> bool:
+    """各门店的销售额: a figure of which each group has many is asked for, so its sum is."""
+    named = sketch.after(place)
+    by = sketch.column(named)
+    grouped = sketch.table(named) if by is None else by.table
+    by_time = (
+        grouped is None and place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+    )
+    if grouped is None and not by_time:
+        return False
+    for other in range(len(sketch.nodes)):
+        column = sketch.column(other)
+        if column is None or not sketch.is_free(other) or not sketch.is_numeric(column) or column == by:
+            continue
+        if (
+            grouped is not None
+            and not (by is not None and column.table == grouped)
+            and not is_many(sketch, grouped, column.table)
+        ):
+            continue
+        names = sketch.index.entry_of_column(column.table, column.column).names
+        if any(word in lexicon().additive for name in names for word in name):
+            sketch.take(other)
+            sketch.targets.append((other, Measure(column, Aggregate.SUM)))
+            return True
+    return False
+
+
+def _by_time(sketch: Sketch, place: int) -> bool:
+    """ "Per month", 每个月, "by year": the time column is cut to that unit, unless a column holds it as it is."""
+    other = place + 1
+    words = ""
+    while other < len(sketch.nodes) and other <= place + 2 and unit_of(words) is None:
+        words = words + sketch.nodes[other].text.lower() if words == "个" else sketch.nodes[other].text.lower()
+        other += 1
+    unit = unit_of(words)
+    if unit is None:
+        return False
+    column = sketch.column(other - 1)
+    if column is not None and sketch.kind(column) not in TEMPORAL:
+        return False
+    columns = [each for table in sketch.tables_with_time(place) for each in sketch.time_columns(table)]
+    columns = [each for each in columns if sketch.kind(each) in TEMPORAL]
+    if column is None and not columns:
+        return False
+    chosen = column or columns[0]
+    for taken in range(place, other):
+        sketch.take(taken)
+    sketch.groups.append((place, replace(chosen, part=unit)))
+    return True
+
+
+def _follows_figure(sketch: Sketch, place: int) -> bool:
+    """ "Total amount by city" groups, "written by authors" and "volumes by artists" do not."""
+    if place == 0 or sketch.nodes[place - 1].kind is NodeKind.WORD:
+        return False
+    named = sketch.after(place)
+    if named is None or sketch.table(named) is None:
+        return True
+    word = sketch.nodes[named].text.lower()
+    return base_form(word.split()[-1]) == word.split()[-1] or sketch.table(place - 1) is None
+
+
+def _head_of(sketch: Sketch, named: int) -> int:
+    """ "Each customer city", 每个客户所在城市: of two nouns side by side the second is meant, the first says whose."""
+    beyond = named + 1
+    if sketch.table(named) is None or beyond >= len(sketch.nodes) or not sketch.is_free(beyond):
+        return named
+    column = sketch.column(beyond)
+    if sketch.table(beyond) is None and (column is None or (sketch.is_numeric(column) and not sketch.is_key(column))):
+        return named
+    if sketch.chinese and sketch.table(beyond) is not None:
+        # 各网点快递员的平均时薪: the second noun is whose figure is asked for.
+        return named
+    sketch.take(named)
+    return beyond
+
+
+def _group(sketch: Sketch, place: int, named: int | None) -> None:
+    named = None if named is None else _head_of(sketch, named)
+    column = sketch.column(named)
+    sketch.take(place)
+    if column is not None and named is not None:
+        sketch.groups.append((named, column))
+        if sketch.is_free(named):
+            sketch.take(named)
+    elif named is not None:
+        table = sketch.table(named)
+        if table is not None:
+            sketch.groups.append((named, table))

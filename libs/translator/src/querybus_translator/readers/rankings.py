@@ -1,0 +1,330 @@
+"""Superlatives rank: "the oldest", "the most orders", "top 5 by price", "most common" — an order and how many rows.
+
+Limits: one row for a superlative without a number, ties are not kept; one superlative orders the whole answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.sketch import Ranking, Sketch
+
+_UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
+_AGGREGATES = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+}
+_ROWS_MAX = 1_000
+_SUPERLATIVES = (
+    Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST,
+)  # fmt: skip
+
+
+def read_rankings(sketch: Sketch) -> None:
+    """Read every superlative that its neighbours complete."""
+    for place in sketch.free_places(*_SUPERLATIVES):
+        if sketch.taken[place]:
+            continue
+        op = sketch.op(place)
+        if op in {Op.COMMON, Op.RARE}:
+            _common(sketch, place)
+        elif op in {Op.MOST, Op.FEWEST}:
+            _most(sketch, place)
+        else:
+            _highest(sketch, place)
+    for place in sketch.free_places(Op.MAXIMUM, Op.MINIMUM):
+        if not sketch.asked[place]:
+            _highest(sketch, place)
+    _number_of_rows(sketch)
+
+
+def _number_of_rows(sketch: Sketch) -> None:
+    """ "The 5 members who have the most orders": the number stands before what is ranked."""
+    if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1:
+        return
+    for place, node in enumerate(sketch.nodes):
+        following = sketch.after(place)
+        if sketch.taken[place] or not isinstance(node.number, int) or not 1 < node.number <= _ROWS_MAX:
+            continue
+        opens = place == 0 or sketch.nodes[place - 1].text.lower() in {"the", "top"} or sketch.op(place - 1) is Op.SHOW
+        if opens and place < sketch.rankings[0].place and sketch.table(following) is not None:
+            sketch.take(place)
+            sketch.rankings[0] = replace(sketch.rankings[0], count=node.number, direct=False)
+            return
+
+
+def _count_near(sketch: Sketch, place: int) -> tuple[int, int | None]:
+    """Return how many rows are wanted and where that is said: "top 5", "3 oldest", 最贵的5个."""
+    for other in (sketch.after(place, over=(Op.UNIT,)), sketch.before(place)):
+        number = sketch.number(other)
+        if sketch.is_free(other) and isinstance(number, int) and 1 <= number <= _ROWS_MAX:
+            if other is not None and other < place and sketch.before(other) is not None:
+                earlier = sketch.op(sketch.before(other))
+                if earlier in {Op.AT_LEAST, Op.GREATER, Op.LESS, Op.AT_MOST, Op.EQUAL}:
+                    continue
+            return number, other
+    return 1, None
+
+
+def _take_count(sketch: Sketch, place: int) -> tuple[int, int | None]:
+    count, where = _count_near(sketch, place)
+    if where is not None:
+        sketch.take(where)
+        unit = sketch.after(where)
+        if sketch.op(unit) is Op.UNIT:
+            sketch.take(unit)
+    return count, where
+
+
+def _is_descending(sketch: Sketch, place: int) -> bool:
+    return sketch.op(place) not in _UP and sketch.op(place) is not Op.MINIMUM
+
+
+def _common(sketch: Sketch, place: int) -> None:
+    count, where = _take_count(sketch, place)
+    following = sketch.after(where if where is not None and where > place else place)
+    grouped: ColumnRef | int | None = sketch.column(following)
+    if grouped is None and sketch.table(following) is not None and not _stands_apart(sketch, place, following):
+        grouped = sketch.table(following)
+    used = following
+    if grouped is None or (sketch.chinese and sketch.column(sketch.before(place)) is not None):
+        used = sketch.before(place, over=(Op.RELATIVE, Op.SHOW))
+        grouped = sketch.column(used)
+        if grouped is None:
+            grouped = sketch.table(used)
+    sketch.take(place)
+    if grouped is None:
+        sketch.doubts += 0.3
+        return
+    if not isinstance(grouped, int):
+        sketch.take(used)
+    sketch.rankings.append(
+        Ranking(place, Measure(aggregate=Aggregate.COUNT), _is_descending(sketch, place), count, grouped=grouped)
+    )
+
+
+def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
+    """ "Most common across products": the products are where it is counted, not what is common."""
+    between = sketch.nodes[place + 1 : following]
+    return not sketch.chinese and any(
+        node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between
+    )
+
+
+def _most(sketch: Sketch, place: int) -> None:
+    count, where = _take_count(sketch, place)
+    start = where if where is not None and where > place else place
+    following = sketch.after(start, over=(Op.DISTINCT, Op.COUNT))
+    if sketch.value(following) is not None and sketch.table(sketch.after(following)) is not None:
+        # "The most female students": the value narrows what is counted.
+        following = sketch.after(following)
+    descending = _is_descending(sketch, place)
+    by = _aggregate_from(sketch, following)
+    if by is not None:
+        sketch.take(place)
+        sketch.rankings.append(Ranking(place, by, descending, count))
+        return
+    if sketch.chinese and (sketch.column(following) is None or not sketch.is_numeric(sketch.column(following))):
+        previous = sketch.before(place, over=(Op.COUNT,))
+        if sketch.pick(previous) is not None and sketch.is_free(previous):
+            following = previous
+    column, table = sketch.column(following), sketch.table(following)
+    if table is not None:
+        sketch.take(place, following)
+        _take_ops_between(sketch, place, following, Op.COUNT)
+        counting = sketch.count_column(table)
+        if counting is not None:
+            sketch.hidden_tables.add(table)
+            sketch.rankings.append(Ranking(place, Measure(counting), descending, count))
+            return
+        sketch.rankings.append(Ranking(place, None, descending, count, counted=table))
+        return
+    if column is not None and sketch.is_free(following):
+        sketch.take(place, following)
+        if sketch.is_numeric(column) and not sketch.is_key(column):
+            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=_is_direct(sketch, place)))
+        else:
+            measure = Measure(column, Aggregate.COUNT)
+            sketch.rankings.append(Ranking(place, measure, descending, count))
+        return
+    sketch.take(place)
+    sketch.doubts += 0.15
+    sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
+
+
+def _take_ops_between(sketch: Sketch, one: int, other: int | None, *ops: Op) -> None:
+    if other is None:
+        return
+    for place in range(min(one, other), max(one, other) + 1):
+        if sketch.op(place) in ops:
+            sketch.take(place)
+    for place in (max(one, other) + 1,):
+        if place < len(sketch.nodes) and sketch.op(place) in ops and sketch.chinese:
+            sketch.take(place)
+
+
+def _aggregate_from(sketch: Sketch, place: int | None) -> Measure | None:
+    """For "the highest total amount", "the largest average age"."""
+    aggregate = _AGGREGATES.get(sketch.op(place) or Op.AND)
+    if aggregate is None:
+        return None
+    named = sketch.after(place)
+    column = sketch.column(named)
+    if column is None or not sketch.is_numeric(column):
+        return None
+    sketch.take(place, named)
+    return Measure(column, aggregate)
+
+
+def _highest(sketch: Sketch, place: int) -> None:
+    count, where = _take_count(sketch, place)
+    start = where if where is not None and where > place else place
+    following = sketch.after(start, over=(Op.DISTINCT,))
+    if where is not None and sketch.op(following) in _SUPERLATIVES and following is not None:
+        # "The top 5 largest": the number goes with the second word.
+        sketch.take(place)
+        before = len(sketch.rankings)
+        (_most if sketch.op(following) in {Op.MOST, Op.FEWEST} else _highest)(sketch, following)
+        if len(sketch.rankings) > before:
+            sketch.rankings[-1] = replace(sketch.rankings[-1], count=count, direct=False)
+        return
+    descending = _is_descending(sketch, place)
+    by = _aggregate_from(sketch, following)
+    if by is not None:
+        sketch.take(place)
+        sketch.rankings.append(Ranking(place, by, descending, count))
+        return
+    if sketch.op(following) is Op.COUNT:
+        named = sketch.after(following)
+        if sketch.table(named) is not None:
+            sketch.take(place, following, named)
+            sketch.rankings.append(Ranking(place, None, descending, count, counted=sketch.table(named)))
+            return
+        following = named if sketch.column(named) is not None else following
+    column = sketch.column(following) if sketch.is_free(following) else None
+    if column is not None and _ranks(sketch, column):
+        sketch.take(place, following)
+        direct = _is_direct(sketch, place) and where is None
+        sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
+        return
+    previous = sketch.before(place, over=(Op.EQUAL,))
+    marker = sketch.before(previous)
+    aggregate = _AGGREGATES.get(sketch.op(marker) or Op.AND) if sketch.chinese else None
+    summed = sketch.column(previous) if sketch.is_free(previous) and sketch.is_free(marker) else None
+    if aggregate is not None and summed is not None and sketch.is_numeric(summed):
+        # 订单总金额最高的客户: the figure that ranks is itself a sum.
+        sketch.take(place, previous, marker)
+        sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
+        return
+    behind = sketch.column(previous) if sketch.is_free(previous) else None
+    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
+        sketch.take(place, previous)
+        direct = sketch.chinese and where is None and _ends_question(sketch, place)
+        sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
+        return
+    if where is not None or sketch.op(place) in {Op.HIGHEST, Op.LOWEST}:
+        key = _key_after_by(sketch, start)
+        if key is not None:
+            sketch.take(place)
+            if key.column is not None and key.aggregate is None:
+                descending = descending is not _is_reversed(sketch, place, key.column)
+            sketch.rankings.append(Ranking(place, key, descending, count))
+            return
+    concepts = _concepts(sketch, place)
+    table = sketch.table(following)
+    found = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
+    if found is not None:
+        ref, backwards = found
+        sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
+        sketch.doubts += 0.04
+        sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
+        return
+    if (
+        where is not None
+        and sketch.op(place) in {Op.HIGHEST, Op.LOWEST}
+        and sketch.nodes[place].text.lower().endswith(("top", "前"))
+    ):
+        sketch.take(place)
+        sketch.limit = count
+
+
+def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
+    """ "Whose price is the highest": only a form of "to be" stands between the column and the superlative."""
+    between = sketch.nodes[(previous or 0) + 1 : place]
+    words = {node.text.lower() for node in between}
+    return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
+
+
+def _ranks(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether rows can be ranked by a column: figures and times, not texts that merely stand beside the superlative."""
+    return (sketch.is_numeric(column) and not sketch.is_key(column)) or column in sketch.time_columns(column.table)
+
+
+def _ends_question(sketch: Sketch, place: int) -> bool:
+    return all(
+        node.kind in {NodeKind.STOP, NodeKind.MARK} or node.op in {Op.SHOW, Op.EQUAL}
+        for node in sketch.nodes[place + 1 :]
+    )
+
+
+def _is_direct(sketch: Sketch, place: int) -> bool:
+    """Whether the superlative itself is asked for ("what is the highest price"), not rows that have it."""
+    if not sketch.asked[place]:
+        return False
+    if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
+        return True
+    other = sketch.before(place)
+    if other is None:
+        return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
+    return sketch.op(other) in {Op.SHOW, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM} or (
+        sketch.op(other) is Op.AND and sketch.op(sketch.before(other)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
+    )
+
+
+_HOW_MUCH = frozenset({"是多少", "多少"})
+
+
+def _is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    for concept in _concepts(sketch, place):
+        if any(words & sketch.index.similar(each).keys() for each in concept.of):
+            return False
+        if any(words & sketch.index.similar(each).keys() for each in concept.against):
+            return True
+    return False
+
+
+def _key_after_by(sketch: Sketch, place: int) -> Measure | None:
+    """For "top 5 products by price" and 销量前5的商品 the figure that ranks."""
+    for other in range(place + 1, len(sketch.nodes)):
+        if sketch.op(other) in {Op.BY, Op.ORDER}:
+            named = sketch.after(other)
+            aggregated = _aggregate_from(sketch, named)
+            if aggregated is not None:
+                sketch.take(other)
+                return aggregated
+            if sketch.op(named) is Op.COUNT:
+                counted = sketch.after(named)
+                if sketch.table(counted) is not None:
+                    sketch.take(other, named, counted)
+                    return Measure(aggregate=Aggregate.COUNT, table=sketch.table(counted))
+            column = sketch.column(named)
+            if column is not None and sketch.is_free(named) and _ranks(sketch, column):
+                sketch.take(other, named)
+                return Measure(column)
+    return None
+
+
+def _concepts(sketch: Sketch, place: int) -> tuple[Concept, ...]:
+    node = sketch.nodes[place]
+    if node.phrase is not None and node.op in ADJECTIVES:
+        return node.phrase.concepts
+    words = tuple(each for each in node.text.lower().split() if each != "the")
+    phrases = lexicon().english.get(words, ()) or lexicon().chinese.get(node.text.removesuffix("的"), ())
+    return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)

@@ -1,0 +1,71 @@
+"""The nodes of a question become readings: one for each likely assignment of links, best first, each with its confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from querybus.text.language import detect_language
+from querybus_translator.answers.confidence import Judgement, judge, rivalry, weigh
+from querybus_translator.language.stems import base_form
+from querybus_translator.resolve import resolve
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.nodes import Node
+from querybus_translator.writing.assemble import assemble
+from querybus_translator.writing.form import Form, gist
+from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.write import Written, write
+
+_LINKS_WEIGHT: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a question: its form and SQL, the meaning of each link, and how sure it is (0..1)."""
+
+    form: Form
+    written: Written
+    sketch: Sketch
+    judgement: Judgement
+    score: float
+    facts: Mapping[str, float]
+    confidence: float
+
+    @property
+    def is_open(self) -> bool:
+        """Whether tables can be joined in several ways that are as good as one another."""
+        return bool(self.written.keys or self.written.ways)
+
+
+def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Reading, ...]:
+    """Return the readings of a question's nodes, best first, each with its confidence beside its rivals."""
+    chinese = any(detect_language(node.text) == "zh" for node in nodes)
+    assignments = resolve(nodes, index)
+    hints = hints_of(nodes)
+    found: list[tuple[float, Form, Written, Sketch, Judgement]] = []
+    for assignment in assignments:
+        sketch = Sketch(nodes, assignment, index, today, chinese)
+        form = assemble(sketch)
+        written = write(form, index, hints) if form is not None else None
+        if form is None or written is None or form.is_idle:
+            continue
+        judgement = judge(sketch, form, written, assignments[0].score)
+        score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
+        found.append((score, form, written, sketch, judgement))
+    found.sort(key=lambda each: -each[0])
+    return tuple(_beside_rivals(place, found) for place in range(len(found)))
+
+
+def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """Return the words that tell keys between the same tables apart."""
+    return frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
+
+
+def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
+    score, form, written, sketch, judgement = found[place]
+    own = gist(form)
+    rivals = [each[0] for each in found if each[2].sql != written.sql and gist(each[1]) != own]
+    facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
+    return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))

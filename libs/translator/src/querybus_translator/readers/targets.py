@@ -1,0 +1,391 @@
+"""What is asked for: counts, figures, columns, or the rows themselves by their labels.
+
+Runs after conditions, rankings, orders and groups have taken their words: the columns still free where things are
+asked for are the answer's columns.
+"""
+
+from __future__ import annotations
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.schema.labels import labels
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.sketch import Sketch
+
+_FIGURES = {
+    Op.SUM: Aggregate.SUM,
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+    Op.HIGHEST: Aggregate.MAXIMUM,
+    Op.LOWEST: Aggregate.MINIMUM,
+}
+
+
+_CHINESE_TARGET_MIN = 0.8
+
+
+def read_targets(sketch: Sketch) -> None:
+    """Read everything that is asked for into `sketch.targets`, in the order of the question."""
+    _direct_rankings(sketch)
+    _names_of_columns(sketch)
+    for place in sketch.free_places(Op.ADJECTIVE_ASK):
+        _asked_by_meaning(sketch, place)
+    for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
+        _count(sketch, place)
+    for place in sketch.free_places(*_FIGURES):
+        if not sketch.taken[place]:
+            _figures(sketch, place)
+    for place in range(len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is None or not sketch.is_free(place):
+            continue
+        pick = sketch.pick(place)
+        # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness tells a verb from what is asked for.
+        if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
+            sketch.take(place)
+            sketch.targets.append((place, Measure(column)))
+    _swallowed_totals(sketch)
+    for place in sketch.free_places(Op.DETAILS):
+        sketch.take(place)
+        sketch.everything = sketch.nearest_table(place)
+    if any(sketch.op(place) is Op.DISTINCT for place in range(len(sketch.nodes)) if not sketch.taken[place]):
+        for place in sketch.free_places(Op.DISTINCT):
+            sketch.take(place)
+            sketch.distinct = True
+    if not sketch.targets and sketch.everything is None and not sketch.chinese and not _asks_who(sketch):
+        _head(sketch)
+    _listed_values(sketch)
+    _joined_tables(sketch)
+    seen: dict[Measure, int] = {}
+    for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
+        seen.setdefault(measure, place)
+    sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _listed_values(sketch: Sketch) -> None:
+    """订单状态有哪些: which values there are, each once."""
+    if len(sketch.targets) != 1 or sketch.conditions or sketch.rankings:
+        return
+    column = sketch.targets[0][1].column
+    asks = any(node.op is Op.SHOW and node.text == "哪些" for node in sketch.nodes)
+    if not sketch.chinese:
+        said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
+        asks = said[-2:] == ["are", "there"] and sketch.op(0) is Op.SHOW
+    if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
+        return
+    if column not in labels(sketch.index, column.table, chinese=True):
+        sketch.distinct = True
+
+
+def _swallowed_totals(sketch: Sketch) -> None:
+    """ "Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
+    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
+    if sketch.rankings or (len(sketch.targets) != 1 and not figures):
+        return
+    for number, (place, measure) in enumerate(sketch.targets):
+        if measure.aggregate is None and sketch.is_numeric(measure.column) and sketch.says_sum(place):
+            sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
+
+
+def _head(sketch: Sketch) -> None:
+    """ "Which code contains 'en'": the column of the condition is what is asked for."""
+    for place in range(len(sketch.nodes)):
+        if sketch.op(place) is not Op.SHOW or not sketch.asked[place]:
+            continue
+        following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        column = sketch.column(following)
+        ranked = any(each.grouped == column or (each.by and each.by.column == column) for each in sketch.rankings)
+        pick = sketch.pick(following)
+        if column is not None and not ranked and pick is not None and not pick.with_table:
+            sketch.targets.append((place, Measure(column)))
+            return
+
+
+def _asked_by_meaning(sketch: Sketch, place: int) -> None:
+    """ "How old is ..." asks for the age, "where is ..." for the location."""
+    phrase = sketch.nodes[place].phrase
+    found = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
+    if found is None:
+        return
+    sketch.take(place)
+    sketch.doubts += 0.05
+    sketch.targets.append((place, Measure(found[0])))
+
+
+def _names_of_columns(sketch: Sketch) -> None:
+    """ "The names of studios" where a column holds the studios: the column is meant. "The college of authors": the college."""
+    for place, node in enumerate(sketch.nodes):
+        column = sketch.column(place)
+        if column is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.chinese:
+            continue
+        following = sketch.after(place, over=(Op.DISTINCT,))
+        other = sketch.column(following)
+        if other is None or following is None or not sketch.is_free(following):
+            continue
+        between = {each.text.lower() for each in sketch.nodes[place + 1 : following]}
+        if not between & {"of", "for"}:
+            continue
+        if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
+            sketch.take(place)
+        elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
+            sketch.take(following)
+            sketch.doubts += 0.05
+
+
+def _joined_tables(sketch: Sketch) -> None:
+    """ "The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
+    plain = [measure for _, measure in sketch.targets if measure.aggregate is None]
+    if not plain:
+        _listed_tables(sketch)
+        return
+    if len(plain) != len(sketch.targets):
+        return
+    for place in range(len(sketch.nodes)):
+        table = sketch.table(place)
+        if table is None or not sketch.is_free(place) or not sketch.asked[place]:
+            continue
+        joint = sketch.after(place)
+        words = sketch.nodes[joint].text.lower().split() if joint is not None and sketch.op(joint) is Op.AND else []
+        opens = bool(_POSSESSIVES & set(words))
+        if sketch.op(sketch.before(place)) is not Op.AND and not opens:
+            continue
+        named = set(labels(sketch.index, table, chinese=sketch.chinese))
+        # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
+        beside = bool(words) and words[0] == "with"
+        if any(measure.home == table and (not beside or measure.column in named) for measure in plain):
+            continue
+        if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
+            continue
+        sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+_POSSESSIVES = frozenset({"their", "its", "his", "her"})
+
+
+def _listed_tables(sketch: Sketch) -> None:
+    """ "The ten dearest products and their categories": both tables show their labels."""
+    if sketch.targets:
+        return
+    for place in range(len(sketch.nodes)):
+        joint = sketch.after(place)
+        other = sketch.after(joint)
+        if sketch.table(place) is None or sketch.op(joint) is not Op.AND or sketch.table(other) is None:
+            continue
+        if not (sketch.asked[place] and sketch.is_free(place) and sketch.is_free(other)):
+            continue
+        for where in (place, other):
+            table = sketch.table(where)
+            if table is not None and where is not None:
+                sketch.targets += [
+                    (where, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)
+                ]
+        return
+
+
+def _direct_rankings(sketch: Sketch) -> None:
+    """ "What is the highest price?" asks for the figure, unless other columns are asked for as well."""
+    direct = [each for each in sketch.rankings if each.direct]
+    if (
+        not direct
+        or _asks_who(sketch)
+        or (
+            sketch.chinese
+            and any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
+            and any(node.op is Op.SHOW and node.text[:1] in "哪谁" for node in sketch.nodes)
+        )
+    ):
+        return
+    others = any(
+        sketch.column(place) is not None and sketch.is_free(place) and sketch.asked[place]
+        for place in range(len(sketch.nodes))
+    )
+    if others:
+        return
+    for each in direct:
+        if each.by is not None and each.by.column is not None and each.by.aggregate is None:
+            aggregate = Aggregate.MAXIMUM if each.descending else Aggregate.MINIMUM
+            sketch.targets.append((each.place, Measure(each.by.column, aggregate)))
+            sketch.rankings.remove(each)
+
+
+def _asks_who(sketch: Sketch) -> bool:
+    """ "Who is the best paid employee?" asks for a name, whatever stands behind the superlative."""
+    return any(node.text.lower().split()[0] in _PERSONS for node in sketch.nodes[:2] if node.op is Op.SHOW)
+
+
+_PERSONS = frozenset({"who", "whom"})
+
+
+def _count(sketch: Sketch, place: int) -> None:
+    if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
+        return
+    over = (Op.DISTINCT, Op.EACH, Op.SHOW)
+    following = sketch.after(place, over=over)
+    distinct = sketch.op(place) is Op.COUNT_KINDS or any(
+        sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
+    )
+    previous = sketch.before(place, over=(Op.DISTINCT,)) if sketch.chinese else None
+    candidates = (following, previous) if not _prefers_previous(sketch, place, previous) else (previous, following)
+    for other in candidates:
+        if other is None or sketch.pick(other) is None:
+            continue
+        measure = _counted(sketch, other, distinct=distinct)
+        if measure is None:
+            continue
+        sketch.take(place, other)
+        for between in range(min(place, other), max(place, other)):
+            if sketch.op(between) in over and sketch.op(between) is not Op.SHOW:
+                sketch.take(between)
+        sketch.targets.append((place, measure))
+        if sketch.anchor is None:
+            sketch.anchor = measure.home
+        return
+    sketch.take(place)
+    sketch.doubts += 0.05 if sketch.groups or sketch.targets else 0.1
+    sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
+    """ "The average number of hours" is read with the average; "enrollment number" is no count."""
+    if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM}:
+        return True
+    if place and sketch.column(place - 1) is not None and sketch.nodes[place].text.lower().startswith("number"):
+        sketch.take(place)
+        return True
+    return False
+
+
+def _is_repeated(sketch: Sketch, place: int) -> bool:
+    """ "Count the number of ...", "... and the count": one count is asked for."""
+    following = sketch.after(place)
+    if sketch.op(following) in {Op.COUNT, Op.COUNT_KINDS} or (
+        sketch.op(following) is Op.DISTINCT and sketch.op(sketch.after(following)) is Op.COUNT
+    ):
+        sketch.take(place)
+        return True
+    if sketch.pick(following) is None and any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets):
+        sketch.take(place)
+        return True
+    return False
+
+
+def _prefers_previous(sketch: Sketch, place: int, previous: int | None) -> bool:
+    if previous is None or not sketch.chinese:
+        return False
+    text = sketch.nodes[place].text
+    if text in {"数", "量", "数量", "总数", "个数", "数目", "人数", "次数", "总数量"}:
+        return True
+    return sketch.pick(previous) is not None and sketch.pick(sketch.after(place)) is None
+
+
+def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
+    table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
+    if table is not None:
+        return Measure(aggregate=Aggregate.COUNT, table=table)
+    if value is not None:
+        return Measure(aggregate=Aggregate.COUNT, table=value.table)
+    if column is None:
+        return None
+    if (
+        sketch.is_key(column)
+        and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key
+    ):
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
+    if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
+        return Measure(column) if not _wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+    pick = sketch.pick(place)
+    if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
+        # "How many customers joined": the customers are counted, the column says when.
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
+    return Measure(column, Aggregate.COUNT, distinct=True)
+
+
+def _wants_total(sketch: Sketch, place: int) -> bool:
+    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
+    return "total" in before or bool(sketch.groups)
+
+
+def _figures(sketch: Sketch, place: int) -> None:
+    """Read a list of figures and the columns they are made of: "minimum, maximum and average price"."""
+    aggregates: list[Aggregate] = []
+    at: int | None = place
+    places: list[int] = []
+    while at is not None and sketch.op(at) in _FIGURES:
+        aggregates.append(_FIGURES[sketch.op(at) or Op.SUM])
+        places.append(at)
+        at = _next_in_list(sketch, at, figures=True)
+    columns: list[tuple[int, ColumnRef]] = []
+    while at is not None:
+        column = sketch.column(at)
+        if column is None or not sketch.is_free(at):
+            break
+        if not _can_average(sketch, column, aggregates):
+            break
+        columns.append((at, column))
+        at = _next_in_list(sketch, at, figures=False)
+    if not columns:
+        _figure_elsewhere(sketch, place, places, aggregates)
+        return
+    sketch.take(*places)
+    for where, column in columns:
+        sketch.take(where)
+        for aggregate in aggregates:
+            sketch.targets.append((where, Measure(column, aggregate)))
+
+
+def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
+    if sketch.is_numeric(column):
+        return True
+    return all(each in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for each in aggregates) or not sketch.is_key(column)
+
+
+def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
+    other = place + 1
+    while other < len(sketch.nodes):
+        node = sketch.nodes[other]
+        joins = node.op is Op.AND or node.text in {",", "、", "，"}
+        if node.kind is NodeKind.STOP or node.text == "'s":
+            other += 1
+            continue
+        if not joins:
+            return other if figures or joins else None
+        beyond = other + 1
+        while beyond < len(sketch.nodes) and (
+            sketch.nodes[beyond].kind is NodeKind.STOP
+            or sketch.op(beyond) is Op.AND
+            or sketch.nodes[beyond].text == ","
+        ):
+            beyond += 1
+        if beyond >= len(sketch.nodes):
+            return None
+        if figures and (sketch.op(beyond) in _FIGURES):
+            return beyond
+        if not figures and sketch.is_numeric(sketch.column(beyond)) and sketch.is_free(beyond):
+            return beyond
+        return None
+    return None
+
+
+def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates: list[Aggregate]) -> None:
+    following = sketch.after(places[-1])
+    if sketch.table(following) is not None and aggregates == [Aggregate.SUM] and not sketch.taken[following or 0]:
+        sketch.take(place, following)
+        sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))))
+        sketch.anchor = sketch.anchor if sketch.anchor is not None else sketch.table(following)
+        return
+    previous = sketch.before(place)
+    column = sketch.column(previous)
+    if column is not None and sketch.is_free(previous) and sketch.is_numeric(column):
+        sketch.take(previous, *places)
+        for aggregate in aggregates:
+            sketch.targets.append((place, Measure(column, aggregate)))
+        return
+    if sketch.op(following) is Op.COUNT:
+        named = sketch.after(following)
+        column = sketch.column(named)
+        if column is not None and sketch.is_numeric(column):
+            sketch.take(following, named, *places)
+            for aggregate in aggregates:
+                sketch.targets.append((place, Measure(column, aggregate)))

@@ -1,0 +1,164 @@
+"""Periods and ranges become conditions on the time column that is meant, or on the column beside them.
+
+Without a column beside it a period is about the nearest table with a day or a year; several such columns cost confidence.
+"""
+
+from __future__ import annotations
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import (
+    JOINING,
+    OPERATORS,
+    UNITS,
+    add_condition,
+    adjective_concepts,
+    is_temporal,
+    looks_like_year,
+    old_near,
+    take_units,
+    time_column,
+)
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.periods import Period
+from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+
+def read_bounded_period(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
+    period = sketch.nodes[figure].period
+    op = sketch.op(place)
+    if period is None or op is None:
+        return
+    column = sketch.column(left) if sketch.is_free(left) else None
+    if column is not None and is_temporal(sketch, column):
+        sketch.take(left)
+    else:
+        column = time_column(sketch, place)
+    if column is None:
+        return
+    sketch.take(place, figure)
+    operator = OPERATORS[op]
+    if sketch.kind(column) in {ColumnKind.INTEGER, ColumnKind.NUMBER} and period.whole_year is not None:
+        add_condition(sketch, place, Measure(column), operator, Literal(period.whole_year))
+        return
+    bound = period.end if operator in {Operator.GREATER, Operator.AT_MOST} else period.start
+    operator = {Operator.GREATER: Operator.AT_LEAST, Operator.AT_MOST: Operator.LESS}.get(operator, operator)
+    add_condition(sketch, place, Measure(column), operator, Literal(bound.isoformat()))
+
+
+def read_period_alone(sketch: Sketch, place: int) -> None:
+    period = sketch.nodes[place].period
+    if period is None:
+        return
+    beside = _near_time_column(sketch, place)
+    column = sketch.column(beside) or time_column(sketch, place)
+    if column is None:
+        return
+    sketch.take(place, beside)
+    following = sketch.after(place)
+    if sketch.op(following) in _BEHIND_PERIODS:
+        # 2023年之后, 2023年以来: the word stands behind the period.
+        sketch.take(following)
+        _one_bound(sketch, place, column, period, sketch.op(following) or Op.AFTER)
+        return
+    within(sketch, place, column, period)
+
+
+def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, op: Op) -> None:
+    if sketch.kind(column) in {ColumnKind.INTEGER, ColumnKind.NUMBER} and period.whole_year is not None:
+        operator = OPERATORS[op]
+        add_condition(sketch, place, Measure(column), operator, Literal(period.whole_year))
+    elif op is Op.SINCE:
+        add_condition(sketch, place, Measure(column), Operator.AT_LEAST, Literal(period.start.isoformat()))
+    elif op is Op.AFTER:
+        add_condition(sketch, place, Measure(column), Operator.AT_LEAST, Literal(period.end.isoformat()))
+    else:
+        add_condition(sketch, place, Measure(column), Operator.LESS, Literal(period.start.isoformat()))
+
+
+def within(sketch: Sketch, place: int, column: ColumnRef, period: Period) -> None:
+    """Add the condition that a column lies in a period."""
+    if sketch.kind(column) not in TEMPORAL and period.whole_year is not None:
+        add_condition(sketch, place, Measure(column), Operator.EQUAL, Literal(period.whole_year))
+        return
+    measure = Measure(column)
+    first = Comparison(measure, Operator.AT_LEAST, Literal(period.start.isoformat()))
+    last = Comparison(measure, Operator.LESS, Literal(period.end.isoformat()))
+    sketch.conditions.append(Placed(place, AllOf((first, last))))
+
+
+_BEHIND_PERIODS = (Op.AFTER, Op.BEFORE, Op.SINCE)
+
+
+def _near_time_column(sketch: Sketch, place: int) -> int | None:
+    for other in (sketch.before(place, over=JOINING), sketch.after(place, over=_BEHIND_PERIODS)):
+        column = sketch.column(other)
+        if column is not None and sketch.is_free(other) and is_temporal(sketch, column):
+            return other
+    return None
+
+
+def read_ranges(sketch: Sketch) -> None:
+    for place in range(len(sketch.nodes)):
+        node = sketch.nodes[place]
+        opens = node.op is Op.BETWEEN or (node.kind is NodeKind.STOP and node.text.lower() in lexicon().range_leads)
+        if not opens or (sketch.taken[place] and node.kind is not NodeKind.STOP):
+            continue
+        low = sketch.after(place)
+        if low is None or sketch.taken[low] or sketch.nodes[low].kind not in {NodeKind.NUMBER, NodeKind.PERIOD}:
+            continue
+        joint = low + 1
+        while joint < len(sketch.nodes) and sketch.nodes[joint].op in UNITS:
+            joint += 1
+        if joint >= len(sketch.nodes) or not (
+            sketch.nodes[joint].op in {Op.AND, Op.TO} or sketch.nodes[joint].text.lower() in {"to", "-", "到"}
+        ):
+            continue
+        high = sketch.after(joint)
+        if high is None or sketch.nodes[high].kind is not sketch.nodes[low].kind:
+            continue
+        left = sketch.before(place, over=JOINING)
+        right = sketch.after(high, over=UNITS)
+        _range(sketch, (place, low, joint, high), left, right)
+
+
+def _range(sketch: Sketch, places: tuple[int, int, int, int], left: int | None, right: int | None) -> None:
+    place, low, joint, high = places
+    one, other = sketch.nodes[low], sketch.nodes[high]
+    column: ColumnRef | None = None
+    for beside in (left, right):
+        found = sketch.column(beside) if sketch.is_free(beside) else None
+        if found is not None and (sketch.is_numeric(found) or is_temporal(sketch, found)):
+            column = found
+            sketch.take(beside)
+            break
+    if column is None:
+        if looks_like_year(one.number or 0) or one.period is not None:
+            column = time_column(sketch, place)
+        elif old_near(sketch, high):
+            found_old = sketch.concept_column(adjective_concepts("older than"), place, ())
+            column = found_old[0] if found_old else None
+    if column is None:
+        return
+    sketch.take(place, low, joint, high)
+    take_units(sketch, low)
+    take_units(sketch, high)
+    measure = Measure(column)
+    if one.period is not None and other.period is not None:
+        within(sketch, place, column, Period(one.period.start, other.period.end))
+        return
+    if one.number is None or other.number is None:
+        return
+    if (
+        sketch.kind(column) in TEMPORAL
+        and isinstance(other.number, int)
+        and isinstance(one.number, int)
+        and looks_like_year(one.number)
+    ):
+        first = Comparison(measure, Operator.AT_LEAST, Literal(f"{one.number:04d}-01-01"))
+        last = Comparison(measure, Operator.LESS, Literal(f"{other.number + 1:04d}-01-01"))
+    else:
+        first = Comparison(measure, Operator.AT_LEAST, Literal(one.number))
+        last = Comparison(measure, Operator.AT_MOST, Literal(other.number))
+    sketch.conditions.append(Placed(place, AllOf((first, last))))

@@ -1,0 +1,165 @@
+"""Values become conditions: values that the catalog knows, quoted texts, and bare numbers beside a column."""
+
+from __future__ import annotations
+
+from querybus_translator.language.clauses import (
+    JOINING,
+    UNITS,
+    adjective_concepts,
+    count_rows,
+    label_columns,
+    looks_like_year,
+    negation_before,
+    old_near,
+    take_joining,
+    take_units,
+    time_column,
+)
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.periods import whole_year
+from querybus_translator.readers.times import within
+from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+
+def read_value(sketch: Sketch, place: int) -> None:
+    pick = sketch.value(place)
+    if pick is None or pick.column is None or pick.value is None:
+        return
+    column = ColumnRef(_in_role(sketch, place, pick.table), pick.column)
+    sketch.take(place)
+    for beside in (sketch.before(place, over=JOINING), sketch.after(place)):
+        if sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column)):
+            sketch.take(beside)
+            take_joining(sketch, beside, place)
+            break
+    first = sketch.before(place, over=(Op.NAMED, Op.EQUAL))
+    negation = negation_before(sketch, place)
+    if negation is None and first is not None and sketch.taken[first]:
+        negation = negation_before(sketch, first)
+    operator = Operator.EQUAL
+    if negation is not None:
+        sketch.take(negation)
+        operator = Operator.UNEQUAL
+    for other in range(max(0, place - 2), place):
+        if sketch.nodes[other].op in {Op.NAMED, Op.EQUAL}:
+            sketch.take(other)
+    sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(pick.value))))
+    if pick.also is not None:
+        second = ColumnRef(column.table, pick.also[0])
+        sketch.conditions.append(Placed(place, Comparison(Measure(second), operator, Literal(pick.also[1]))))
+
+
+def _in_role(sketch: Sketch, place: int, table: int) -> int:
+    """ "Whose manager is Ann Lee": the value is one of the table in the role that stands beside it."""
+    for beside in (sketch.before(place, over=JOINING), sketch.after(place, over=JOINING)):
+        pick = sketch.pick(beside)
+        if pick is not None and pick.table != table and sketch.index.real(pick.table) == table:
+            sketch.take(beside)
+            return pick.table
+    return table
+
+
+def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
+    """手机类别: the word behind a value may mean another column, or a table, that holds such values."""
+    if beside is None or beside != place + 1 or sketch.column(beside) is None:
+        return False
+    return any(
+        each.table == column.table and (each.column is None or each.column == column.column)
+        for each in sketch.nodes[beside].candidates
+    )
+
+
+def read_text(sketch: Sketch, place: int) -> None:
+    node = sketch.nodes[place]
+    left = sketch.before(place, over=JOINING)
+    column = sketch.column(left) if sketch.is_free(left) else None
+    if column is None and sketch.op(left) is Op.OR:
+        # 'Had the outcome "A" or "B"': the second text is one of the same column.
+        last = max(sketch.conditions, key=lambda each: each.place, default=None)
+        if last is not None and isinstance(last.condition, Comparison) and last.place >= (left or 0) - 2:
+            column, left = last.condition.left.column, None
+    if column is None and sketch.table(left) is not None:
+        named = label_columns(sketch, sketch.table(left) or 0)
+        column = named[0] if named else None
+        left = None
+        sketch.doubts += 0.05
+    if column is None:
+        left = sketch.after(place)
+        column = sketch.column(left) if sketch.is_free(left) else None
+    if column is None and sketch.table(left) is not None:
+        named = label_columns(sketch, sketch.table(left) or 0)
+        column = named[0] if named else None
+        left = None
+        sketch.doubts += 0.1
+    if column is None:
+        return
+    negation = negation_before(sketch, left if left is not None and left < place else place) or negation_before(
+        sketch, place
+    )
+    operator = Operator.EQUAL
+    if negation is not None:
+        sketch.take(negation)
+        operator = Operator.UNEQUAL
+    sketch.take(place, left)
+    for other in range(max(0, place - 2), place):
+        if sketch.nodes[other].op in {Op.NAMED, Op.EQUAL}:
+            sketch.take(other)
+    sketch.doubts += 0.05
+    sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(node.text))))
+
+
+def read_bare_number(sketch: Sketch, place: int) -> None:
+    number = sketch.nodes[place].number
+    if number is None:
+        return
+    left = sketch.before(place, over=JOINING)
+    right = sketch.after(place, over=(*UNITS, Op.DISTINCT))
+    column = sketch.column(left) if sketch.is_free(left) else None
+    between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
+    if between & {"of", "for", "in"} and right == place + 1 and sketch.is_numeric(sketch.column(right)):
+        column = None
+    if column is not None and "the" not in between:
+        operator = Operator.EQUAL
+        negation = negation_before(sketch, place)
+        if negation is not None:
+            sketch.take(negation)
+            operator = Operator.UNEQUAL
+        take_units(sketch, place)
+        sketch.take(place, left)
+        take_joining(sketch, left, place)
+        if sketch.kind(column) in TEMPORAL and isinstance(number, int) and looks_like_year(number):
+            within(sketch, place, column, whole_year(number))
+            return
+        sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(number))))
+        return
+    if old_near(sketch, place):
+        found = sketch.concept_column(adjective_concepts("older than"), place, ())
+        if found is not None and not found[1]:
+            for other in range(max(0, place - 2), min(len(sketch.nodes), place + 3)):
+                if sketch.nodes[other].op is Op.OLD:
+                    sketch.take(other)
+            operator = Operator.EQUAL
+            negation = negation_before(sketch, place)
+            if negation is not None:
+                sketch.take(negation)
+                operator = Operator.UNEQUAL
+            sketch.take(place)
+            sketch.conditions.append(Placed(place, Comparison(Measure(found[0]), operator, Literal(number))))
+            return
+    table = sketch.table(right) if sketch.is_free(right) else None
+    if table is not None and not sketch.asked[place]:
+        sketch.take(place, right)
+        count_rows(sketch, place, table, Operator.EQUAL, number)
+        return
+    column = sketch.column(right) if sketch.is_free(right) else None
+    if column is not None and sketch.is_numeric(column):
+        take_units(sketch, place)
+        sketch.take(place, right)
+        sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.EQUAL, Literal(number))))
+        return
+    if looks_like_year(number):
+        column = time_column(sketch, place)
+        if column is not None:
+            sketch.take(place)
+            within(sketch, place, column, whole_year(int(number)))

@@ -1,0 +1,249 @@
+"""Which table or column each link means is decided over the whole question, not word by word.
+
+A beam over the candidates: close names score, tables far apart cost, a column next to a table's mention prefers that
+table. Returns several assignments, best first, so that a close second can be noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.names import is_han
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.nodes import Candidate, Node, NodeKind
+
+BEAM_WIDTH: Final = 24
+ASSIGNMENTS_MAX: Final = 4
+_JOIN_COST: Final = 0.13
+_UNREACHABLE_COST: Final = 1.2
+_UNMENTIONED_COST: Final = 0.1
+_NEXT_BONUS: Final = 0.16
+_SAME_COLUMN_BONUS: Final = 0.25
+_KIND_BONUS: Final = 0.12
+_TABLE_BONUS: Final = 0.05
+_SIBLING_BONUS: Final = 0.1
+_MENTION_MIN: Final = 0.8
+_UNLINKED_SCORE: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One candidate per link node (by node place), and the score of the whole."""
+
+    picks: dict[int, Candidate]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    score: float
+    tables: frozenset[int]
+    picks: tuple[tuple[int, Candidate], ...]
+
+
+def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = frozenset()) -> tuple[Assignment, ...]:
+    """Return the best assignments of candidates to links, best first; one empty assignment if nothing was linked.
+
+    `near` are tables that are spoken of already.
+    """
+    places = [place for place, node in enumerate(nodes) if node.candidates]
+    mentioned = {
+        each.table: each.score
+        for place in places
+        for each in nodes[place].candidates
+        if (each.column is None or each.with_table) and each.score >= _MENTION_MIN
+    }
+    mentioned |= dict.fromkeys(near, 1.0)
+    bonuses = {place: _bonuses(nodes, place, index) for place in places}
+    siblings = {place: _siblings(nodes, place) for place in places}
+    order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
+    beam = [_State(0.0, near, ())]
+    for place in order:
+        grown: list[_State] = []
+        for state in beam:
+            for rank, candidate in enumerate(nodes[place].candidates):
+                score = candidate.score + bonuses[place][rank] - _distance_cost(state.tables, candidate.table, index)
+                if candidate.table not in mentioned:
+                    score -= _UNMENTIONED_COST
+                elif candidate.column is not None and mentioned[candidate.table] > 0.9:
+                    score += 0.03
+                if candidate.column is not None and any(
+                    other in siblings[place] and pick.table == candidate.table for other, pick in state.picks
+                ):
+                    score += _SIBLING_BONUS
+                grown.append(
+                    _State(
+                        state.score + score,
+                        state.tables | {candidate.table},
+                        (*state.picks, (place, candidate)),
+                    )
+                )
+        # A link that only drags in another table is better left unread.
+        grown += [_State(state.score + _UNLINKED_SCORE, state.tables, state.picks) for state in beam]
+        grown.sort(key=lambda each: -each.score)
+        beam = grown[:BEAM_WIDTH]
+    return tuple(Assignment(_in_roles(nodes, dict(each.picks), index), each.score) for each in beam[:ASSIGNMENTS_MAX])
+
+
+def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: CatalogIndex) -> dict[int, Candidate]:
+    """ "The names of their managers", 上级经理的姓名: a column beside a role of its table is the column of the role."""
+    if not index.roles:
+        return picks
+    found = dict(picks)
+    for place, pick in picks.items():
+        if pick.column is None or pick.value is not None or index.role(pick.table) is not None:
+            continue
+        behind = is_han(nodes[place].text)
+        other = _owner(nodes, place, -1 if behind else 1)
+        owner = picks.get(other) if other is not None else None
+        if (
+            owner is not None
+            and owner.column is None
+            and owner.table != pick.table
+            and index.real(owner.table) == pick.table
+        ):
+            found[place] = replace(pick, table=owner.table)
+    return found
+
+
+def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    other = _beside(nodes, place, step)
+    joined = other is not None and (step < 0 or other > place + 1)
+    return other if joined else None
+
+
+def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """Return the links that stand in one list with this one: "names, ages and cities"."""
+    found: set[int] = set()
+    for step in (-1, 1):
+        other = place + step
+        joined = False
+        while 0 <= other < len(nodes):
+            node = nodes[other]
+            if node.op is Op.AND or node.text in {",", "、", "，"}:
+                joined = True
+            elif node.kind is not NodeKind.STOP or node.text.lower() in {"of", "for", "in"}:
+                break
+            other += step
+        if (
+            joined
+            and 0 <= other < len(nodes)
+            and nodes[other].candidates
+            and nodes[other].candidates[0].column is not None
+        ):
+            found.add(other)
+    return frozenset(found)
+
+
+def _ambiguity(node: Node) -> tuple[int, int]:
+    best = node.candidates[0].score
+    close = [each for each in node.candidates if each.score >= best - 0.05]
+    is_table = any(each.column is None for each in close)
+    return (len({each.table for each in close}), 0 if is_table else 1)
+
+
+def _distance_cost(tables: frozenset[int], table: int, index: CatalogIndex) -> float:
+    if not tables or table in tables:
+        return 0.0
+    distance = min(index.graph.distance(each, table) for each in tables)
+    return _UNREACHABLE_COST if distance == float("inf") else _JOIN_COST * distance
+
+
+def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[float]:
+    """Return for each candidate what its neighbours add to it."""
+    ahead = _neighbour(nodes, place, 1)
+    behind = _neighbour(nodes, place, -1)
+    near: dict[int, float] = {}
+    chinese = any(is_han(each) for each in nodes[place].text)
+    for neighbour, bonus in ((ahead, 0.02 if chinese else _NEXT_BONUS), (behind, _NEXT_BONUS if chinese else 0.1)):
+        if neighbour is None:
+            continue
+        for each in nodes[neighbour].candidates:
+            if each.column is None and each.score >= _MENTION_MIN:
+                near[each.table] = max(near.get(each.table, 0.0), bonus * each.score)
+    literals = _literals_near(nodes, place)
+    found: list[float] = []
+    for candidate in nodes[place].candidates:
+        bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
+        if candidate.column is None:
+            bonus += _TABLE_BONUS
+        if candidate.value is not None:
+            for neighbour in (behind, ahead):
+                if neighbour is not None and any(
+                    (each.table, each.column) == (candidate.table, candidate.column) and each.value is None
+                    for each in nodes[neighbour].candidates
+                ):
+                    bonus += _SAME_COLUMN_BONUS
+                    break
+        elif candidate.column is not None:
+            bonus += _kind_bonus(index.column(candidate.table, candidate.column).kind, literals)
+            for neighbour in (behind, ahead):
+                if neighbour is not None and any(
+                    (each.table, each.column) == (candidate.table, candidate.column) and each.value is not None
+                    for each in nodes[neighbour].candidates
+                ):
+                    bonus += _SAME_COLUMN_BONUS
+                    break
+        found.append(bonus)
+    return found
+
+
+_NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
+_FIGURES = frozenset({Op.SUM, Op.AVERAGE, Op.GREATER, Op.LESS, Op.AT_LEAST, Op.AT_MOST, Op.BETWEEN})
+
+
+def _kind_bonus(kind: ColumnKind, literals: frozenset[Op]) -> float:
+    if literals & _FIGURES:
+        return _KIND_BONUS if kind in _NUMERIC else (-_KIND_BONUS if kind is ColumnKind.TEXT else 0.0)
+    return 0.0
+
+
+def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:
+    found: set[Op] = set()
+    for step in (-1, 1):
+        other = _beside(nodes, place, step)
+        if other is not None and nodes[other].op is not None:
+            op = nodes[other].op
+            if op in {Op.SUM, Op.AVERAGE} and step == 1 and not is_han(nodes[place].text):
+                continue
+            if op is not None:
+                found.add(op)
+    return frozenset(found)
+
+
+def _beside(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    other = place + step
+    while 0 <= other < len(nodes) and nodes[other].kind is NodeKind.STOP:
+        other += step
+    return other if 0 <= other < len(nodes) else None
+
+
+def _neighbour(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    """Return the next link beyond stop words, joining words and listed links, or None."""
+    other = place + step
+    for _ in range(8):
+        if not 0 <= other < len(nodes):
+            return None
+        node = nodes[other]
+        if node.candidates:
+            if step == 1 and node.candidates[0].column is not None and node.candidates[0].value is None:
+                # "names and ages of singers": what stands behind the list belongs to all of it.
+                beyond = other + step
+                joined = any(nodes[each].op is Op.AND or nodes[each].text == "," for each in range(place + 1, other))
+                if joined and beyond < len(nodes):
+                    other = beyond
+                    continue
+            return other
+        if (
+            node.kind is NodeKind.STOP
+            or node.op in {Op.AND, Op.DISTINCT, Op.NAMED, Op.EQUAL}
+            or node.text in {"'s", ",", ":"}
+        ):
+            other += step
+            continue
+        return None
+    return None

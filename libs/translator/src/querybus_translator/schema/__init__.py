@@ -1,0 +1,1 @@
+"""A catalog as the translator needs it: index, nodes, joins, labels, roles."""

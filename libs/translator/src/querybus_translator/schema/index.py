@@ -1,0 +1,350 @@
+"""What a catalog calls things, turned into look-ups once per catalog fingerprint.
+
+Words of names, display names, synonyms and short comments lead to tables and columns; values lead to columns. The
+index is immutable after it is built, apart from a memory of words already compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
+from querybus_translator.language.lexicon import FIGURES, Op, lexicon
+from querybus_translator.language.names import is_han, name_words, split_prefix
+from querybus_translator.language.segment import segment
+from querybus_translator.language.stems import base_form, stem
+from querybus_translator.language.tokens import TokenKind, tokenize
+from querybus_translator.schema.joins import JoinGraph
+from querybus_translator.schema.roles import Role, roles_of
+
+COMMENT_WORDS_MAX = 5
+HAN_NAME_LENGTH_MAX = 12
+HAN_WORD_LENGTH_MIN = 2
+VALUE_TOKENS_MAX = 10
+INDEXES_KEPT_MAX = 32
+_SPELLING_LETTERS_MIN = 5
+_SPELLING_RATIO_MIN = 0.84
+
+_FIGURE = re.compile(r"\s*-?\d+(\.\d+)?\s*")
+EXACT = 1.0
+SAME_STEM = 0.88
+RELATED = 0.82
+ABBREVIATED = 0.7
+MISSPELT = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table (`column` None) or column with all its names as words; numbers count tables and columns of the catalog.
+
+    Of the words in `role`, if there are any, one must be said for the entry to be meant.
+    """
+
+    table: int
+    column: int | None
+    names: tuple[tuple[str, ...], ...]
+    role: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """A value as the database spells it, and the column that holds it."""
+
+    table: int
+    column: int
+    text: str
+
+
+class CatalogIndex:
+    """Look-ups over one catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.roles = roles_of(catalog)
+        self.graph = JoinGraph(catalog, self.roles)
+        self.entries: list[Entry] = []
+        self.own: dict[str, set[int]] = defaultdict(set)
+        self.via_table: dict[str, set[int]] = defaultdict(set)
+        self.values: dict[tuple[str, ...], list[StoredValue]] = defaultdict(list)
+        self._table_entries: list[int] = []
+        self.table_words: list[frozenset[str]] = []
+        self._figures: dict[tuple[int, int], bool] = {}
+        self.recalled: dict[tuple[tuple[str, ...], bool], tuple[Any, ...]] = {}
+        self.han_words: set[str] = set(lexicon().chinese_words)
+        self._similar: dict[str, dict[str, float]] = {}
+        self._collect_han()
+        for number, table in enumerate(catalog.tables):
+            self._add_table(number, table)
+        for role in self.roles:
+            self._add_role(role)
+        self._stems: dict[str, set[str]] = defaultdict(set)
+        self._initials: dict[str, list[str]] = defaultdict(list)
+        for word in set(self.own):
+            if not is_han(word):
+                self._stems[stem(word)].add(word)
+                self._initials[word[:1]].append(word)
+        self.han_length_max = max((len(each) for each in self.han_words), default=1)
+
+    def entries_of_table(self, number: int) -> Entry:
+        """Return the entry of the table itself."""
+        return self.entries[self._table_entries[number]]
+
+    def entry_of_column(self, table: int, column: int) -> Entry:
+        return self.entries[self._table_entries[table] + 1 + column]
+
+    def table(self, number: int) -> Table:
+        """Return the table of a number; numbers behind the catalog's are its roles."""
+        return self.catalog.tables[self.real(number)]
+
+    def column(self, table: int, column: int) -> Column:
+        return self.table(table).columns[column]
+
+    def real(self, number: int) -> int:
+        """Return the number of the catalog's table that a table or role stands for."""
+        beyond = number - len(self.catalog.tables)
+        return number if beyond < 0 else self.roles[beyond].table
+
+    def is_key(self, table: int, column: int) -> bool:
+        """Return whether a column tells rows apart or refers to others."""
+        own = self.table(table)
+        name = own.columns[column].name
+        return name in own.primary_key or any(name in key.columns for key in own.foreign_keys)
+
+    def role(self, number: int) -> Role | None:
+        beyond = number - len(self.catalog.tables)
+        return None if beyond < 0 else self.roles[beyond]
+
+    def title(self, number: int) -> str:
+        """Return the table's name as the catalog spells it, with its role if it has one."""
+        role = self.role(number)
+        name = self.table(number).name
+        return name if role is None else f"{name} ({role.column})"
+
+    def called(self, number: int, language: Language) -> str | None:
+        """Return what people call a role, None for a table without one."""
+        role = self.role(number)
+        if role is None:
+            return None
+        return role.display_names.get(language) or ("" if language == "zh" else " ").join(role.names[0])
+
+    def knows(self, term: str) -> bool:
+        """Return whether a term is already the whole name of a table or column."""
+        words = name_words(term)
+        return any(words in self.entries[each].names for each in self.own.get(words[0] if words else "", ()))
+
+    def holds_figures(self, table: int, column: int) -> bool:
+        """Return whether a column holds figures: by its type, or as texts that are all numbers."""
+        known = self._figures.get((table, column))
+        if known is None:
+            read = self.column(table, column)
+            known = read.kind in {ColumnKind.INTEGER, ColumnKind.NUMBER} or (
+                read.kind is ColumnKind.TEXT
+                and bool(read.values)
+                and all(_FIGURE.fullmatch(each) for each in read.values)
+            )
+            self._figures[table, column] = known
+        return known
+
+    def similar(self, word: str) -> dict[str, float]:
+        """Return the words of this catalog's names that a word may stand for, each with its closeness in 0..1."""
+        known = self._similar.get(word)
+        if known is None:
+            known = self._compare(word)
+            if len(self._similar) < 50_000:
+                self._similar[word] = known
+        return known
+
+    def _compare(self, word: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+
+        def add(other: str, closeness: float) -> None:
+            if other in self.own and found.get(other, 0.0) < closeness:
+                found[other] = closeness
+
+        add(word, EXACT)
+        if not any(phrase.op is Op.NOT for phrase in lexicon().english.get((word,), ())):
+            for spelt in lexicon().abbreviations.get(word, ())[:1]:
+                add(spelt, EXACT)
+        if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
+            # "Total" asks for a sum; only a name that holds the very word takes it from that.
+            return found
+        for other in lexicon().related.get(word, ()):
+            add(other, RELATED)
+        if is_han(word):
+            return found
+        for other in self._stems.get(stem(word), ()):
+            add(other, SAME_STEM)
+        if len(word) >= 5:
+            for other in self._initials.get(word[:1], ()):
+                if 3 <= len(other) <= len(word) - 2 and word.startswith(other) and other not in lexicon().related:
+                    add(other, ABBREVIATED)
+        if not found and len(word) >= _SPELLING_LETTERS_MIN:
+            for other in self._initials.get(word[:1], ()):
+                if abs(len(other) - len(word)) <= 2 and _alike(word, other):
+                    add(other, MISSPELT)
+        return found
+
+    def _collect_han(self) -> None:
+        self._called = frozenset(each for table in self.catalog.tables for each in _said(table) if is_han(each))
+        for table in self.catalog.tables:
+            for named in (table, *table.columns):
+                for text in _said(named):
+                    if is_han(text) and len(text) <= HAN_NAME_LENGTH_MAX:
+                        self.han_words.add(text)
+                        if named is not table:
+                            self.han_words.update(self._shorter(text, table))
+            for column in table.columns:
+                self.han_words.update(each for each in column.values if is_han(each))
+
+    def _add_table(self, number: int, table: Table) -> None:
+        table_names = _with_key_name(table, self._names(table, owner=""))
+        self._table_entries.append(len(self.entries))
+        self.table_words.append(frozenset(word for name in table_names for word in name))
+        self._add(Entry(number, None, table_names))
+        titled = _titled_by_table(table)
+        for place, column in enumerate(table.columns):
+            names = self._names(column, owner=table.name.lower(), table=table)
+            names = self._without_entity_names(table, column, names)
+            if place == titled:
+                names = (*names, *((word,) for word in lexicon().label_words if not is_han(word)))
+            entry = Entry(number, place, names)
+            for name in table_names:
+                for word in name:
+                    self.via_table[word].add(len(self.entries))
+            self._add(entry)
+            if column.kind is ColumnKind.TEXT and not column.personal:
+                self._add_values(number, place, column)
+
+    def _add_role(self, role: Role) -> None:
+        number = len(self.table_words)
+        table = self.catalog.tables[role.table]
+        own = name_words(table.name)
+        said = frozenset(word for name in role.names for word in name if word not in own)
+        self._table_entries.append(len(self.entries))
+        self.table_words.append(frozenset())
+        names = (*role.names, *((*name, *own) for name in role.names if not set(name) & set(own)))
+        self._add(Entry(number, None, tuple(dict.fromkeys(names)), said))
+        for place in range(len(table.columns)):
+            theirs = self.entry_of_column(role.table, place).names
+            called = tuple(dict.fromkeys((*name, *each) for name in role.names for each in theirs))
+            self._add(Entry(number, place, called, said))
+
+    def _without_entity_names(
+        self, table: Table, column: Column, names: tuple[tuple[str, ...], ...]
+    ) -> tuple[tuple[str, ...], ...]:
+        """A key column displayed as "Customer" stands for the customer: the name belongs to the table it refers to."""
+        for role in self.roles:
+            if self.catalog.tables[role.source] is table and role.column == column.name:
+                # "Manager" means whoever manages; the key is meant where it is called a key.
+                return (names[0],) if names[0] not in role.names else (("\0", *names[0]),)
+        if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or len(names) < 2:
+            return names
+        for key in table.foreign_keys:
+            referred = self.catalog.table(key.referred_table, key.referred_schema)
+            if key.columns == (column.name,) and referred is not None and referred is not table:
+                theirs = set(self._names(referred, owner=""))
+                kept = tuple(each for each in names[1:] if each not in theirs and _singular(each) not in theirs)
+                return (names[0], *kept)
+        return names
+
+    def _add(self, entry: Entry) -> None:
+        for name in entry.names:
+            for word in name:
+                self.own[word].add(len(self.entries))
+        self.entries.append(entry)
+
+    def _names(self, named: Table | Column, owner: str, table: Table | None = None) -> tuple[tuple[str, ...], ...]:
+        texts = [named.name, *named.display_names.values(), *named.synonyms]
+        if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
+            texts.append(named.comment)
+        found: list[tuple[str, ...]] = []
+        for text in texts:
+            words = name_words(text)
+            found.append(words)
+            if table is not None and is_han(text):
+                found += [(each,) for each in self._shorter(text, table)]
+            if len(words) == 1 and is_han(words[0]):
+                pieces = segment(words[0], self.han_words - {words[0]}, 12)
+                if len(pieces) > 1 and all(known for _, known in pieces):
+                    found.append(tuple(piece for piece, _ in pieces))
+            elif len(words) == 1 and owner and words[0] not in lexicon().related:
+                found.append(split_prefix(words[0], _plain_words(), owner))
+        return tuple(dict.fromkeys(each for each in found if each))
+
+    def _shorter(self, text: str, table: Table) -> tuple[str, ...]:
+        """In Chinese 供应商评级 is called 评级 beside its table, and 入职日期 is what 入职 happened on."""
+        found = [text.removeprefix(each) for each in _said(table) if each in self._called and text.startswith(each)]
+        found += [text.removesuffix(each) for each in lexicon().time_suffixes if text.endswith(each)]
+        return tuple(
+            each
+            for each in found
+            if len(each) >= HAN_WORD_LENGTH_MIN and each not in lexicon().label_words and each not in self._called
+        )
+
+    def _add_values(self, table: int, place: int, column: Column) -> None:
+        for text in column.values:
+            tokens = tokenize(text)
+            if not 1 <= len(tokens) <= VALUE_TOKENS_MAX:
+                continue
+            if all(each.kind in {TokenKind.NUMBER, TokenKind.MARK, TokenKind.DATE} for each in tokens):
+                continue
+            stored = StoredValue(table, place, text)
+            key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
+            self.values[key].append(stored)
+            base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
+            if base != key:
+                self.values[base].append(stored)
+
+
+def _said(named: Table | Column) -> tuple[str, ...]:
+    return (named.name, named.display_names.get("zh", ""), named.comment, *named.synonyms)
+
+
+def _singular(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(base_form(each) for each in words)
+
+
+def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """A table whose key is `member_id` holds members, whatever it is called."""
+    if len(table.primary_key) != 1 or any(table.primary_key[0] in key.columns for key in table.foreign_keys):
+        return names
+    words = name_words(table.primary_key[0])
+    if len(words) < 2 or words[-1] not in lexicon().key_words or words[:-1] in names:
+        return names
+    return (*names, words[:-1])
+
+
+def _titled_by_table(table: Table) -> int | None:
+    """Return the column that is called as the table itself, where no column is called a name: it holds the names."""
+    texts = [(place, name_words(each.name)) for place, each in enumerate(table.columns) if each.kind is ColumnKind.TEXT]
+    if any(words and words[-1] in lexicon().label_words for _, words in texts):
+        return None
+    own = name_words(table.name)
+    return next((place for place, words in texts if words == own), None)
+
+
+@lru_cache(maxsize=1)
+def _plain_words() -> frozenset[str]:
+    words = {each for each in lexicon().related if not is_han(each)}
+    return frozenset(words | set(lexicon().abbreviations))
+
+
+def _alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other).ratio() >= _SPELLING_RATIO_MIN
+
+
+_KEPT: dict[str, CatalogIndex] = {}
+
+
+def index_of(catalog: Catalog) -> CatalogIndex:
+    """Return the index of a catalog, built at most once per fingerprint while it is among the last ones used."""
+    found = _KEPT.pop(catalog.fingerprint, None) or CatalogIndex(catalog)
+    _KEPT[catalog.fingerprint] = found
+    while len(_KEPT) > INDEXES_KEPT_MAX:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    return found

@@ -1,0 +1,63 @@
+"""By what people call the rows of a table: its name or title, first and last name together, else its key.
+
+The words are those of the lexicon's group for names, in both languages; the shortest matching column name wins.
+"""
+
+from __future__ import annotations
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import is_han
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import ColumnRef
+
+_LABELS_MAX = 2
+
+
+def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
+    """Return the label column(s) of a table, at most two; empty if it has neither a name nor a key.
+
+    A column with a display name in the question's language is judged by that name.
+    """
+    own = index.table(table)
+    table_words = index.table_words[table]
+    found: list[tuple[int, int, ColumnRef]] = []
+    foreign = {name for key in own.foreign_keys for name in key.columns}
+    for number, column in enumerate(own.columns):
+        if column.kind is not ColumnKind.TEXT:
+            continue
+        names = index.entry_of_column(table, number).names
+        if chinese and column.display_names.get("zh"):
+            names = tuple(each for each in names if is_han("".join(each))) or names
+        rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
+        if rests and column.name not in foreign:
+            found.append((min(rests), number, ColumnRef(table, number)))
+    if found:
+        least = min(each[0] for each in found)
+        chosen = [ref for rest, _, ref in found if rest == least]
+        if least == 0 or len(chosen) == 1:
+            return tuple(chosen[:1])
+        return tuple(chosen[:_LABELS_MAX])
+    return key_columns(index, table)
+
+
+def _rest(name: tuple[str, ...], table_words: frozenset[str]) -> int:
+    """How many words of a label's name say more than the table and the label word do."""
+    if is_han(name[-1]) and name[-1] not in lexicon().label_words:
+        return 1
+    return sum(1 for each in name[:-1] if each not in table_words)
+
+
+def _is_label(word: str) -> bool:
+    """Chinese names hold the word without a gap: 书名."""
+    words = lexicon().label_words
+    return word in words or (is_han(word) and any(word.endswith(each) for each in words))
+
+
+def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """Return the columns of a table's primary key, if it is a single one."""
+    own = index.table(table)
+    if len(own.primary_key) != 1:
+        return ()
+    places = {each.name: place for place, each in enumerate(own.columns)}
+    return (ColumnRef(table, places[own.primary_key[0]]),) if own.primary_key[0] in places else ()

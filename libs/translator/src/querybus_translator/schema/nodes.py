@@ -1,0 +1,595 @@
+"""Tokens become nodes: phrases of fixed meaning, links to the catalog, literals, periods, and what is left over.
+
+Spans compete for tokens; the cut with the greatest weight wins. A link keeps all its candidates: which table or
+column is meant is decided later, over the whole question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import Enum, auto
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Op, Phrase, lexicon
+from querybus_translator.language.names import is_han
+from querybus_translator.language.periods import (
+    Period,
+    chinese_number,
+    is_month,
+    leads_period,
+    read_period,
+    time_words,
+    unit_of,
+)
+from querybus_translator.language.segment import segment
+from querybus_translator.language.stems import base_form
+from querybus_translator.language.tokens import Token, TokenKind, tokenize
+from querybus_translator.schema.index import CatalogIndex, Entry
+
+SPAN_TOKENS_MAX: Final = 9
+LINK_WORDS_MAX: Final = 6
+CANDIDATES_MAX: Final = 24
+ENTRIES_COMPARED_MAX: Final = 300
+RECALLED_MAX: Final = 20_000
+_SCORE_MIN: Final = 0.5
+_BELOW_BEST_MAX: Final = 0.42
+_BELOW_EXACT_MAX: Final = 0.25
+_EXACT_SCORE: Final = 0.999
+_LIGHT_SCORE_MIN: Final = 0.9
+_FILLER_COST: Final = 0.1
+_SHARED_SCORE_MIN: Final = 0.85
+
+
+class NodeKind(Enum):
+    OP = auto()
+    LINK = auto()
+    NUMBER = auto()
+    TEXT = auto()
+    PERIOD = auto()
+    STOP = auto()
+    MARK = auto()
+    WORD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing that a span may mean: a table, a column, or a stored value of a column."""
+
+    table: int
+    column: int | None
+    value: str | None
+    score: float
+    with_table: bool = False
+    also: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A span of the question that was read as one thing."""
+
+    kind: NodeKind
+    text: str
+    phrase: Phrase | None = None
+    candidates: tuple[Candidate, ...] = ()
+    number: int | float | None = None
+    period: Period | None = None
+    capital: bool = False
+    quoted: bool = False
+
+    @property
+    def op(self) -> Op | None:
+        return self.phrase.op if self.phrase is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    end: int
+    weight: float
+    node: Node
+
+
+def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
+    """Return the nodes of a question, in its order, every token in exactly one of them."""
+    tokens = _share_nouns(_cut_chinese(tokenize(question), index), index)
+    spans: list[list[_Span]] = [[] for _ in range(len(tokens) + 1)]
+    for start in range(len(tokens)):
+        for span in _spans_from(tokens, start, index, today):
+            spans[span.end].append(span)
+    best: list[tuple[float, _Span | None]] = [(0.0, None)]
+    for end in range(1, len(tokens) + 1):
+        choice: tuple[float, _Span | None] = (-1.0, None)
+        for span in spans[end]:
+            weight = best[span.start][0] + span.weight
+            if weight > choice[0] + 1e-9:
+                choice = (weight, span)
+        best.append(choice)
+    found: list[Node] = []
+    end = len(tokens)
+    while end:
+        span = best[end][1]
+        if span is None:
+            break
+        found.append(span.node)
+        end = span.start
+    found.reverse()
+    return tuple(found)
+
+
+def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
+    words = lexicon()
+    known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
+    length_max = max(index.han_length_max, 8)
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind is not TokenKind.HAN:
+            found.append(token)
+            continue
+        for piece, _ in segment(token.text, known, length_max):
+            number = chinese_number(piece)
+            if number is not None and piece not in index.han_words and piece not in words.chinese:
+                found.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
+            else:
+                found.append(Token(piece, piece, piece, TokenKind.HAN))
+    return found
+
+
+def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
+    """ "First and last name" becomes "first name and last name" where the catalog has both and knows no "first" alone."""
+    found = list(tokens)
+    place = 0
+    while place + 3 < len(found):
+        one, joint, other, noun = found[place : place + 4]
+        if joint.norm in {"and", "or", "&"} and all(each.kind is TokenKind.WORD for each in (one, other, noun)):
+            alone = max(
+                (each.score for each in _schema([one.base], index, bounded=False) if each.column is not None),
+                default=0.0,
+            )
+            both = [
+                max((each.score for each in _schema([each.base, noun.base], index, bounded=False)), default=0.0)
+                for each in (one, other)
+            ]
+            plain = (
+                noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
+            )
+            if not plain and min(both) >= _SHARED_SCORE_MIN and alone < _SHARED_SCORE_MIN:
+                found.insert(place + 1, noun)
+                place += 2
+        place += 1
+    return found
+
+
+class _Words:
+    """The union of several word lists, without building it."""
+
+    def __init__(self, *lists: object) -> None:
+        self._lists = lists
+
+    def __contains__(self, word: object) -> bool:
+        return any(word in each for each in self._lists) or chinese_number(str(word)) is not None  # pyright: ignore[reportOperatorIssue]
+
+
+def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[_Span]:
+    first = tokens[start]
+    found = [_single(tokens, start)]
+    period = read_period(tokens, start, today)
+    if period is not None:
+        end, read = period
+        text = _text(tokens, start, end)
+        found.append(_Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
+    if first.kind is TokenKind.QUOTED:
+        node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
+        return [_Span(start, start + 1, 1.0, node)]
+    found += _phrases(tokens, start, index)
+    found += _links(tokens, start, index)
+    return found
+
+
+def _single(tokens: Sequence[Token], start: int) -> _Span:
+    token = tokens[start]
+    words = lexicon()
+    if token.kind is TokenKind.NUMBER:
+        return _Span(start, start + 1, 1.0, Node(NodeKind.NUMBER, token.text, number=_number(token.norm)))
+    if token.kind is TokenKind.MARK:
+        return _Span(start, start + 1, 0.0, Node(NodeKind.MARK, token.text))
+    if token.norm in words.numbers and token.norm != "one":
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=words.numbers[token.norm]))
+    if token.norm == "one" and start + 1 < len(tokens) and tokens[start + 1].norm == "or":
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+    if token.norm == "one" and start and tokens[start - 1].norm in {"than", "least", "most", "only", "exactly", "just"}:
+        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+    if token.norm in words.ordinals:
+        return _Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+    stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
+    if token.norm in stops or token.norm in words.verbs:
+        return _Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
+    capital = token.text[:1].isupper() and start > 0
+    return _Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _text(tokens: Sequence[Token], start: int, end: int) -> str:
+    pieces = [each.text for each in tokens[start:end]]
+    return ("" if any(is_han(each) for each in pieces) else " ").join(pieces)
+
+
+_AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
+
+
+def _weight_of(word: str, index: CatalogIndex, *, sure: bool) -> float:
+    """A word that the catalog uses as well is less surely a mere phrase: "total amount" beside a column "amount"."""
+    if word in lexicon().stopwords:
+        return 0.15
+    if sure:
+        return 1.05
+    return 0.75 if base_form(word) in index.own else 0.95
+
+
+def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
+    words = lexicon()
+    first = tokens[start]
+    if first.kind is TokenKind.HAN:
+        # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
+        counts = start > 0 and any(
+            index.entries[each].column is None for each in index.own.get(tokens[start - 1].norm, ())
+        )
+        return [
+            _Span(
+                start,
+                start + 1,
+                0.97 + 0.05 * len(first.norm) + (0.3 if counts and phrase.op is Op.COUNT else 0.0),
+                Node(NodeKind.OP, first.text, phrase=phrase),
+            )
+            for phrase in words.chinese.get(first.norm, ())
+        ]
+    found: list[_Span] = []
+    opens = (
+        start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+    )
+    for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
+        key = tuple(each.norm for each in tokens[start : start + length])
+        for phrase in words.english.get(key, ()):
+            if phrase.op is Op.WRITE and start and not opens:
+                continue
+            following = tokens[start + length] if start + length < len(tokens) else None
+            if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
+                continue
+            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
+                continue
+            sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
+                phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
+            )
+            weight = sum(_weight_of(each, index, sure=sure) for each in key) + 0.02 * length
+            named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
+            if opens and phrase.op in _AT_START and not named:
+                weight += 0.6
+            elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
+                weight = 0.2
+            node = Node(NodeKind.OP, _text(tokens, start, start + length), phrase=phrase)
+            found.append(_Span(start, start + length, weight, node))
+    return found
+
+
+_SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
+_COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
+_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
+
+
+def _is_figure(token: Token) -> bool:
+    return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
+
+
+def _is_time(token: Token) -> bool:
+    return is_month(token.norm) or leads_period(token.norm)
+
+
+def _compares(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word such as "over" stands before a figure, a period or an average: else it is a mere preposition."""
+    while place < len(tokens) and tokens[place].norm in _BEFORE_FIGURES:
+        place += 1
+    if place >= len(tokens):
+        return False
+    if _is_figure(tokens[place]) or is_month(tokens[place].norm):
+        return True
+    return any(
+        phrase.op in _FIGURE_OPS
+        for length in (1, 2, 3)
+        for phrase in lexicon().english.get(tuple(each.norm for each in tokens[place : place + length]), ())
+    )
+
+
+_FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
+_TIME_LEADS = frozenset({"by", "per", "each", "every"})
+_BRIDGING = frozenset(
+    {
+        "of",
+        "the",
+        "in",
+        "for",
+        "to",
+        "on",
+        "per",
+        "'s",
+        "a",
+        "-",
+        "at",
+        "by",
+        "s",
+        ".",
+        "they",
+        "it",
+        "was",
+        "were",
+        "their",
+        "its",
+        "his",
+        "her",
+    }
+)
+_BOUNDING = frozenset(
+    {"their", "its", "his", "her", "they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"}
+)
+
+
+def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
+    found: list[_Span] = []
+    if tokens[start].kind is TokenKind.MARK:
+        return found
+    stops = lexicon().stopwords
+    words: list[str] = []
+    inner = 0
+    bounded = False
+    for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
+        token = tokens[end - 1]
+        candidates: list[Candidate] = _values(tokens, start, end, index)
+        is_bridge = token.norm in _BRIDGING
+        if token.kind is TokenKind.QUOTED:
+            break
+        if is_bridge and end - start > 1:
+            inner += 1
+            bounded = bounded or token.norm in _BOUNDING
+        elif token.kind is TokenKind.MARK or (token.kind is TokenKind.NUMBER and not words):
+            words = ["\0"]
+        else:
+            words.append(token.base)
+            if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
+                light = token.norm in stops or tokens[start].norm in stops
+                found_names = _schema(words, index, bounded=bounded)
+                if not found_names and len(words) > 1 and token.base in lexicon().fillers:
+                    found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
+                candidates += [each for each in found_names if not light or each.score >= _LIGHT_SCORE_MIN]
+        if end - start == 1 and any(
+            phrase.op is Op.SUM
+            for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
+        ):
+            # "Total" alone asks for a sum, unless a column bears just that name.
+            candidates = [
+                each for each in candidates if each.value is not None or _is_bare_name(token.base, each, index)
+            ]
+        if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
+            # "Number of orders" counts the orders; their "order number" is a key.
+            candidates = [
+                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+            ]
+        if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+            candidates = [
+                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+            ]
+        if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
+            # "By month" cuts time, unless a column is called exactly so.
+            candidates = [each for each in candidates if each.score >= _LIGHT_SCORE_MIN]
+        if not candidates:
+            continue
+        candidates.sort(key=lambda each: -each.score)
+        best = candidates[0].score
+        # Where a word is all of a table's name, columns that merely hold it among others are not meant.
+        exact = candidates[0].score >= _EXACT_SCORE and any(
+            each.column is None and each.score >= _EXACT_SCORE for each in candidates[:3]
+        )
+        least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
+        kept = tuple(each for each in candidates if each.score >= least)[:CANDIDATES_MAX]
+        content = sum(
+            1
+            for each in tokens[start:end]
+            if (each.norm not in stops or each.norm in lexicon().light_words) and each.kind is not TokenKind.MARK
+        )
+        weight = (
+            best * max(content, 0.5)
+            - (0.25 if bounded else 0.0)
+            + 0.1 * (end - start - 1)
+            + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+        )
+        node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
+        found.append(_Span(start, end, weight, node))
+    return found
+
+
+def _counts(token: Token) -> bool:
+    return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
+
+
+def _is_bare_name(word: str, candidate: Candidate, index: CatalogIndex) -> bool:
+    entry = index.entries_of_table(candidate.table)
+    if candidate.column is not None:
+        entry = index.entry_of_column(candidate.table, candidate.column)
+    return (word,) in entry.names
+
+
+def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    """ "Director name" for a column of directors: the last word adds nothing."""
+    labels = filler in lexicon().label_words
+    return tuple(
+        replace(each, score=each.score - _FILLER_COST)
+        for each in _schema(words, index, bounded=bounded)
+        if each.column is not None
+        and (index.column(each.table, each.column).kind is ColumnKind.TEXT or not labels)
+        and each.score >= _SHARED_SCORE_MIN
+    )
+
+
+def _is_function_word(*ends: Token) -> bool:
+    words = lexicon()
+    return any(each.norm in words.stopwords and each.norm not in words.light_words for each in ends)
+
+
+def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
+    span = tokens[start:end]
+    if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
+        return []
+    key = tuple(each.norm for each in span if each.kind is not TokenKind.MARK)
+    hits = index.values.get(key, [])
+    closeness = 0.97
+    if not hits:
+        base = tuple(each.base for each in span if each.kind is not TokenKind.MARK)
+        hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
+        # Several words that are all alike are hardly alike by chance: "store managers".
+        content = sum(each not in lexicon().stopwords for each in key)
+        closeness = 0.85 if content < 2 else 0.97
+    found = [Candidate(each.table, each.column, each.text, closeness) for each in hits]
+    if len(key) == 1:
+        plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
+        capital = span[0].text[:1].isupper() and start > 0
+        if plain:
+            same = span[0].text if capital and key[0] not in {"i", "a"} else ""
+            found = [replace(each, score=0.8) for each in found if each.value == same]
+        elif not capital and not is_han(key[0]):
+            found = [replace(each, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for each in found]
+    # What is stored just as it was said needs no other spelling beside it.
+    said = {each.table: each.column for each in found}
+    found += [each for each in _stored_otherwise(key, index) if said.get(each.table, each.column) == each.column]
+    return found
+
+
+def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    if len(key) != 1:
+        return []
+    found: list[Candidate] = []
+    for other in lexicon().stored.get(key[0], ()):
+        for hit in index.values.get(tuple(other.split()), []):
+            if len(other) == 1 and not _is_small(index, hit.table, hit.column):
+                continue
+            found.append(Candidate(hit.table, hit.column, hit.text, 0.9))
+    return found
+
+
+def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
+    return len({each.lower() for each in index.column(table, column).values}) <= 4
+
+
+def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
+    tokens = tokenize(text)
+    key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
+    hits = index.values.get(key, []) or index.values.get(tuple(base_form(each) for each in key), [])
+    exact = [each for each in hits if each.text == text]
+    found = [
+        Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits
+    ]
+    return tuple(found or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
+
+
+def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    """A full name may be kept as first and last name: each half is a value of its own column of one table."""
+    found: list[Candidate] = []
+    for cut in range(1, min(len(key), 4)):
+        for one in index.values.get(key[:cut], []):
+            found += [
+                Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text))
+                for other in index.values.get(key[cut:], [])
+                if one.table == other.table and one.column != other.column
+            ]
+    return found
+
+
+def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    key = (tuple(words), bounded)
+    known: tuple[Candidate, ...] | None = index.recalled.get(key)
+    if known is None:
+        known = _compare_names(words, index, bounded=bounded)
+        if len(index.recalled) < RECALLED_MAX:
+            index.recalled[key] = known
+    return known
+
+
+def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    similar = [index.similar(each) for each in words]
+    common: set[int] = set()
+    for place, close in enumerate(similar):
+        hits: set[int] = set()
+        for word in close:
+            hits |= index.own.get(word, set())
+            if len(words) > 1 and not bounded:
+                hits |= index.via_table.get(word, set())
+        common = hits if place == 0 else common & hits
+        if not common:
+            return ()
+    if len(common) > ENTRIES_COMPARED_MAX:
+        # A word that half of the catalog bears says little: the shortest names are the closest to it.
+        common = set(sorted(common, key=lambda each: (len(index.entries[each].names[0]), each))[:ENTRIES_COMPARED_MAX])
+    found: list[Candidate] = []
+    for number in common:
+        entry = index.entries[number]
+        score, with_table = _closeness(entry, similar, index, bounded=bounded)
+        if score >= _SCORE_MIN:
+            found.append(Candidate(entry.table, entry.column, None, score, with_table))
+    found.sort(key=lambda each: (-each.score, each.table, each.column or 0))
+    return tuple(found[: 4 * CANDIDATES_MAX])
+
+
+def _closeness(
+    entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool
+) -> tuple[float, bool]:
+    table_words = index.table_words[entry.table] if entry.column is not None else _NO_WORDS
+    best, best_with_table = 0.0, False
+    for name in entry.names:
+        left = list(name)
+        total = 0.0
+        own = 0
+        with_table = False
+        says_role = not entry.role
+        for close in similar:
+            hit, closest = "", 0.0
+            for word in left:
+                if close.get(word, 0.0) > closest:
+                    hit, closest = word, close[word]
+            if hit:
+                left.remove(hit)
+                total += closest
+                own += 1
+                says_role = says_role or hit in entry.role
+                continue
+            if bounded:
+                break
+            closest = max((close[word] for word in table_words if word in close), default=0.0)
+            if not closest:
+                break
+            with_table = True
+            total += closest
+        else:
+            if not own or not says_role:
+                continue
+            missing = 0.0
+            for word in left:
+                missing += _cost_of_missing(word, table_words)
+            if left and name[-1] in left and name[-1] not in table_words:
+                missing += 0.3
+            score = total / len(similar) * (0.5 + 0.5 * own / (own + missing))
+            if score > best:
+                best, best_with_table = score, with_table
+    return best, best_with_table
+
+
+_NO_WORDS: frozenset[str] = frozenset()
+
+
+def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
+    if word in table_words:
+        return 0.02
+    if word in lexicon().key_words:
+        return 1.4
+    return 0.06 if word in lexicon().stopwords or word.isdigit() else 1.0

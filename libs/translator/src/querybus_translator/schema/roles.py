@@ -1,0 +1,70 @@
+"""A table that another refers to in several roles, or that refers to itself, counts as one more table for each role.
+
+`manager_id` in a table of employees makes "manager" a table of its own: the same rows under another name, so that a
+statement can read both. Limits: keys of one column that is no text and no time, with a name that no table bears.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from querybus.core.catalog import Catalog, ColumnKind, Language
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import is_han, name_words
+
+ROLES_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Rows of table `table` as those of `source` call them through `column`; all by numbers and names of the catalog."""
+
+    table: int
+    source: int
+    column: str
+    referred: str
+    names: tuple[tuple[str, ...], ...]
+    display_names: Mapping[Language, str]
+
+
+def roles_of(catalog: Catalog) -> tuple[Role, ...]:
+    """Return the roles of a catalog in its order, at most ROLES_MAX."""
+    places = {(each.schema_name, each.name.lower()): number for number, each in enumerate(catalog.tables)}
+    taken = {name_words(each.name) for each in catalog.tables}
+    taken |= {name for each in catalog.tables if len(each.primary_key) == 1 for name in _names(*each.primary_key)}
+    found: list[Role] = []
+    for number, table in enumerate(catalog.tables):
+        keys = [
+            (key, places.get((key.referred_schema or table.schema_name, key.referred_table.lower())))
+            for key in table.foreign_keys
+            if len(key.columns) == 1
+        ]
+        times = Counter(target for _, target in keys)
+        for key, target in keys:
+            column = table.column(key.columns[0])
+            if target is None or column is None or (target != number and times[target] < 2):
+                continue
+            if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or key.columns[0] in table.primary_key:
+                continue
+            names = tuple(
+                name
+                for name in dict.fromkeys(_names(column.name, *column.display_names.values(), *column.synonyms))
+                if name not in taken
+            )
+            if names:
+                found.append(
+                    Role(target, number, column.name, key.referred_columns[0], names, dict(column.display_names))
+                )
+    return tuple(found[:ROLES_MAX])
+
+
+def _names(*texts: str) -> Iterator[tuple[str, ...]]:
+    keys = lexicon().key_words
+    for text in texts:
+        words = name_words(text)
+        while words and words[-1] in keys:
+            words = words[:-1]
+        if words and (is_han(words[0]) or all(not each.isdigit() for each in words)):
+            yield words

@@ -1,0 +1,224 @@
+"""A question becomes SQL, or a precise statement of what could not be read: never a guess.
+
+The pipeline: tokens -> nodes (phrases, links, literals) -> assignments of links -> sketch -> logical form -> SQL tree.
+Pure and deterministic: the same question, catalog and today give the same answer. Every content word must be accounted
+for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is translated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.messages import Link, Trigger
+from querybus.text.language import detect_language
+from querybus_translator.answers.clarify import choice_of
+from querybus_translator.answers.follow import follow, follow_up
+from querybus_translator.answers.options import suggest
+from querybus_translator.language.lexicon import Op
+from querybus_translator.readers.reading import Reading, read
+from querybus_translator.resolve import Assignment
+from querybus_translator.schema.index import CatalogIndex, index_of
+from querybus_translator.schema.nodes import Node, NodeKind, read_nodes
+from querybus_translator.writing.form import Form, describe
+
+CONFIDENCE_MIN: Final = 0.72
+QUESTION_LENGTH_MAX: Final = 2_000
+DEFINITION_LENGTH_MAX: Final = 120
+EARLIER_MAX: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """SQL in the catalog's dialect, how the question was read, and how sure that is (0..1)."""
+
+    sql: str
+    reading: str
+    confidence: float
+    links: tuple[Link, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is."""
+
+    trigger: Trigger
+    about: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRead:
+    """A question cut into nodes, and its readings, best first; `command` are words that ask to change data."""
+
+    question: str
+    today: date
+    nodes: tuple[Node, ...]
+    readings: tuple[Reading, ...]
+    command: str | None
+    notes: tuple[str, ...]
+
+
+def translate(
+    question: str, catalog: Catalog, *, language: Language | None = None, today: date
+) -> Translated | NotRead:
+    """Return the SQL for a question about a catalog, or what of the question could not be read."""
+    index = index_of(catalog)
+    return answer_from(read_question(question, index, today), index, language or detect_language(question))
+
+
+def translate_in_thread(
+    question: str, earlier: Sequence[str], catalog: Catalog, *, language: Language | None = None, today: date
+) -> Translated | NotRead:
+    """Return the SQL for a question of a thread; `earlier` are the thread's questions before it, oldest first.
+
+    A follow-up changes what was read last. The earlier questions are read again, at most EARLIER_MAX of them.
+    """
+    index = index_of(catalog)
+    spoken = language or detect_language(question)
+    read = read_question(question, index, today)
+    alone = answer_from(read, index, spoken)
+    if not earlier or read.command is not None or (isinstance(alone, Translated) and not _follows(question, read)):
+        return alone
+    previous = last_form(earlier, index, today)
+    followed = follow(previous, question, index, today) if previous is not None else None
+    if followed is None or not is_sure(followed):
+        return alone
+    return _translated(QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ()), index)
+
+
+def _follows(question: str, read: QuestionRead) -> bool:
+    """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
+    if follow_up(question).is_marked:
+        return True
+    asks = any(node.op in _ASKING for node in read.nodes)
+    named = any(read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings)
+    return not asks and not named
+
+
+_ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.SUM, Op.AVERAGE, Op.DETAILS, Op.ADJECTIVE_ASK})
+
+
+def last_form(earlier: Sequence[str], index: CatalogIndex, today: date) -> Form | None:
+    """Return the form that a thread's questions lead to; None where the last of them could not be read."""
+    form: Form | None = None
+    for question in earlier[-EARLIER_MAX:]:
+        read = read_question(question, index, today)
+        alone = read.readings[0] if read.readings and is_sure(read.readings[0]) else None
+        changed = None
+        if form is not None and (alone is None or _follows(question, read)):
+            changed = follow(form, question, index, today)
+        best = changed if changed is not None and is_sure(changed) else alone
+        # A question that was asked about changed nothing.
+        form = best.form if best is not None else form
+    return form
+
+
+def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRead:
+    """Return a question's nodes and readings; none where it is empty, too long or a command."""
+    if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
+        return QuestionRead(question, today, (), (), None, ())
+    defined, notes = _with_definitions(question, index)
+    nodes = read_nodes(defined, index, today)
+    command = _command(nodes)
+    return QuestionRead(
+        question, today, nodes, () if command is not None else read(nodes, index, today), command, notes
+    )
+
+
+def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:
+    """Return the best reading's SQL if it is sure enough, else what has to be asked back."""
+    if not read.nodes:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, read.question.strip()[:80], ())
+    if read.command is not None:
+        return NotRead(Trigger.AMBIGUOUS_QUESTION, read.command, suggest(index, (), language))
+    best = read.readings[0] if read.readings else None
+    if best is None or not is_sure(best):
+        return _choice(read, index, language) or _not_read(read.nodes, index, language, best)
+    return _translated(read, index)
+
+
+def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
+    best = read.readings[0]
+    return Translated(
+        sql=best.written.sql,
+        reading=describe(best.form, index),
+        confidence=best.confidence,
+        links=_links(read.nodes, best.sketch.assignment, index),
+        notes=(*read.notes, *best.sketch.notes),
+    )
+
+
+def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[str, ...]]:
+    """Return the question with the glossary's terms replaced by what they mean, and what was replaced."""
+    notes: list[str] = []
+    for term, meaning in sorted(index.catalog.glossary.items(), key=lambda each: -len(each[0])):
+        place = question.lower().find(term.lower())
+        if place < 0 or len(meaning) > DEFINITION_LENGTH_MAX or index.knows(term):
+            continue
+        question = question[:place] + meaning + question[place + len(term) :]
+        notes.append(f"{term}: {meaning}")
+    return question, tuple(notes)
+
+
+def _command(nodes: tuple[Node, ...]) -> str | None:
+    """Return the words of a command to change data, or None."""
+    for place, node in enumerate(nodes):
+        if node.op is Op.WRITE:
+            following = nodes[place + 1].text if place + 1 < len(nodes) else ""
+            if following not in {"的", "时间", "日期"}:
+                return node.text
+    return None
+
+
+def is_sure(best: Reading) -> bool:
+    """Return whether a reading may be answered with: sure enough, and no way of joining as good as another."""
+    return best.confidence >= CONFIDENCE_MIN and not best.is_open
+
+
+def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotRead | None:
+    """Ask which of several meanings is meant, where nothing else is open."""
+    if not read.readings or read.readings[0].judgement.unread:
+        return None
+
+    def again(question: str) -> Reading | None:
+        found = read_question(question, index, read.today).readings
+        return found[0] if found and is_sure(found[0]) else None
+
+    choice = choice_of(read.question, read.readings, index, language, again)
+    return None if choice is None else NotRead(Trigger.AMBIGUOUS_QUESTION, choice.about, choice.options)
+
+
+def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
+    unread = (
+        best.judgement.unread
+        if best is not None
+        else tuple(node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT})
+    )
+    linked = any(node.candidates for node in nodes)
+    trigger = Trigger.AMBIGUOUS_QUESTION if linked else Trigger.MISSING_DATABASE_INFO
+    tables = best.sketch.mentioned_tables() if best is not None else ()
+    about = (", " if language == "en" else "、").join(dict.fromkeys(unread)) or " ".join(node.text for node in nodes)[
+        :80
+    ]
+    return NotRead(trigger, about, suggest(index, tuple(tables), language))
+
+
+def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:
+    found: list[Link] = []
+    for place, pick in sorted(assignment.picks.items()):
+        table = index.table(pick.table)
+        found.append(
+            Link(
+                text=nodes[place].text,
+                table=table.name,
+                column=table.columns[pick.column].name if pick.column is not None else None,
+                value=pick.value,
+                score=round(min(1.0, pick.score), 3),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""From a logical form to SQL."""

@@ -1,0 +1,420 @@
+"""The parts of a sketch become one logical form.
+
+Here it is decided which rows the question is about (the anchor), what its groups are, and how conditions combine:
+alternatives, things that hold at the same time, and the rest together.
+"""
+
+from __future__ import annotations
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.readers.absences import is_many, read_absences
+from querybus_translator.readers.conditions import read_conditions
+from querybus_translator.readers.orders import read_groups, read_orders
+from querybus_translator.readers.rankings import read_rankings
+from querybus_translator.readers.targets import read_targets
+from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.writing.form import (
+    Aggregate,
+    AnyOf,
+    ColumnRef,
+    Combination,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Measure,
+    Operator,
+    Ordering,
+    condition_tables,
+)
+from querybus_translator.writing.semijoins import semi_joined
+from querybus_translator.writing.sketch import Placed, Ranking, Sketch
+
+
+def assemble(sketch: Sketch) -> Form | None:
+    """Read the whole sketch and return its form, or None if nothing is asked for."""
+    read_rankings(sketch)
+    read_conditions(sketch)
+    read_orders(sketch)
+    read_groups(sketch)
+    read_targets(sketch)
+    anchor = _anchor(sketch)
+    if anchor is None:
+        return None
+    sketch.anchor = anchor
+    read_absences(sketch, anchor)
+    return _form(sketch, anchor)
+
+
+def _anchor(sketch: Sketch) -> int | None:
+    if sketch.anchor is not None:
+        return sketch.anchor
+    if sketch.everything is not None:
+        return sketch.everything
+    grouped = {place for place, each in sketch.groups if isinstance(each, int)}
+    counted = {each.counted for each in sketch.rankings}
+    if sketch.chinese:
+        head = _chinese_head(sketch, grouped, counted)
+        if head is not None:
+            return head
+    shown = {place for place, measure in sketch.targets if measure.aggregate is None}
+    for place in range(len(sketch.nodes)):
+        table = sketch.table(place)
+        pick = sketch.pick(place)
+        if pick is not None and pick.with_table and place in shown:
+            return pick.table
+        if table is not None and not sketch.taken[place] and place not in grouped and table not in counted:
+            return table
+    plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
+    if plain:
+        return plain[0]
+    for place, each in sketch.groups:
+        del place
+        return each if isinstance(each, int) else each.table
+    mentioned = sketch.mentioned_tables()
+    return mentioned[0] if mentioned else None
+
+
+def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -> int | None:
+    """In Chinese what is described stands last: 没有订单的客户 asks about customers."""
+    plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
+    if plain:
+        return plain[0]
+    free = [
+        place
+        for place in range(len(sketch.nodes))
+        if sketch.table(place) is not None
+        and not sketch.taken[place]
+        and place not in grouped
+        and sketch.table(place) not in counted
+    ]
+    return sketch.table(free[-1]) if free else None
+
+
+def _form(sketch: Sketch, anchor: int) -> Form | None:
+    tables = _kept_tables(sketch, anchor)
+    group, shown = read_groups_of(sketch)
+    targets = [measure for _, measure in sketch.targets]
+    places = [place for place, _ in sketch.targets]
+    targets = [_counting(each, anchor) for each in targets]
+    having = tuple(_counting_in(each, anchor) for _, each in sketch.having)
+    plain = [each for each in targets if each.aggregate is None]
+    figures = [each for each in targets if each.aggregate is not None]
+    order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
+    limit = sketch.limit
+    for ranking in sketch.rankings[:1]:
+        by = _ranked_by(sketch, anchor, ranking, tables)
+        parent = _of_parent(sketch, anchor, ranking, by, targets)
+        if parent is not None:
+            sketch.absences.append((ranking.place, parent))
+            continue
+        tied = _with_ties(sketch, anchor, ranking, by)
+        if tied is not None:
+            sketch.absences.append((ranking.place, tied))
+            continue
+        order = [Ordering(_counting(by, anchor), ranking.descending)]
+        limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
+        if ranking.grouped is not None:
+            refs, names = _group_of(sketch, ranking.grouped, has_columns=bool(plain))
+            group += [each for each in refs if each not in group]
+            if not plain:
+                shown += names
+    if len(sketch.rankings) > 1:
+        sketch.doubts += 0.3
+    targets = _without_echoes(
+        sketch, [_named(sketch, place, each) for place, each in zip(places, targets, strict=True)]
+    )
+    plain = [each for each in targets if each.aggregate is None]
+    counts_rows = having or any(each.by.aggregate is not None for each in order)
+    if not targets and sketch.everything is None and not shown:
+        plain = _labels(sketch, anchor)
+        targets = list(plain)
+        if not targets:
+            return None
+    known = {each.column for each in plain}
+    targets = [*(Measure(each) for each in shown if each not in known), *targets]
+    plain = [each for each in targets if each.aggregate is None and each.column is not None]
+    if (figures or counts_rows) and plain and not group:
+        group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
+    elif group:
+        group += [each.column for each in plain if each.column is not None and each.column not in group]
+    where = read_alternatives(sketch)
+    where += [membership for _, membership in sketch.absences]
+    form = Form(
+        targets=tuple(targets),
+        tables=tuple(tables),
+        where=tuple(where),
+        group=tuple(dict.fromkeys(group)),
+        having=having,
+        order=tuple(order),
+        limit=limit,
+        distinct=sketch.distinct and not group and all(each.aggregate is None for each in targets),
+        everything=sketch.everything if not targets else None,
+    )
+    combined = _combined(sketch, form)
+    # A combination keeps each row once by itself.
+    return combined if combined.combined is not None else semi_joined(form, sketch.index)
+
+
+def _named(sketch: Sketch, place: int, measure: Measure) -> Measure:
+    """Whoever asks for an order's customer wants the name, not the number that the key column holds."""
+    if measure.aggregate is not None or measure.column is None:
+        return measure
+    named = _referred_label(sketch, place, measure.column)
+    return Measure(named) if named is not None else measure
+
+
+def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
+    own = sketch.index.column(column.table, column.column)
+    words = lexicon().key_words
+    asked = sketch.nodes[place].text.lower()
+    if own.kind is not ColumnKind.INTEGER or not own.display_names or any(each in asked for each in (*words, "number")):
+        return None
+    for edge in sketch.index.graph.edges_of(column.table):
+        if edge.source == column.table and edge.source_columns == (own.name,) and edge.target != column.table:
+            found = labels(sketch.index, edge.target, chinese=sketch.chinese)
+            if found and sketch.kind(found[0]) is ColumnKind.TEXT:
+                return found[0]
+    return None
+
+
+def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
+    """Both ends of a key are the same value: one of them is enough."""
+    found: list[Measure] = []
+    for each in targets:
+        if (
+            each.column is not None
+            and each.aggregate is None
+            and any(_same_key(sketch, each.column, one) for one in found)
+        ):
+            continue
+        found.append(each)
+    return found
+
+
+def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
+    other = shown.column
+    if other is None or shown.aggregate is not None or other.table == column.table:
+        return False
+    names = {
+        column.table: sketch.index.column(column.table, column.column).name,
+        other.table: sketch.index.column(other.table, other.column).name,
+    }
+    return any(
+        edge.source_columns == (names[edge.source],) and edge.target_columns == (names[edge.target],)
+        for edge in sketch.index.graph.between(column.table, other.table)
+    )
+
+
+def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
+    """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
+    home = by.home
+    if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
+        return None
+    if any(each.home == home for each in targets) or is_many(sketch, anchor, home):
+        return None
+    key = key_columns(sketch.index, home)
+    if not key or not is_many(sketch, home, anchor):
+        return None
+    form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
+    return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def _with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
+    """ "The highest rating, including ties": every row that has it. More than one place, or a count, stays in doubt."""
+    places = sketch.free_places(Op.TIES)
+    if not places:
+        return None
+    if ranking.count != 1 or by.aggregate is not None or by.column is None or by.column.table != anchor:
+        sketch.doubts += 0.5
+        return None
+    sketch.take(*places)
+    figure = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
+    inside = tuple(each.condition for each in sketch.conditions if set(condition_tables(each.condition)) == {anchor})
+    return Comparison(by, Operator.EQUAL, Form(targets=(Measure(by.column, figure),), where=inside))
+
+
+def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:
+    """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
+    counted = ranking.counted
+    if isinstance(ranking.grouped, int) and counted is None:
+        many = [each for each in tables if each != ranking.grouped and is_many(sketch, ranking.grouped, each)]
+        if many:
+            return Measure(aggregate=Aggregate.COUNT, table=many[0])
+    return _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=counted)
+
+
+def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
+    """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
+    if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
+        return by
+    names = sketch.index.entry_of_column(by.column.table, by.column.column).names
+    if not is_many(sketch, anchor, by.column.table):
+        return by
+    if any(word in lexicon().additive for name in names for word in name):
+        return Measure(by.column, Aggregate.SUM)
+    if any(word in lexicon().averaged for name in names for word in name):
+        sketch.notes.append("ranked by the average")
+        return Measure(by.column, Aggregate.AVERAGE)
+    return by
+
+
+def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:
+    found: dict[int, None] = {anchor: None}
+    for place in sorted(sketch.assignment.picks):
+        table = sketch.table(place)
+        if table is not None and table not in sketch.hidden_tables:
+            found.setdefault(table)
+            sketch.take(place)
+    return list(found)
+
+
+def _counting(measure: Measure, anchor: int) -> Measure:
+    if measure.aggregate is Aggregate.COUNT and measure.column is None and measure.table is None:
+        return Measure(aggregate=Aggregate.COUNT, table=anchor)
+    return measure
+
+
+def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
+    return Comparison(_counting(comparison.left, anchor), comparison.operator, comparison.right)
+
+
+def _labels(sketch: Sketch, table: int) -> list[Measure]:
+    return [Measure(each) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+def read_groups_of(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
+    """Return the columns to group by, and those of them to show."""
+    group: list[ColumnRef] = []
+    shown: list[ColumnRef] = []
+    for _, each in sketch.groups:
+        if isinstance(each, int) and _is_own(sketch, each):
+            continue
+        has_columns = not isinstance(each, int) or any(
+            measure.aggregate is None and measure.home == each for _, measure in sketch.targets
+        )
+        refs, names = _group_of(sketch, each, has_columns=has_columns)
+        group += [ref for ref in refs if ref not in group]
+        shown += [ref for ref in names if ref not in shown]
+    return group, shown
+
+
+def _is_own(sketch: Sketch, table: int) -> bool:
+    """ "The average price of every product": each row is its own group, so there is none."""
+    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
+    return (
+        bool(figures)
+        and all(measure.aggregate is not Aggregate.COUNT and measure.home == table for measure in figures)
+        and not sketch.rankings
+        and not sketch.orderings
+    )
+
+
+def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
+    if isinstance(each, ColumnRef):
+        named_by = next((_referred_label(sketch, place, each) for place, other in sketch.groups if other == each), None)
+        if named_by is not None:
+            return [named_by], [named_by]
+        return [each], [each]
+    key = list(key_columns(sketch.index, each))
+    named = [] if has_columns else list(labels(sketch.index, each, chinese=sketch.chinese))
+    return [*key, *(name for name in named if name not in key)], named
+
+
+def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: bool) -> list[ColumnRef]:
+    columns = [each.column for each in plain if each.column is not None]
+    tables = {each.table for each in columns}
+    key = key_columns(sketch.index, columns[0].table)
+    others = set(sketch.mentioned_tables()) - tables
+    if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
+        return [*key, *columns]
+    return columns
+
+
+def read_alternatives(sketch: Sketch) -> list[Condition]:
+    """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
+    placed = sorted(sketch.conditions, key=lambda each: each.place)
+    found: list[list[Placed]] = []
+    for each in placed:
+        if found and _is_alternative(sketch, found[-1][-1], each):
+            found[-1].append(each)
+        else:
+            found.append([each])
+    for place in sketch.free_places(Op.OR):
+        sketch.take(place)
+        if not any(len(each) > 1 for each in found):
+            sketch.doubts += 0.25
+    return [each[0].condition if len(each) == 1 else AnyOf(tuple(one.condition for one in each)) for each in found]
+
+
+def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
+    both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
+    linked = any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
+    if both[0] is not None and both[1] is not None and both[0].end <= both[1].start and not linked:
+        # "In 2024 and 2025": no day lies in both, so either is meant.
+        return condition_tables(one.condition) == condition_tables(other.condition)
+    return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(
+        one.place, other.place, frozenset({Op.BOTH, Op.BUT})
+    )
+
+
+def _combined(sketch: Sketch, form: Form) -> Form:
+    """Two values of one column at the same time: rows of the one and rows of the other, what they share."""
+    equal: dict[ColumnRef, list[Comparison]] = {}
+    for condition in form.where:
+        if (
+            isinstance(condition, Comparison)
+            and condition.left.column is not None
+            and isinstance(condition.right, Literal)
+        ):
+            equal.setdefault(condition.left.column, []).append(condition)
+    for comparisons in equal.values():
+        if len(comparisons) != 2 or not _excludes(comparisons[0], comparisons[1]):
+            continue
+        rest = tuple(each for each in form.where if each not in comparisons)
+        has_both = any(node.op is Op.BOTH for node in sketch.nodes)
+        if form.group or form.order or form.limit is not None or any(each.aggregate for each in form.targets):
+            sketch.doubts += 0.4
+            return form
+        for place in sketch.free_places(Op.BOTH):
+            sketch.take(place)
+        if not has_both:
+            sketch.doubts += 0.08
+        first = _replaced(form, (*rest, comparisons[0]))
+        second = _replaced(form, (*rest, comparisons[1]))
+        return Form(
+            targets=first.targets,
+            tables=first.tables,
+            where=first.where,
+            everything=first.everything,
+            combined=(Combination.BOTH, second),
+        )
+    return form
+
+
+def _replaced(form: Form, where: tuple[Condition, ...]) -> Form:
+    return Form(targets=form.targets, tables=form.tables, where=where, everything=form.everything)
+
+
+def _excludes(one: Comparison, other: Comparison) -> bool:
+    """Whether no single value can meet both comparisons."""
+    if not isinstance(one.right, Literal) or not isinstance(other.right, Literal):
+        return False
+    if one.operator is Operator.EQUAL and other.operator is Operator.EQUAL:
+        return one.right != other.right
+    low, high = (one, other) if one.operator in {Operator.GREATER, Operator.AT_LEAST} else (other, one)
+    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {
+        Operator.LESS,
+        Operator.AT_MOST,
+    }:
+        return False
+    bottom, top = low.right, high.right
+    if not isinstance(bottom, Literal) or not isinstance(top, Literal):
+        return False
+    if isinstance(bottom.value, str) or isinstance(top.value, str):
+        return False
+    return bottom.value >= top.value
+
+
+__all__ = ["assemble", "condition_tables"]

@@ -1,0 +1,307 @@
+"""The logical form: what a question asks for, as a frozen value that can be printed. It knows no SQL.
+
+Tables and columns are numbers of the catalog; `describe` prints a form with their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from querybus.core.catalog import Column
+from querybus_translator.language.periods import Unit
+
+
+class Aggregate(Enum):
+    """How the rows of a group become one figure; the value is how it is printed."""
+
+    COUNT = "how many"
+    SUM = "sum of"
+    AVERAGE = "average of"
+    MAXIMUM = "greatest of"
+    MINIMUM = "least of"
+
+
+class Operator(Enum):
+    """A comparison; the value is how it is printed."""
+
+    EQUAL = "="
+    UNEQUAL = "!="
+    GREATER = ">"
+    AT_LEAST = ">="
+    LESS = "<"
+    AT_MOST = "<="
+    CONTAINS = "holds"
+    STARTS = "starts with"
+    ENDS = "ends with"
+    LACKS = "does not hold"
+    IS_NULL = "is empty"
+    NOT_NULL = "is filled"
+
+    @property
+    def opposite(self) -> Operator:
+        return _OPPOSITES.get(self, self)
+
+
+_OPPOSITES = {
+    Operator.EQUAL: Operator.UNEQUAL,
+    Operator.UNEQUAL: Operator.EQUAL,
+    Operator.GREATER: Operator.AT_MOST,
+    Operator.AT_MOST: Operator.GREATER,
+    Operator.LESS: Operator.AT_LEAST,
+    Operator.AT_LEAST: Operator.LESS,
+    Operator.CONTAINS: Operator.LACKS,
+    Operator.IS_NULL: Operator.NOT_NULL,
+    Operator.NOT_NULL: Operator.IS_NULL,
+}
+
+
+class Combination(Enum):
+    """How two forms make one result; the value is how it is printed."""
+
+    BOTH = "and at the same time"
+    EITHER = "together with"
+    WITHOUT = "but not"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of the catalog by numbers; `part` cuts a day down to its month, year and so on."""
+
+    table: int
+    column: int
+    part: Unit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column, or a figure made of one. Without a column it counts rows of `table`."""
+
+    column: ColumnRef | None = None
+    aggregate: Aggregate | None = None
+    table: int | None = None
+    distinct: bool = False
+
+    @property
+    def home(self) -> int | None:
+        """The table that the measure needs."""
+        return self.column.table if self.column is not None else self.table
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as it will be compared: text, whole number, decimal number."""
+
+    value: str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    left: Measure
+    operator: Operator
+    right: Literal | ColumnRef | Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The column's value is, or is not, among those that another form finds."""
+
+    left: ColumnRef
+    form: Form
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    conditions: tuple[Condition, ...]
+
+
+Condition = Comparison | Membership | AnyOf | AllOf
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    by: Measure
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is asked for. `tables` are needed even where no column of them is; `everything` asks for all columns."""
+
+    targets: tuple[Measure, ...]
+    tables: tuple[int, ...] = ()
+    where: tuple[Condition, ...] = ()
+    group: tuple[ColumnRef, ...] = ()
+    having: tuple[Comparison, ...] = ()
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    distinct: bool = False
+    everything: int | None = None
+    combined: tuple[Combination, Form] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """A figure of the very column that the rows are grouped by says nothing: the question meant another."""
+        figures = (*self.targets, *(each.by for each in self.order))
+        return any(each.aggregate is not None and each.column in self.group for each in figures)
+
+
+def tables_of(form: Form) -> tuple[int, ...]:
+    """Return the tables that a form's own statement reads, in order of first use, without those of nested forms."""
+    found: dict[int, None] = {}
+
+    def add(table: int | None) -> None:
+        if table is not None:
+            found.setdefault(table)
+
+    add(form.everything)
+    for target in form.targets:
+        add(target.home)
+    for table in form.tables:
+        add(table)
+    for condition in form.where:
+        for table in condition_tables(condition):
+            add(table)
+    for column in form.group:
+        add(column.table)
+    for comparison in form.having:
+        add(comparison.left.home)
+    for ordering in form.order:
+        add(ordering.by.home)
+    return tuple(found)
+
+
+def condition_tables(condition: Condition) -> tuple[int, ...]:
+    """Return the tables whose columns a condition compares."""
+    if isinstance(condition, AnyOf | AllOf):
+        return tuple(table for each in condition.conditions for table in condition_tables(each))
+    if isinstance(condition, Membership):
+        return (condition.left.table,)
+    found = [condition.left.home] if condition.left.home is not None else []
+    if isinstance(condition.right, ColumnRef):
+        found.append(condition.right.table)
+    return tuple(found)
+
+
+def columns_of(form: Form) -> frozenset[ColumnRef]:
+    """Return every column that a form names, nested forms included."""
+    found: set[ColumnRef] = set(form.group)
+    found.update(each.column for each in form.targets if each.column is not None)
+    found.update(each.by.column for each in form.order if each.by.column is not None)
+    for condition in (*form.where, *form.having):
+        found |= _condition_columns(condition)
+    if form.combined is not None:
+        found |= columns_of(form.combined[1])
+    return frozenset(found)
+
+
+def _condition_columns(condition: Condition) -> set[ColumnRef]:
+    if isinstance(condition, AnyOf | AllOf):
+        return {column for each in condition.conditions for column in _condition_columns(each)}
+    if isinstance(condition, Membership):
+        return {condition.left, *columns_of(condition.form)}
+    found = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()
+    if isinstance(condition.right, ColumnRef):
+        found.add(condition.right)
+    elif isinstance(condition.right, Form):
+        found |= columns_of(condition.right)
+    return found
+
+
+def gist(form: Form) -> tuple[object, ...]:
+    """Return what tells two forms apart in what they mean: groups, their labels and counts tell by their tables only."""
+    grouped = {column.table for column in form.group}
+    plain = {
+        (each.aggregate, each.home if each.aggregate is Aggregate.COUNT else each.column)
+        for each in form.targets
+        if each.aggregate is not None or each.home not in grouped
+    }
+    return (
+        frozenset(tables_of(form)),
+        frozenset(plain),
+        frozenset(form.where),
+        frozenset(grouped),
+        tuple((each.left.home, each.operator, each.right) for each in form.having),
+        tuple((each.by.aggregate, each.by.home, each.descending) for each in form.order),
+        form.limit,
+        form.everything,
+        None if form.combined is None else (form.combined[0], gist(form.combined[1])),
+    )
+
+
+class Named(Protocol):
+    """What gives numbers their names: the index of a catalog."""
+
+    def title(self, number: int) -> str: ...
+
+    def column(self, table: int, column: int) -> Column: ...
+
+
+def describe(form: Form, names: Named) -> str:
+    """Return the form as one line, names as the catalog spells them."""
+    return _Printer(names).form(form)
+
+
+class _Printer:
+    def __init__(self, names: Named) -> None:
+        self._names = names
+
+    def form(self, form: Form) -> str:
+        asked = [self.measure(each) for each in form.targets]
+        if form.everything is not None:
+            asked.append(f"everything about {self._names.title(form.everything)}")
+        parts = [("distinct " if form.distinct else "") + ", ".join(asked)]
+        joined = [table for table in form.tables if table not in {each.home for each in form.targets}]
+        if joined:
+            parts.append("of " + ", ".join(self._names.title(each) for each in joined))
+        if form.where:
+            parts.append("where " + " and ".join(self.condition(each) for each in form.where))
+        if form.group:
+            parts.append("for each " + ", ".join(self.column(each) for each in form.group))
+        if form.having:
+            parts.append("having " + " and ".join(self.condition(each) for each in form.having))
+        if form.order:
+            keys = (f"{self.measure(each.by)} {'down' if each.descending else 'up'}" for each in form.order)
+            parts.append("ordered by " + ", ".join(keys))
+        if form.limit is not None:
+            parts.append(f"first {form.limit}")
+        if form.combined is not None:
+            parts.append(f"{form.combined[0].value} [{self.form(form.combined[1])}]")
+        return " | ".join(parts)
+
+    def column(self, column: ColumnRef) -> str:
+        shown = f"{self._names.title(column.table)}.{self._names.column(column.table, column.column).name}"
+        return shown if column.part is None else f"{column.part.name.lower()} of {shown}"
+
+    def measure(self, measure: Measure) -> str:
+        if measure.column is not None:
+            shown = self.column(measure.column)
+        else:
+            shown = self._names.title(measure.table) if measure.table is not None else "rows"
+        if measure.distinct:
+            shown = f"different {shown}"
+        return f"{measure.aggregate.value} {shown}" if measure.aggregate is not None else shown
+
+    def condition(self, condition: Condition) -> str:
+        if isinstance(condition, AnyOf):
+            return "(" + " or ".join(self.condition(each) for each in condition.conditions) + ")"
+        if isinstance(condition, AllOf):
+            return "(" + " and ".join(self.condition(each) for each in condition.conditions) + ")"
+        if isinstance(condition, Membership):
+            verb = "not among" if condition.negated else "among"
+            return f"{self.column(condition.left)} {verb} [{self.form(condition.form)}]"
+        shown = f"{self.measure(condition.left)} {condition.operator.value}"
+        if isinstance(condition.right, Literal):
+            return f"{shown} {condition.right.value!r}"
+        if isinstance(condition.right, ColumnRef):
+            return f"{shown} {self.column(condition.right)}"
+        if isinstance(condition.right, Form):
+            return f"{shown} [{self.form(condition.right)}]"
+        return shown

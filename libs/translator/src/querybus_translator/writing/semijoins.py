@@ -1,0 +1,75 @@
+"""A join that would show a row, or count its figure, more than once becomes a membership.
+
+"The average score of customers who have a loan" averages customers, not loans; "customers who have a loan" names each
+customer once. Applies to forms without groups whose targets all come from one table, where the other tables only say
+which of its rows are meant; counts take care of themselves where they are written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import (
+    Aggregate,
+    ColumnRef,
+    Condition,
+    Form,
+    Measure,
+    Membership,
+    condition_tables,
+    tables_of,
+)
+
+_FIGURES = frozenset({Aggregate.SUM, Aggregate.AVERAGE})
+
+
+def semi_joined(form: Form, index: CatalogIndex) -> Form:
+    """Return the form with joins that fan out turned into memberships, where they would falsify its figures."""
+    homes = {each.home for each in form.targets}
+    if form.group or form.having or form.order or len(homes) != 1:
+        return form
+    if not any(each.aggregate in _FIGURES for each in form.targets) and any(each.aggregate for each in form.targets):
+        return form
+    home = next(iter(homes))
+    others = [table for table in tables_of(form) if table != home]
+    if home is None or not others:
+        return form
+    for table in others:
+        path = index.graph.path((home,), table)
+        if not path:
+            return form
+        first = path[0]
+        if first.source == home and first.to_one:
+            continue
+        if len(others) > 1 and any(condition_tables(each) not in {(home,), (table,)} for each in form.where):
+            return form
+        return _with_membership(form, index, home, table)
+    return form
+
+
+def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> Form:
+    path = index.graph.path((home,), table)
+    if not path:
+        return form
+    edge = path[0]
+    near, far = (
+        (edge.source_columns, edge.target_columns)
+        if edge.source == home
+        else (edge.target_columns, edge.source_columns)
+    )
+    beyond = edge.target if edge.source == home else edge.source
+    inner: list[Condition] = [each for each in form.where if home not in condition_tables(each)]
+    outer = [each for each in form.where if home in condition_tables(each)]
+    inside = Form(
+        targets=(Measure(_column(index, beyond, far[0])),),
+        tables=tuple(each for each in form.tables if each != home),
+        where=tuple(inner),
+    )
+    membership = Membership(_column(index, home, near[0]), inside, negated=False)
+    return replace(form, tables=(home,), where=(*outer, membership))
+
+
+def _column(index: CatalogIndex, table: int, name: str) -> ColumnRef:
+    names = [each.name.lower() for each in index.table(table).columns]
+    return ColumnRef(table, names.index(name.lower()))

@@ -1,0 +1,294 @@
+"""The reading in the making: the nodes with one meaning each, and what has been made of them so far.
+
+The readers (`read_*.py`) take nodes and add to the sketch; a node is taken once. What nobody takes is left over and
+costs confidence. This is the translator's only mutable value and never leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Concept, Op, lexicon
+from querybus_translator.language.periods import year_word
+from querybus_translator.resolve import Assignment
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.nodes import Candidate, Node, NodeKind
+from querybus_translator.writing.form import ColumnRef, Comparison, Condition, Measure, Membership, Ordering
+
+NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
+TEMPORAL = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+_SENTENCE_ENDS = frozenset({".", "?", "!", ";", "？", "。", "！", "；"})
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A condition and the node where it was read."""
+
+    place: int
+    condition: Condition
+    implied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A superlative: rows in this order, the first `count` of them. `counted` is the table whose rows are counted."""
+
+    place: int
+    by: Measure | None
+    descending: bool
+    count: int
+    counted: int | None = None
+    direct: bool = False
+    grouped: ColumnRef | int | None = None
+
+
+@dataclass(slots=True)
+class Sketch:
+    """The nodes of a question under one assignment, and the parts of the form read from them."""
+
+    nodes: Sequence[Node]
+    assignment: Assignment
+    index: CatalogIndex
+    today: date
+    chinese: bool
+    taken: list[bool] = field(default_factory=list[bool])
+    asked: list[bool] = field(default_factory=list[bool])
+    conditions: list[Placed] = field(default_factory=list[Placed])
+    having: list[tuple[int, Comparison]] = field(default_factory=list[tuple[int, Comparison]])
+    orderings: list[Ordering] = field(default_factory=list[Ordering])
+    rankings: list[Ranking] = field(default_factory=list[Ranking])
+    groups: list[tuple[int, ColumnRef | int]] = field(default_factory=list[tuple[int, ColumnRef | int]])
+    targets: list[tuple[int, Measure]] = field(default_factory=list[tuple[int, Measure]])
+    absences: list[tuple[int, Membership | Comparison]] = field(
+        default_factory=list[tuple[int, Membership | Comparison]]
+    )
+    context: tuple[int, ...] = ()
+    anchor: int | None = None
+    everything: int | None = None
+    hidden_tables: set[int] = field(default_factory=set[int])
+    limit: int | None = None
+    distinct: bool = False
+    notes: list[str] = field(default_factory=list[str])
+    doubts: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.taken = [node.kind in {NodeKind.STOP, NodeKind.MARK} for node in self.nodes]
+        self.asked = _asked_zones(self.nodes)
+
+    # What a node means.
+
+    def pick(self, place: int | None) -> Candidate | None:
+        return None if place is None else self.assignment.picks.get(place)
+
+    def op(self, place: int | None) -> Op | None:
+        return None if place is None else self.nodes[place].op
+
+    def column(self, place: int | None) -> ColumnRef | None:
+        """The column that a node means, None for a table, a value and everything else."""
+        pick = self.pick(place)
+        if pick is None or pick.column is None or pick.value is not None:
+            return None
+        return ColumnRef(pick.table, pick.column)
+
+    def table(self, place: int | None) -> int | None:
+        pick = self.pick(place)
+        return pick.table if pick is not None and pick.column is None else None
+
+    def value(self, place: int | None) -> Candidate | None:
+        pick = self.pick(place)
+        return pick if pick is not None and pick.value is not None else None
+
+    def number(self, place: int | None) -> int | float | None:
+        return None if place is None else self.nodes[place].number
+
+    def is_free(self, place: int | None) -> bool:
+        return place is not None and not self.taken[place]
+
+    def take(self, *places: int | None) -> None:
+        for place in places:
+            if place is not None:
+                self.taken[place] = True
+
+    # Neighbours.
+
+    def after(self, place: int | None, over: Iterable[Op] = ()) -> int | None:
+        """Return the next node beyond stop words (and the given phrases), None at a mark or the end."""
+        return self._beside(place, 1, frozenset(over))
+
+    def before(self, place: int | None, over: Iterable[Op] = ()) -> int | None:
+        """Return the node before, likewise."""
+        return self._beside(place, -1, frozenset(over))
+
+    def _beside(self, place: int | None, step: int, over: frozenset[Op]) -> int | None:
+        if place is None:
+            return None
+        other = place + step
+        while 0 <= other < len(self.nodes):
+            node = self.nodes[other]
+            skipped = node.kind is NodeKind.STOP or node.text in {"'s", ":", '"', "'", "-", "(", ")"} or node.op in over
+            if not skipped:
+                return None if node.kind is NodeKind.MARK else other
+            other += step
+        return None
+
+    def has_between(self, start: int, end: int, ops: frozenset[Op]) -> bool:
+        return any(node.op in ops for node in self.nodes[min(start, end) + 1 : max(start, end)])
+
+    def free_places(self, *ops: Op) -> list[int]:
+        """Return the places of untaken nodes with one of these phrases, in order."""
+        return [place for place, node in enumerate(self.nodes) if not self.taken[place] and node.op in ops]
+
+    def sentence_end(self, place: int) -> int:
+        for other in range(place + 1, len(self.nodes)):
+            if self.nodes[other].text in _SENTENCE_ENDS:
+                return other
+        return len(self.nodes)
+
+    # What the catalog says.
+
+    def kind(self, column: ColumnRef) -> ColumnKind:
+        return self.index.column(column.table, column.column).kind
+
+    def is_numeric(self, column: ColumnRef | None) -> bool:
+        return column is not None and self.index.holds_figures(column.table, column.column)
+
+    def is_key(self, column: ColumnRef) -> bool:
+        return self.index.is_key(column.table, column.column)
+
+    def mentioned_tables(self) -> list[int]:
+        """Return tables in the order of their first mention, tables named as such first."""
+        named: dict[int, None] = {}
+        for place in sorted(self.assignment.picks):
+            if self.table(place) is not None or self.assignment.picks[place].with_table:
+                named.setdefault(self.assignment.picks[place].table)
+        for place in sorted(self.assignment.picks):
+            named.setdefault(self.assignment.picks[place].table)
+        for table in self.context:
+            named.setdefault(table)
+        return list(named)
+
+    def nearest_table(self, place: int) -> int | None:
+        """Return the table named last before a place, else the first one after it."""
+        for other in range(place - 1, -1, -1):
+            if self.table(other) is not None:
+                return self.table(other)
+        for other in range(place + 1, len(self.nodes)):
+            if self.table(other) is not None:
+                return self.table(other)
+        mentioned = self.mentioned_tables()
+        return mentioned[0] if mentioned else None
+
+    def says_sum(self, place: int) -> bool:
+        """Return whether a link to a figure begins with a word for the sum: "total order amount", 总金额."""
+        if not self.is_numeric(self.column(place)):
+            return False
+        text = self.nodes[place].text.lower()
+        words = lexicon()
+        phrases = (*words.english.get((text.split()[0],), ()), *words.chinese.get(text[:1], ()))
+        return any(phrase.op is Op.SUM for phrase in phrases)
+
+    def count_column(self, table: int) -> ColumnRef | None:
+        """Return the column of another mentioned table that already counts rows of `table`: its `number of orders`."""
+        counting = self.index.similar("number") | {"total": 1.0}
+        counted = {word for name in self.index.entries_of_table(table).names for word in name}
+        for other in self.mentioned_tables():
+            if other == table:
+                continue
+            for number, column in enumerate(self.index.table(other).columns):
+                if column.kind not in NUMERIC:
+                    continue
+                for name in self.index.entry_of_column(other, number).names:
+                    words = set(name)
+                    if words & counted and words & counting.keys() and not words - counted - counting.keys() - {"of"}:
+                        return ColumnRef(other, number)
+        return None
+
+    def concept_column(
+        self, concepts: Sequence[Concept], place: int, tables: Sequence[int | None]
+    ) -> tuple[ColumnRef, bool] | None:
+        """Return the column that an adjective compares and whether its order is reversed, looking in `tables` first."""
+        wanted = [
+            table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None
+        ]
+        for table in dict.fromkeys(wanted):
+            found = self._concept_in(concepts, table)
+            if found is not None:
+                return found
+        return None
+
+    def _concept_in(self, concepts: Sequence[Concept], table: int) -> tuple[ColumnRef, bool] | None:
+        best: tuple[float, ColumnRef, bool] | None = None
+        for concept in concepts:
+            for words, reversed_order in ((concept.of, False), (concept.against, True)):
+                for rank, word in enumerate(words):
+                    close = self.index.similar(word)
+                    for number, column in enumerate(self.index.table(table).columns):
+                        names = self.index.entry_of_column(table, number).names
+                        share = max(
+                            (max((close.get(part, 0.0) for part in name), default=0.0) / (0.7 + 0.3 * len(name)))
+                            for name in names
+                        )
+                        if share <= 0 or column.kind not in NUMERIC | TEMPORAL | {ColumnKind.TEXT, ColumnKind.TIME}:
+                            continue
+                        ref = ColumnRef(table, number)
+                        if self.is_key(ref):
+                            continue
+                        score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)
+                        if score > 0.35 and (best is None or score > best[0] + 1e-9):
+                            best = (score, ref, reversed_order)
+        return None if best is None else (best[1], best[2])
+
+    def tables_with_time(self, place: int) -> list[int]:
+        """Return the tables whose time a bare period may mean: the nearest, the mentioned, then what these refer to."""
+        mentioned = self.mentioned_tables()
+        nearest = self.nearest_table(place)
+        first = [table for table in (nearest, *mentioned) if table is not None]
+        referred = [
+            edge.target
+            for table in first
+            for edge in self.index.graph.edges_of(table)
+            if edge.source == table and edge.to_one
+        ]
+        return list(dict.fromkeys((*first, *referred)))
+
+    def time_columns(self, table: int) -> list[ColumnRef]:
+        """Return the columns of a table that hold a day or a year, days first."""
+        days: list[ColumnRef] = []
+        years: list[ColumnRef] = []
+        close_to_year = self.index.similar(year_word())
+        for number, column in enumerate(self.index.table(table).columns):
+            if column.kind in TEMPORAL:
+                days.append(ColumnRef(table, number))
+            elif column.kind in NUMERIC or column.kind is ColumnKind.TEXT:
+                names = self.index.entry_of_column(table, number).names
+                if any(close_to_year.get(part, 0.0) >= 0.85 for name in names for part in name):
+                    years.append(ColumnRef(table, number))
+        return days + years
+
+
+def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
+    """Return for each node whether it stands where things are asked for, not where they are described."""
+    found: list[bool] = []
+    asked = True
+    start = True
+    for place, node in enumerate(nodes):
+        if node.kind is NodeKind.MARK and node.text in _SENTENCE_ENDS:
+            asked, start = True, True
+        elif node.op is Op.SHOW:
+            first_word = node.text.lower().split()[0] if node.text else ""
+            relative = first_word in {"which", "who", "whom"} and not start
+            if relative and place and nodes[place - 1].kind is not NodeKind.MARK:
+                asked = False
+            elif not relative:
+                asked = True
+            start = False
+        elif node.op is Op.RELATIVE or (node.kind is NodeKind.STOP and node.text.lower() in {"who", "which", "whom"}):
+            asked = start and node.op is not Op.RELATIVE
+            start = False
+        elif node.kind is not NodeKind.MARK:
+            start = False
+        found.append(asked)
+    return found

@@ -1,0 +1,326 @@
+"""A logical form becomes a sqlglot tree, and that the SQL of the catalog's dialect.
+
+Tables are joined along the cheapest keys; a join that would count a row more than once counts its key instead.
+Limits: a form whose tables no key connects, or whose sums a join would multiply, cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.periods import Unit
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.joins import Edge
+from querybus_translator.writing.form import (
+    Aggregate,
+    AllOf,
+    AnyOf,
+    ColumnRef,
+    Combination,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Measure,
+    Membership,
+    Operator,
+    tables_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The SQL and what joining took: number of joins and their summed cost.
+
+    `keys` were a toss-up: of each several keys between the same two tables the first. `ways` were as well: of each the
+    tables in between, of the way taken and of its rivals, and the table that all of them lead to.
+    """
+
+    sql: str
+    joins: int
+    cost: float
+    keys: tuple[tuple[Edge, ...], ...] = ()
+    ways: tuple[tuple[int, tuple[frozenset[int], ...]], ...] = ()
+
+
+def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) -> Written | None:
+    """Return the SQL of a form, or None where its tables cannot be joined. `hints` are words of the question."""
+    try:
+        writer = _Writer(index, hints)
+        tree = writer.query(form)
+    except _Unjoinable:
+        return None
+    return Written(
+        tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, tuple(writer.keys), tuple(writer.ways)
+    )
+
+
+class _Unjoinable(Exception):
+    pass
+
+
+_AGGREGATES: dict[Aggregate, type[exp.Expr]] = {
+    Aggregate.COUNT: exp.Count,
+    Aggregate.SUM: exp.Sum,
+    Aggregate.AVERAGE: exp.Avg,
+    Aggregate.MAXIMUM: exp.Max,
+    Aggregate.MINIMUM: exp.Min,
+}
+_MULTIPLIED = frozenset({Aggregate.SUM, Aggregate.AVERAGE, Aggregate.COUNT})
+_COMPARISONS: dict[Operator, type[exp.Expr]] = {
+    Operator.EQUAL: exp.EQ,
+    Operator.UNEQUAL: exp.NEQ,
+    Operator.GREATER: exp.GT,
+    Operator.AT_LEAST: exp.GTE,
+    Operator.LESS: exp.LT,
+    Operator.AT_MOST: exp.LTE,
+}
+_COMBINATIONS: dict[Combination, type[exp.SetOperation]] = {
+    Combination.BOTH: exp.Intersect,
+    Combination.EITHER: exp.Union,
+    Combination.WITHOUT: exp.Except,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    root: int
+    steps: tuple[tuple[int, Edge], ...]
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        return (self.root, *(table for table, _ in self.steps))
+
+    def fans_out(self, table: int) -> bool:
+        """Return whether one row of `table` may meet several rows of the others."""
+        seen = {table}
+        grew = True
+        while grew:
+            grew = False
+            for _, edge in self.steps:
+                for near, far, single in (
+                    (edge.source, edge.target, edge.to_one),
+                    (edge.target, edge.source, False),
+                ):
+                    if near in seen and far not in seen:
+                        if not single:
+                            return True
+                        seen.add(far)
+                        grew = True
+        return False
+
+
+class _Writer:
+    def __init__(self, index: CatalogIndex, hints: frozenset[str]) -> None:
+        self._index = index
+        self._hints = hints
+        self.joins = 0
+        self.cost = 0.0
+        self.keys: list[tuple[Edge, ...]] = []
+        self.ways: list[tuple[int, tuple[frozenset[int], ...]]] = []
+
+    def query(self, form: Form) -> exp.Query:
+        select = self._select(form)
+        if form.combined is None:
+            return select
+        combination, other = form.combined
+        return _COMBINATIONS[combination](this=select, expression=self._select(other), distinct=True)
+
+    def _select(self, form: Form) -> exp.Select:
+        plan = self._plan(tables_of(form))
+        names = _Names(self._index, plan)
+        targets: list[exp.Expr] = [self._measure(each, names, plan) for each in form.targets]
+        if form.everything is not None:
+            targets.append(names.star(form.everything))
+        select = exp.select(*targets).from_(names.table(plan.root))
+        for table, edge in plan.steps:
+            on = exp.and_(
+                *(
+                    exp.EQ(
+                        this=names.column_named(edge.source, source), expression=names.column_named(edge.target, target)
+                    )
+                    for source, target in zip(edge.source_columns, edge.target_columns, strict=True)
+                )
+            )
+            select = select.join(names.table(table), on=on)
+        for condition in form.where:
+            select = select.where(self._condition(condition, names, plan))
+        for column in form.group:
+            select = select.group_by(names.column(column))
+        for comparison in form.having:
+            select = select.having(self._condition(comparison, names, plan))
+        for ordering in form.order:
+            by = self._measure(ordering.by, names, plan)
+            if ordering.by.aggregate is None and ordering.by.column is not None:
+                by = self._as_figure(ordering.by.column, by)
+            select = select.order_by(
+                exp.Ordered(this=by, desc=ordering.descending, nulls_first=not ordering.descending)
+            )
+        if form.limit is not None:
+            select = select.limit(form.limit)
+        return select.distinct() if form.distinct else select
+
+    def _plan(self, tables: Sequence[int]) -> _Plan:
+        if not tables:
+            raise _Unjoinable
+        joined = [tables[0]]
+        steps: list[tuple[int, Edge]] = []
+        left = list(tables[1:])
+        while left:
+            paths = [(self._index.graph.path(joined, each, self._hints), each) for each in left]
+            reachable = [(path, each) for path, each in paths if path is not None]
+            if not reachable:
+                raise _Unjoinable
+            path, target = min(
+                reachable, key=lambda found: (sum(each.cost for each in found[0]), tables.index(found[1]))
+            )
+            rival_ways = self._index.graph.rival_paths(joined, path, target)
+            if rival_ways:
+                self.ways.append((target, rival_ways))
+            for edge in path:
+                table = edge.target if edge.source in joined else edge.source
+                joined.append(table)
+                steps.append((table, edge))
+                self.joins += 1
+                self.cost += edge.cost
+                rivals = self._index.graph.rival_keys(edge, self._hints)
+                if rivals:
+                    self.keys.append((edge, *rivals))
+            left = [each for each in left if each not in joined and each != target]
+        return _Plan(tables[0], tuple(steps))
+
+    def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
+        if measure.aggregate is None:
+            if measure.column is None:
+                raise _Unjoinable
+            return names.column(measure.column)
+        if measure.column is not None:
+            if measure.aggregate in _MULTIPLIED and not measure.distinct and plan.fans_out(measure.column.table):
+                # Each figure would be taken once for every row that it meets: better asked about than wrong.
+                raise _Unjoinable
+            column: exp.Expr = names.column(measure.column)
+            if measure.aggregate is not Aggregate.COUNT:
+                column = self._as_figure(measure.column, column)
+            if measure.distinct:
+                column = exp.Distinct(expressions=[column])
+            return _AGGREGATES[measure.aggregate](this=column)
+        if measure.table is not None and plan.fans_out(measure.table):
+            key = self._index.table(measure.table).primary_key
+            if len(key) != 1:
+                raise _Unjoinable
+            return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
+        return exp.Count(this=exp.Star())
+
+    def _as_figure(self, column: ColumnRef, written: exp.Expr) -> exp.Expr:
+        """Figures kept as texts are compared as figures."""
+        kind = self._index.column(column.table, column.column).kind
+        if kind is ColumnKind.TEXT and self._index.holds_figures(column.table, column.column):
+            return exp.cast(written, exp.DataType.Type.DOUBLE)
+        return written
+
+    def _condition(self, condition: Condition, names: _Names, plan: _Plan) -> exp.Expr:
+        if isinstance(condition, AnyOf):
+            return exp.paren(
+                exp.or_(*(self._condition(each, names, plan) for each in condition.conditions)), copy=False
+            )
+        if isinstance(condition, AllOf):
+            return exp.and_(*(self._condition(each, names, plan) for each in condition.conditions))
+        if isinstance(condition, Membership):
+            found = exp.In(this=names.column(condition.left), query=exp.Subquery(this=self.query(condition.form)))
+            return exp.Not(this=found) if condition.negated else found
+        return self._comparison(condition, names, plan)
+
+    def _comparison(self, comparison: Comparison, names: _Names, plan: _Plan) -> exp.Expr:
+        left = self._measure(comparison.left, names, plan)
+        operator, right = comparison.operator, comparison.right
+        if operator is Operator.IS_NULL:
+            return exp.Is(this=left, expression=exp.Null())
+        if operator is Operator.NOT_NULL:
+            return exp.Not(this=exp.Is(this=left, expression=exp.Null()))
+        if operator in _PATTERNS and isinstance(right, Literal):
+            like = exp.Like(this=left, expression=exp.Literal.string(_PATTERNS[operator].format(_escaped(right))))
+            return exp.Not(this=like) if operator is Operator.LACKS else like
+        if operator in _ORDERED and comparison.left.aggregate is None and comparison.left.column is not None:
+            left = self._as_figure(comparison.left.column, left)
+        if isinstance(right, Literal):
+            literal = self._literal(right, comparison.left)
+            if isinstance(left, exp.Cast) and isinstance(right.value, int | float):
+                literal = exp.Literal.number(right.value)
+            return _COMPARISONS[operator](this=left, expression=literal)
+        if isinstance(right, ColumnRef):
+            return _COMPARISONS[operator](this=left, expression=names.column(right))
+        if isinstance(right, Form):
+            return _COMPARISONS[operator](this=left, expression=exp.Subquery(this=self.query(right)))
+        raise _Unjoinable
+
+    def _literal(self, literal: Literal, against: Measure) -> exp.Expr:
+        value = literal.value
+        if isinstance(value, str):
+            return exp.Literal.string(value)
+        if against.aggregate is None and against.column is not None:
+            kind = self._index.column(against.column.table, against.column.column).kind
+            if kind is ColumnKind.TEXT:
+                return exp.Literal.string(str(value))
+        return exp.Literal.number(value)
+
+
+_PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d", Unit.QUARTER: "%Y-%m"}
+_ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
+_PATTERNS = {
+    Operator.CONTAINS: "%{}%",
+    Operator.LACKS: "%{}%",
+    Operator.STARTS: "{}%",
+    Operator.ENDS: "%{}",
+}
+
+
+def _escaped(literal: Literal) -> str:
+    return str(literal.value).replace("%", "").replace("{", "").replace("}", "")
+
+
+class _Names:
+    """How one statement calls its tables: by their names if there is one, by short aliases if there are more."""
+
+    def __init__(self, index: CatalogIndex, plan: _Plan) -> None:
+        self._index = index
+        tables = plan.tables
+        self._aliases = {} if len(tables) == 1 else {table: f"t{place + 1}" for place, table in enumerate(tables)}
+
+    def table(self, number: int) -> exp.Table:
+        table = self._index.table(number)
+        schema = table.schema_name if table.schema_name != self._index.catalog.default_schema else None
+        made = exp.Table(this=_identifier(table.name), db=_identifier(schema) if schema else None)
+        alias = self._aliases.get(number)
+        if alias is not None:
+            made.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+        return made
+
+    def column(self, column: ColumnRef) -> exp.Expr:
+        named = self.column_named(column.table, self._index.column(column.table, column.column).name)
+        if column.part is None:
+            return named
+        return exp.TimeToStr(this=named, format=exp.Literal.string(_PARTS[column.part]))
+
+    def column_named(self, table: int, name: str) -> exp.Column:
+        alias = self._aliases.get(table)
+        return exp.Column(this=_identifier(name), table=exp.to_identifier(alias) if alias else None)
+
+    def star(self, table: int) -> exp.Expr:
+        alias = self._aliases.get(table)
+        if alias is None:
+            return exp.Star()
+        return exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
+
+
+def _identifier(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)
+
+
+def columns_named(index: CatalogIndex, table: int, names: Iterable[str]) -> tuple[ColumnRef, ...]:
+    """Return references to columns of a table by their names."""
+    places = {each.name.lower(): place for place, each in enumerate(index.table(table).columns)}
+    return tuple(ColumnRef(table, places[each.lower()]) for each in names)

@@ -1,0 +1,170 @@
+"""A property: whatever tables are joined, no row is counted, added up or averaged more than once in a group.
+
+Catalogs and rows are made by a seeded chance: a table in the middle, tables that it refers to and tables that refer to
+it. Each statement is run and compared with a naive evaluation: rows that go together by nested loops, each row of the
+measured table once for a group. A form that cannot be written so is not written: it will be asked about.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
+from querybus_translator.writing.semijoins import semi_joined
+from querybus_translator.writing.write import write
+
+NAMES = ("alder", "birch", "cedar", "elder")
+
+
+def world(chance: Random) -> tuple[Catalog, dict[str, list[dict[str, Any]]]]:
+    """A tree of up to four tables: each later one refers to an earlier one, or is referred to by it."""
+    parents: dict[str, list[str]] = {name: [] for name in NAMES}
+    names = NAMES[: chance.randint(2, 4)]
+    for number, name in enumerate(names[1:], 1):
+        other = names[chance.randrange(number)]
+        source, target = (name, other) if chance.random() < 0.6 else (other, name)
+        parents[source].append(target)
+    tables = tuple(
+        Table(
+            name=name,
+            columns=tuple(
+                Column(name=each, type="", kind=ColumnKind.TEXT if each == f"{name}_kind" else ColumnKind.INTEGER)
+                for each in (f"{name}_key", f"{name}_kind", f"{name}_size", *(f"to_{one}" for one in parents[name]))
+            ),
+            primary_key=(f"{name}_key",),
+            foreign_keys=tuple(
+                ForeignKey(columns=(f"to_{one}",), referred_table=one, referred_columns=(f"{one}_key",))
+                for one in parents[name]
+            ),
+        )
+        for name in names
+    )
+    counts = {name: chance.randint(2, 6) for name in names}
+    rows = {
+        name: [
+            {
+                f"{name}_key": key,
+                f"{name}_kind": chance.choice("xyz"),
+                f"{name}_size": chance.randint(1, 9),
+                **{f"to_{one}": chance.randint(1, counts[one]) for one in parents[name]},
+            }
+            for key in range(1, counts[name] + 1)
+        ]
+        for name in names
+    }
+    return Catalog(connection="wood", dialect=Dialect.SQLITE, tables=tables), rows
+
+
+def asked(chance: Random, catalog: Catalog) -> Form:
+    """Count, sum or average of one table, by the kind of another or for all, perhaps with a condition."""
+    number = chance.randrange(len(catalog.tables))
+    aggregate = chance.choice((Aggregate.COUNT, Aggregate.SUM, Aggregate.AVERAGE))
+    measure = (
+        Measure(aggregate=aggregate, table=number)
+        if aggregate is Aggregate.COUNT
+        else Measure(ColumnRef(number, 2), aggregate)
+    )
+    group = (ColumnRef(chance.randrange(len(catalog.tables)), 1),) if chance.random() < 0.6 else ()
+    where = ()
+    if chance.random() < 0.6:
+        at = ColumnRef(chance.randrange(len(catalog.tables)), 1)
+        where = (Comparison(Measure(at), Operator.EQUAL, Literal(chance.choice("xyz"))),)
+    return Form(targets=(*(Measure(each) for each in group), measure), tables=(number,), where=where, group=group)
+
+
+def naively(
+    form: Form, catalog: Catalog, rows: dict[str, list[dict[str, Any]]], needed: set[int]
+) -> list[tuple[Any, ...]]:
+    measure = form.targets[-1]
+    home = measure.home or 0
+    groups: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
+    if not form.group:
+        groups[()] = {}
+    used = sorted(needed)
+    for chosen in product(*(rows[catalog.tables[each].name] for each in used)):
+        row = dict(zip(used, chosen, strict=True))
+        if not all(
+            row[number][key.columns[0]] == row[other][key.referred_columns[0]]
+            for number in used
+            for key in catalog.tables[number].foreign_keys
+            for other in used
+            if catalog.tables[other].name == key.referred_table
+        ):
+            continue
+        if any(
+            isinstance(each, Comparison)
+            and each.left.column is not None
+            and isinstance(each.right, Literal)
+            and row[each.left.column.table][catalog.tables[each.left.column.table].columns[1].name] != each.right.value
+            for each in form.where
+        ):
+            continue
+        name = catalog.tables[home].name
+        group = tuple(row[each.table][catalog.tables[each.table].columns[1].name] for each in form.group)
+        groups[group][row[home][f"{name}_key"]] = row[home][f"{name}_size"]
+    found: list[tuple[Any, ...]] = []
+    for group, sizes in groups.items():
+        figure: Any = len(sizes)
+        if measure.aggregate is not Aggregate.COUNT:
+            figure = sum(sizes.values()) if sizes else None
+            if measure.aggregate is Aggregate.AVERAGE and sizes:
+                figure = figure / len(sizes)
+        found.append((*group, figure))
+    return sorted(found, key=repr)
+
+
+def between(catalog: Catalog, tables: set[int]) -> set[int]:
+    """The tables of the tree that lie on the ways between the given ones."""
+    names = [each.name for each in catalog.tables]
+    edges = {
+        frozenset((number, names.index(key.referred_table)))
+        for number, each in enumerate(catalog.tables)
+        for key in each.foreign_keys
+    }
+    kept = set(range(len(names)))
+    shrunk = True
+    while shrunk:
+        leaves = {each for each in kept - tables if sum(each in edge and edge <= kept for edge in edges) <= 1}
+        shrunk = bool(leaves)
+        kept -= leaves
+    return kept
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_no_row_is_measured_more_than_once_whatever_is_joined(part: int) -> None:
+    written = 0
+    for seed in range(part * 30, part * 30 + 30):
+        chance = Random(seed)
+        catalog, rows = world(chance)
+        index = CatalogIndex(catalog)
+        database = sqlite3.connect(":memory:")
+        for name, made in rows.items():
+            database.execute(f"CREATE TABLE {name} ({', '.join(made[0])})")
+            database.executemany(
+                f"INSERT INTO {name} VALUES ({', '.join('?' * len(made[0]))})", [tuple(each.values()) for each in made]
+            )
+        for _ in range(3):
+            form = asked(chance, catalog)
+            sql = write(semi_joined(form, index), index)
+            if sql is None:
+                continue
+            written += 1
+            tables = {each.table for each in form.group} | {form.targets[-1].home or 0}
+            tables |= {
+                each.left.column.table for each in form.where if isinstance(each, Comparison) and each.left.column
+            }
+            expected = naively(form, catalog, rows, between(catalog, tables))
+            got = sorted(database.execute(sql.sql).fetchall(), key=repr)
+            assert [tuple(map(str, each)) for each in got] == [tuple(map(str, each)) for each in expected], (
+                seed,
+                sql.sql,
+            )
+    assert written > 45, "most forms can be written"

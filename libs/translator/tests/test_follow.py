@@ -1,0 +1,119 @@
+"""Claims about follow-ups: what a thread's next words change in the form that was read last, on a small ferry company."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus_translator import NotRead, Translated, translate_in_thread
+from querybus_translator.answers.follow import FollowUp, follow, follow_up
+from querybus_translator.schema.index import index_of
+from querybus_translator.writing.form import Aggregate, Form, Measure
+
+TODAY = date(2026, 6, 30)
+ROWS = """
+CREATE TABLE harbours (harbour_id INTEGER PRIMARY KEY, harbour_name TEXT, island TEXT);
+CREATE TABLE crossings (crossing_id INTEGER PRIMARY KEY, harbour_id INTEGER, ferry TEXT, sailed_on DATE, fare REAL);
+INSERT INTO harbours VALUES (1, 'Norvik', 'Big'), (2, 'Sandum', 'Big'), (3, 'Holmen', 'Little');
+INSERT INTO crossings VALUES (1, 1, 'Elsa', '2025-03-01', 10), (2, 1, 'Elsa', '2025-04-01', 20),
+    (3, 2, 'Freya', '2025-04-09', 30), (4, 3, 'Elsa', '2024-04-01', 40), (5, 3, 'Freya', '2026-05-05', 50);
+"""
+
+
+def ferries() -> Catalog:
+    def column(name: str, kind: ColumnKind, zh: str = "", values: tuple[str, ...] = ()) -> Column:
+        return Column(name=name, type="", kind=kind, display_names={"zh": zh} if zh else {}, values=values)
+
+    harbours = Table(
+        name="harbours",
+        columns=(
+            column("harbour_id", ColumnKind.INTEGER),
+            column("harbour_name", ColumnKind.TEXT, "港口名称", ("Norvik", "Sandum", "Holmen")),
+            column("island", ColumnKind.TEXT, "岛屿", ("Big", "Little")),
+        ),
+        primary_key=("harbour_id",),
+        display_names={"zh": "港口"},
+    )
+    crossings = Table(
+        name="crossings",
+        columns=(
+            column("crossing_id", ColumnKind.INTEGER),
+            column("harbour_id", ColumnKind.INTEGER),
+            column("ferry", ColumnKind.TEXT, "渡轮", ("Elsa", "Freya")),
+            column("sailed_on", ColumnKind.DATE, "航行日期"),
+            column("fare", ColumnKind.NUMBER, "票价"),
+        ),
+        primary_key=("crossing_id",),
+        foreign_keys=(
+            ForeignKey(columns=("harbour_id",), referred_table="harbours", referred_columns=("harbour_id",)),
+        ),
+        display_names={"zh": "航次"},
+    )
+    return Catalog(connection="ferries", dialect=Dialect.SQLITE, tables=(harbours, crossings))
+
+
+def answer(*thread: str) -> list[tuple[object, ...]]:
+    read = translate_in_thread(thread[-1], thread[:-1], ferries(), today=TODAY)
+    assert isinstance(read, Translated), read
+    opened = sqlite3.connect(":memory:")
+    opened.executescript(ROWS)
+    return opened.execute(read.sql).fetchall()
+
+
+COUNT = "How many crossings were there last year?"
+ZAEHLEN = "去年有多少航次？"
+
+
+@pytest.mark.parametrize(
+    ("thread", "rows"),
+    [
+        ((COUNT, "and by month?"), [("2025-03", 1), ("2025-04", 2)]),
+        ((COUNT, "by ferry"), [("Elsa", 2), ("Freya", 1)]),
+        ((COUNT, "only Norvik"), [(2,)]),
+        ((COUNT, "the same for 2024"), [(1,)]),
+        ((COUNT, "by ferry", "and by month instead"), [("2025-03", 1), ("2025-04", 2)]),
+        ((COUNT, "by ferry", "also by island"), [("Elsa", "Big", 2), ("Freya", "Big", 1)]),
+        ((COUNT, "by ferry", "only Elsa", "what about Freya?"), [("Freya", 1)]),
+        ((COUNT, "by ferry", "top 1"), [("Elsa", 2)]),
+        (("total fare of crossings by island", "and the average?"), [("Big", 20.0), ("Little", 45.0)]),
+        ((ZAEHLEN, "再按渡轮分"), [("Elsa", 2), ("Freya", 1)]),
+        ((ZAEHLEN, "再按渡轮分", "再按岛屿分"), [("Elsa", "Big", 2), ("Freya", "Big", 1)]),
+        ((ZAEHLEN, "只看Sandum"), [(1,)]),
+        ((ZAEHLEN, "那2024年呢"), [(1,)]),
+        ((ZAEHLEN, "今年呢"), [(1,)]),
+    ],
+)
+def test_a_follow_up_changes_what_was_read_last(thread: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    assert sorted(answer(*thread)) == sorted(rows)
+
+
+def test_a_question_of_its_own_is_read_by_itself() -> None:
+    assert answer(COUNT, "only Norvik", "How many harbours are there?") == [(3,)]
+
+
+def test_a_question_that_was_asked_about_changes_nothing() -> None:
+    assert answer(COUNT, "why do gulls scream?", "only Norvik") == [(2,)]
+
+
+@pytest.mark.parametrize("text", ["why?", "为什么", "and the gulls?", "only Atlantis", "and", "by"])
+def test_a_follow_up_that_cannot_be_read_is_asked_about(text: str) -> None:
+    assert isinstance(translate_in_thread(text, (COUNT,), ferries(), today=TODAY), NotRead)
+
+
+def test_a_follow_up_is_a_pure_change_of_a_form() -> None:
+    index = index_of(ferries())
+    form = Form(targets=(Measure(aggregate=Aggregate.COUNT, table=1),), tables=(1,))
+    changed = follow(form, "only Elsa", index, TODAY)
+    assert changed is not None
+    assert changed.form.targets == form.targets
+    assert len(changed.form.where) == 1
+    assert follow(form, "hello there", index, TODAY) is None
+
+
+def test_the_words_of_a_follow_up_are_told_from_what_it_says() -> None:
+    assert follow_up("And by month?") == FollowUp("by month", adds=False, is_marked=True)
+    assert follow_up("再按渡轮分") == FollowUp("按渡轮分", adds=True, is_marked=True)
+    assert follow_up("andorra") == FollowUp("andorra", adds=False, is_marked=False)

@@ -1,0 +1,1 @@
+"""Reading catalogs and publishing them."""

@@ -1,0 +1,499 @@
+"""Reads a catalog with a handful of statements over all tables at once, whatever their number.
+
+The statements of an engine give rows of one shape (see CatalogQueries); what is made of them is the same for all.
+Rows are counted and values gathered for many tables in one statement; where one fails its halves are asked alone.
+Bounded in time: what time does not allow is left out, never guessed. Frequent values are of text columns only, from
+the first rows of a table, never of personal columns. Keys that point at nothing are dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from querybus.core.catalog import (
+    COLUMN_VALUES_MAX,
+    VALUE_LENGTH_MAX,
+    Catalog,
+    Column,
+    ColumnKind,
+    Dialect,
+    ForeignKey,
+    Table,
+)
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Scalar
+from querybus.sql.row_security import reachable_tables
+from querybus_executor.catalog.annotations import Known
+from querybus_executor.catalog.column_kinds import kind_of_type
+from querybus_executor.connections.config import ConnectionConfig
+from querybus_executor.ports import Rows
+
+SECONDS_MAX: Final = 20.0
+STRUCTURE_SECONDS_MAX: Final = 30.0
+STATEMENT_SECONDS_MAX: Final = 2.0
+ROWS_SAMPLED_MAX: Final = 200_000
+STRUCTURE_ROWS_MAX: Final = 2_000_000
+TABLES_AT_ONCE: Final = 50
+COLUMNS_AT_ONCE: Final = 25
+ROWS_TOGETHER_MAX: Final = 10_000
+"""Columns of a table with more rows are each looked at by a statement of its own."""
+
+Ask = Callable[[str, int, float], Awaitable[Rows | Failure]]
+"""Runs a statement of our own: text, at most so many rows, within so many seconds."""
+
+_Place = tuple[str, str]
+"""Schema and table."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogQueries:
+    """One engine's statements.
+
+    `tables`: schema, table, 'table' or 'view', comment, estimate of rows. `columns`: schema, table, column, type,
+    nullable, comment, in the engine's order. `keys`: schema, table, key, 'p' or 'u', column, in the key's order.
+    `foreign`: schema, table, key, column, referred schema, table and column, in the key's order.
+    `estimates_are_bounds`: no table has more rows than `tables` says, so they need not be counted.
+    """
+
+    tables: str
+    columns: str
+    keys: str
+    foreign: str
+    quote: str = '"'
+    text: str = "TEXT"
+    limit: str = "LIMIT {}"
+    alias: str = " AS "
+    values: bool = True
+    estimates_are_bounds: bool = False
+
+
+async def read_catalog(
+    config: ConnectionConfig,
+    ask: Ask,
+    queries: CatalogQueries,
+    *,
+    default_schema: str | None,
+    timer: Callable[[], float] = time.monotonic,
+) -> Catalog | Failure:
+    """Return the catalog of a connection, or why its structure could not be read.
+
+    Tables of the default schema carry no schema and stand first.
+    """
+    parts: list[Sequence[Sequence[Scalar]]] = []
+    for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
+        found = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
+        if isinstance(found, Failure):
+            return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
+        if found.truncated:
+            return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
+        parts.append(found.rows)
+    known = Known(
+        display_names=config.display_names,
+        synonyms=config.synonyms,
+        personal=(*config.personal, *config.policy.hidden_columns),
+        without_values=(*config.without_values, *config.policy.filtered_tables),
+        values=config.values,
+    )
+    allowed = reachable_tables(config.policy, config.dialect)
+    # A hundred thousand columns are work for a second: in a thread, so that statements and heartbeats go on.
+    made = await asyncio.to_thread(_tables, parts, known, default_schema, allowed)
+    if queries.values:
+        looks = _Looks(ask, queries, timer() + SECONDS_MAX, timer)
+        places = [_place(each, default_schema, queries) for each in made]
+        counted = [each.row_estimate for each in made]
+        if not queries.estimates_are_bounds:
+            counted = await looks.rows(places)
+        wanted = [
+            _Wanted(number, place, column, rows)
+            for number, (each, place, rows) in enumerate(zip(made, places, counted, strict=True))
+            for column in each.columns
+            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(each.name, column.name)
+        ]
+        found = await looks.values(wanted)
+        made = await asyncio.to_thread(_filled, made, counted, found, known)
+    return Catalog(
+        connection=config.name,
+        dialect=config.dialect,
+        tables=tuple(made),
+        default_schema=default_schema,
+        glossary=dict(config.glossary),
+    )
+
+
+def _tables(
+    parts: Sequence[Sequence[Sequence[Scalar]]],
+    known: Known,
+    default_schema: str | None,
+    tables_allowed: Sequence[str] | None,
+) -> list[Table]:
+    allowed = None if tables_allowed is None else {each.casefold() for each in tables_allowed}
+    columns: defaultdict[_Place, list[Column]] = defaultdict(list)
+    for schema, table, name, type_text, nullable, comment in parts[1]:
+        columns[str(schema), str(table)].append(
+            Column(
+                name=str(name),
+                type=str(type_text or ""),
+                kind=kind_of_type(str(type_text or "")),
+                nullable=bool(nullable),
+                comment=str(comment or ""),
+                display_names=known.names_of(str(table), str(name)),
+                synonyms=known.synonyms_of(str(table), str(name)),
+                personal=known.is_personal(str(table), str(name)),
+            )
+        )
+    keys: defaultdict[_Place, dict[tuple[str, str], list[str]]] = defaultdict(dict)
+    for schema, table, key, sort, column in parts[2]:
+        keys[str(schema), str(table)].setdefault((str(sort), str(key)), []).append(str(column))
+    made: list[Table] = []
+    for schema, table, kind, comment, rows in parts[0]:
+        place = str(schema), str(table)
+        is_listed = allowed is None or not allowed.isdisjoint({place[1].casefold(), ".".join(place).casefold()})
+        if not is_listed or place not in columns:
+            continue
+        own = keys[place]
+        primary = next((tuple(names) for (sort, _), names in own.items() if sort == "p"), ())
+        unique = {tuple(names) for (sort, _), names in own.items() if sort == "u"}
+        made.append(
+            Table(
+                name=place[1],
+                schema_name=None if place[0] == default_schema else place[0],
+                kind="view" if kind == "view" else "table",
+                columns=tuple(columns[place]),
+                primary_key=primary,
+                unique_keys=tuple(sorted(unique - {primary})),
+                comment=str(comment or ""),
+                display_names=known.names_of(place[1]),
+                synonyms=known.synonyms_of(place[1]),
+                row_estimate=rows if isinstance(rows, int) and rows >= 0 else None,
+            )
+        )
+    made.sort(key=lambda each: (each.schema_name is not None, each.schema_name or "", each.kind, each.name))
+    return _with_keys(made, parts[3], default_schema)
+
+
+def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_schema: str | None) -> list[Table]:
+    by_place = {(each.schema_name or default_schema or "", each.name): each for each in tables}
+    found: defaultdict[_Place, dict[tuple[str, str, str], list[tuple[str, str]]]] = defaultdict(dict)
+    for schema, table, key, column, referred_schema, referred_table, referred_column in rows:
+        target = str(key), str(referred_schema), str(referred_table)
+        found[str(schema), str(table)].setdefault(target, []).append((str(column), str(referred_column)))
+    finished: list[Table] = []
+    for (schema, name), table in by_place.items():
+        made: set[tuple[tuple[str, ...], str, tuple[str, ...], str | None]] = set()
+        for (_, referred_schema, referred_table), pairs in found[schema, name].items():
+            referred = by_place.get((referred_schema, referred_table))
+            if referred is not None and all(table.column(own) and referred.column(other) for own, other in pairs):
+                own_columns, others = zip(*pairs, strict=True)
+                made.add((own_columns, referred.name, others, referred.schema_name))
+        made_keys = tuple(
+            ForeignKey(columns=own, referred_table=other, referred_columns=others, referred_schema=where)
+            for own, other, others, where in sorted(made, key=lambda each: each[:3])
+        )
+        finished.append(table.model_copy(update={"foreign_keys": made_keys}))
+    return finished
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A column whose values are wanted: its table's number and quoted place, and how many rows that has, if few."""
+
+    table: int
+    place: str
+    column: Column
+    rows: int | None
+
+    @property
+    def is_small(self) -> bool:
+        return self.rows is not None and self.rows <= ROWS_TOGETHER_MAX
+
+
+T = TypeVar("T")
+_Answer = Sequence[Sequence[Scalar]]
+_Found = Mapping[tuple[int, str], _Answer]
+"""By a table's number and a column's name: value, how often, of how many distinct ones; most frequent first."""
+
+
+class _Looks:
+    """Looks at rows of tables until the time is up."""
+
+    def __init__(self, ask: Ask, queries: CatalogQueries, until: float, timer: Callable[[], float]) -> None:
+        self._ask = ask
+        self._queries = queries
+        self._until = until
+        self._timer = timer
+
+    async def rows(self, places: Sequence[str]) -> list[int | None]:
+        """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that was not told."""
+        found: list[int | None] = []
+        for start in range(0, len(places), TABLES_AT_ONCE):
+            answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
+            found += [int(each[0][0] or 0) if each else None for each in answers]
+        return found
+
+    async def values(self, wanted: Sequence[_Wanted]) -> _Found:
+        """Return what was found of each column, small tables first."""
+        found: dict[tuple[int, str], _Answer] = {}
+        small = [each for each in wanted if each.is_small]
+        large = [each for each in wanted if not each.is_small]
+        for columns, at_once in ((small, COLUMNS_AT_ONCE), (large, 1)):
+            for start in range(0, len(columns), at_once):
+                some = columns[start : start + at_once]
+                answers = await self._together(some, self._frequent, COLUMN_VALUES_MAX)
+                found |= {(each.table, each.column.name): answer for each, answer in zip(some, answers, strict=True)}
+        return found
+
+    def _count(self, places: Sequence[str]) -> str:
+        alias = self._queries.alias
+        return " UNION ALL ".join(
+            f"SELECT {number} AS i, count(*) AS n FROM (SELECT 1 AS one FROM {place} {self._limit(ROWS_SAMPLED_MAX + 1)})"  # noqa: S608 - quoted
+            f"{alias}k"
+            for number, place in enumerate(places)
+        )
+
+    def _frequent(self, wanted: Sequence[_Wanted]) -> str:
+        """Return what finds the most frequent values of each column, with one grouping for all."""
+        alias, cells = self._queries.alias, " UNION ALL ".join(map(self._cells, range(len(wanted)), wanted))
+        return (
+            f"SELECT i, substr(v, 1, {VALUE_LENGTH_MAX + 1}) AS x, n, d FROM (SELECT i, v, n,"  # noqa: S608 - quoted
+            " count(*) OVER (PARTITION BY i) AS d, row_number() OVER (PARTITION BY i ORDER BY n DESC, v) AS k"
+            f" FROM (SELECT i, v, count(*) AS n FROM ({cells}){alias}u WHERE v IS NOT NULL GROUP BY i, v){alias}g){alias}r"
+            f" WHERE k <= {COLUMN_VALUES_MAX} ORDER BY i, k"
+        )
+
+    def _cells(self, number: int, wanted: _Wanted) -> str:
+        name, place = _quoted(wanted.column.name, self._queries), wanted.place
+        if not wanted.is_small:
+            place = f"(SELECT {name} FROM {place} {self._limit(ROWS_SAMPLED_MAX)}){self._queries.alias}k"  # noqa: S608 - quoted
+        return f"SELECT {number} AS i, CAST({name} AS {self._queries.text}) AS v FROM {place}"  # noqa: S608 - quoted
+
+    async def _together(
+        self, wanted: Sequence[T], statement: Callable[[Sequence[T]], str], rows_max: int
+    ) -> Sequence[_Answer]:
+        """Return the rows for each of what is wanted; none where the engine refuses it or the time is up."""
+        left = self._until - self._timer()
+        if left <= 0:
+            return [()] * len(wanted)
+        answer = await self._ask(statement(wanted), rows_max * len(wanted), min(left, STATEMENT_SECONDS_MAX))
+        if not isinstance(answer, Failure):
+            rows: list[list[Sequence[Scalar]]] = [[] for _ in wanted]
+            for number, *row in answer.rows:
+                rows[int(number or 0)].append(row)
+            return rows
+        if len(wanted) == 1 or answer.code is FailureCode.CONNECTION:
+            return [()] * len(wanted)
+        middle = len(wanted) // 2
+        return [
+            *await self._together(wanted[:middle], statement, rows_max),
+            *await self._together(wanted[middle:], statement, rows_max),
+        ]
+
+    def _limit(self, rows: int) -> str:
+        return self._queries.limit.format(rows)
+
+
+def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Found, known: Known) -> list[Table]:
+    """Return the tables with numbers of rows and with values."""
+    filled: list[Table] = []
+    for number, (table, rows) in enumerate(zip(tables, counted, strict=True)):
+        scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
+        columns = tuple(
+            _with_values(each, found.get((number, each.name), ()), rows if scanned_all else None)
+            if each.kind is ColumnKind.TEXT and known.wants_values(table.name, each.name)
+            else each
+            for each in table.columns
+        )
+        if rows is None:
+            filled.append(table.model_copy(update={"columns": columns}))
+        else:
+            estimate = rows if scanned_all else max(table.row_estimate or 0, rows)
+            filled.append(table.model_copy(update={"columns": columns, "row_estimate": estimate}))
+    return filled
+
+
+def _with_values(column: Column, found: _Answer, rows: int | None) -> Column:
+    if rows == 0:
+        return column.model_copy(update={"values_complete": True, "distinct_count": 0})
+    if not found:
+        return column
+    distinct = int(found[0][2] or 0)
+    few = distinct <= COLUMN_VALUES_MAX
+    # Of a column with more values than are kept only the ones that recur say anything about the next question.
+    kept = tuple(
+        value
+        for value, count, _ in found
+        if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or int(count or 0) > 1)
+    )
+    return column.model_copy(
+        update={
+            "values": kept,
+            "values_complete": rows is not None and few and len(kept) == distinct,
+            "distinct_count": distinct if rows is not None else None,
+        }
+    )
+
+
+def _place(table: Table, default_schema: str | None, queries: CatalogQueries) -> str:
+    schema = table.schema_name or default_schema
+    name = _quoted(table.name, queries)
+    return name if schema is None else f"{_quoted(schema, queries)}.{name}"
+
+
+def _quoted(name: str, queries: CatalogQueries) -> str:
+    mark = queries.quote
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+DUCKDB: Final = CatalogQueries(
+    tables="""SELECT schema_name, table_name, 'table', comment, estimated_size FROM duckdb_tables()
+        WHERE database_name = current_database() AND NOT internal
+        UNION ALL SELECT schema_name, view_name, 'view', comment, NULL FROM duckdb_views()
+        WHERE database_name = current_database() AND NOT internal""",
+    columns="""SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+        WHERE database_name = current_database() AND NOT internal ORDER BY schema_name, table_name, column_index""",
+    keys="""SELECT schema_name, table_name, constraint_index, if(constraint_type = 'PRIMARY KEY', 'p', 'u'),
+        unnest(constraint_column_names) FROM duckdb_constraints() WHERE database_name = current_database()
+        AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')""",
+    foreign="""SELECT schema_name, table_name, constraint_index, unnest(constraint_column_names), schema_name,
+        referenced_table, unnest(referenced_column_names) FROM duckdb_constraints()
+        WHERE database_name = current_database() AND constraint_type = 'FOREIGN KEY'""",
+    text="VARCHAR",
+    estimates_are_bounds=True,
+)
+
+POSTGRESQL: Final = CatalogQueries(
+    tables="""SELECT n.nspname::text, c.relname::text, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END,
+        obj_description(c.oid, 'pg_class'), CASE WHEN c.reltuples < 0 THEN NULL ELSE c.reltuples::bigint END
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
+        AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        AND has_schema_privilege(n.oid, 'USAGE')
+        AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))""",
+    columns="""SELECT n.nspname::text, c.relname::text, a.attname::text,
+        CASE t.typtype WHEN 'e' THEN 'enum ' || format_type(a.atttypid, a.atttypmod)
+        WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
+        NOT a.attnotnull, col_description(c.oid, a.attnum)
+        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+        WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
+        AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY n.nspname, c.relname, a.attnum""",
+    keys="""SELECT n.nspname::text, c.relname::text, i.indexrelid::text,
+        CASE WHEN i.indisprimary THEN 'p' ELSE 'u' END, a.attname::text
+        FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+        WHERE i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+        AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+        ORDER BY i.indexrelid, k.place""",
+    foreign="""SELECT n.nspname::text, c.relname::text, k.oid::text, a.attname::text, rn.nspname::text,
+        rc.relname::text, ra.attname::text FROM pg_catalog.pg_constraint k
+        JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_class rc ON rc.oid = k.confrelid JOIN pg_catalog.pg_namespace rn ON rn.oid = rc.relnamespace
+        CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS p(own, other, place)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.own
+        JOIN pg_catalog.pg_attribute ra ON ra.attrelid = rc.oid AND ra.attnum = p.other
+        WHERE k.contype = 'f' AND NOT c.relispartition ORDER BY k.oid, p.place""",
+)
+
+MYSQL: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'),
+        IF(table_type LIKE '%VIEW', '', table_comment), table_rows FROM information_schema.tables
+        WHERE table_schema = DATABASE()""",
+    columns="""SELECT table_schema, table_name, column_name, column_type, is_nullable = 'YES', column_comment
+        FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position""",
+    keys="""SELECT table_schema, table_name, index_name, IF(index_name = 'PRIMARY', 'p', 'u'), column_name
+        FROM information_schema.statistics WHERE table_schema = DATABASE() AND non_unique = 0
+        ORDER BY table_name, index_name, seq_in_index""",
+    foreign="""SELECT table_schema, table_name, constraint_name, column_name, referenced_table_schema,
+        referenced_table_name, referenced_column_name FROM information_schema.key_column_usage
+        WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL
+        ORDER BY table_name, constraint_name, ordinal_position""",
+    quote="`",
+    text="CHAR",
+)
+
+CLICKHOUSE: Final = CatalogQueries(
+    tables="""SELECT database, name, if(engine LIKE '%View', 'view', 'table'), comment, total_rows FROM system.tables
+        WHERE database = currentDatabase() AND NOT is_temporary AND name NOT LIKE '.inner%'""",
+    columns="""SELECT database, table, name, type, type LIKE 'Nullable%' OR type LIKE 'LowCardinality(Nullable%',
+        comment FROM system.columns WHERE database = currentDatabase() ORDER BY table, position""",
+    keys="""SELECT database, table, 'primary', 'p', name FROM system.columns WHERE 0""",
+    foreign="""SELECT database, table, name, name, database, table, name FROM system.columns WHERE 0""",
+    quote="`",
+    text="Nullable(String)",
+)
+"""A ClickHouse key orders rows and does not make them unique, so no column is called a key."""
+
+ORACLE: Final = CatalogQueries(
+    tables="""SELECT o.owner, o.object_name, LOWER(o.object_type), c.comments, t.num_rows FROM all_objects o
+        LEFT JOIN all_tables t ON t.owner = o.owner AND t.table_name = o.object_name
+        LEFT JOIN all_tab_comments c ON c.owner = o.owner AND c.table_name = o.object_name
+        WHERE o.object_type IN ('TABLE', 'VIEW') AND o.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')""",
+    columns="""SELECT c.owner, c.table_name, c.column_name, c.data_type || CASE
+        WHEN c.data_type = 'NUMBER' AND c.data_precision IS NOT NULL
+        THEN '(' || c.data_precision || ',' || c.data_scale || ')' ELSE '' END,
+        CASE c.nullable WHEN 'Y' THEN 1 ELSE 0 END, m.comments FROM all_tab_columns c LEFT JOIN all_col_comments m
+        ON m.owner = c.owner AND m.table_name = c.table_name AND m.column_name = c.column_name
+        WHERE c.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') ORDER BY c.table_name, c.column_id""",
+    keys="""SELECT k.owner, k.table_name, k.constraint_name, LOWER(k.constraint_type), c.column_name
+        FROM all_constraints k JOIN all_cons_columns c ON c.owner = k.owner AND c.constraint_name = k.constraint_name
+        WHERE k.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') AND k.constraint_type IN ('P', 'U')
+        ORDER BY k.constraint_name, c.position""",
+    foreign="""SELECT k.owner, k.table_name, k.constraint_name, c.column_name, r.owner, r.table_name, r.column_name
+        FROM all_constraints k JOIN all_cons_columns c ON c.owner = k.owner AND c.constraint_name = k.constraint_name
+        JOIN all_cons_columns r ON r.owner = k.r_owner AND r.constraint_name = k.r_constraint_name
+        AND r.position = c.position WHERE k.owner = SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')
+        AND k.constraint_type = 'R' ORDER BY k.constraint_name, c.position""",
+    text="VARCHAR2(4000)",
+    limit="FETCH FIRST {} ROWS ONLY",
+    alias=" ",
+)
+
+SNOWFLAKE: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IFF(table_type LIKE '%VIEW', 'view', 'table'), comment, row_count
+        FROM information_schema.tables WHERE table_schema = CURRENT_SCHEMA()""",
+    columns="""SELECT table_schema, table_name, column_name, data_type, is_nullable = 'YES', comment
+        FROM information_schema.columns WHERE table_schema = CURRENT_SCHEMA() ORDER BY table_name, ordinal_position""",
+    keys="""SELECT table_schema, table_name, table_name, 'p', table_name FROM information_schema.tables WHERE 1 = 0""",
+    foreign="""SELECT table_schema, table_name, table_name, table_name, table_schema, table_name, table_name
+        FROM information_schema.tables WHERE 1 = 0""",
+    text="VARCHAR",
+)
+"""Snowflake tells the columns of its keys by SHOW only, and does not enforce them: none is claimed."""
+
+BIGQUERY: Final = CatalogQueries(
+    tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'), '', NULL
+        FROM INFORMATION_SCHEMA.TABLES""",
+    columns="""SELECT c.table_schema, c.table_name, c.column_name, c.data_type, c.is_nullable = 'YES', p.description
+        FROM INFORMATION_SCHEMA.COLUMNS c LEFT JOIN INFORMATION_SCHEMA.COLUMN_FIELD_PATHS p
+        ON p.table_name = c.table_name AND p.field_path = c.column_name ORDER BY c.table_name, c.ordinal_position""",
+    keys="""SELECT k.table_schema, k.table_name, k.constraint_name, 'p', k.column_name
+        FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k JOIN INFORMATION_SCHEMA.TABLE_CONSTRAINTS c
+        ON c.constraint_name = k.constraint_name WHERE c.constraint_type = 'PRIMARY KEY'
+        ORDER BY k.constraint_name, k.ordinal_position""",
+    foreign="""SELECT k.table_schema, k.table_name, k.constraint_name, k.column_name, u.table_schema, u.table_name,
+        u.column_name FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k JOIN INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE u
+        ON u.constraint_name = k.constraint_name JOIN INFORMATION_SCHEMA.TABLE_CONSTRAINTS c
+        ON c.constraint_name = k.constraint_name WHERE c.constraint_type = 'FOREIGN KEY'
+        ORDER BY k.constraint_name, k.ordinal_position""",
+    quote="`",
+    text="STRING",
+    values=False,
+)
+"""Looking at values costs money there, so none is looked at."""
+
+QUERIES: Final = {
+    Dialect.DUCKDB: DUCKDB,
+    Dialect.POSTGRESQL: POSTGRESQL,
+    Dialect.MYSQL: MYSQL,
+    Dialect.CLICKHOUSE: CLICKHOUSE,
+    Dialect.ORACLE: ORACLE,
+    Dialect.SNOWFLAKE: SNOWFLAKE,
+    Dialect.BIGQUERY: BIGQUERY,
+}

@@ -1,0 +1,1 @@
+"""The configured connections: file, diagnosis, reload, the databases behind them."""

@@ -1,0 +1,295 @@
+"""Reads `connections.yaml`: which databases there are, what may be done on them, and their names for people.
+
+Unknown keys are refused, so a misspelt limit is never silently no limit. `${NAME}` in a URL stands for the
+environment's variable of that name as it is, `${file:/path}` for a file's text, percent-encoded, without the line end:
+the file itself holds no secret.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from querybus.core.catalog import Dialect, Language
+from querybus.core.policy import Access, Connection, ConnectionPolicy
+from querybus.sql.row_security import BadFilter, row_filter
+
+_VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
+SECRET_BYTES_MAX: Final = 64 << 10
+_DIALECTS: Final[dict[str, Dialect]] = {
+    "mysql": Dialect.MYSQL,
+    "mariadb": Dialect.MYSQL,
+    "sqlite": Dialect.SQLITE,
+    "duckdb": Dialect.DUCKDB,
+    "postgresql": Dialect.POSTGRESQL,
+    "clickhouse": Dialect.CLICKHOUSE,
+    "oracle": Dialect.ORACLE,
+    "snowflake": Dialect.SNOWFLAKE,
+    "bigquery": Dialect.BIGQUERY,
+}
+
+_TITLES: Final = {
+    "sqlite": "SQLite",
+    "duckdb": "DuckDB",
+    "postgresql": "PostgreSQL",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+    "clickhouse": "ClickHouse",
+    "oracle": "Oracle",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+}
+_SERVER_PARAMETERS: Final[dict[str, frozenset[str]]] = {
+    "postgresql": frozenset({"host", "port", "ssl", "ssl_ca"}),
+    "mysql": frozenset({"unix_socket", "ssl_ca"}),
+    "mariadb": frozenset({"unix_socket", "ssl_ca"}),
+    "clickhouse": frozenset({"secure", "verify"}),
+    "oracle": frozenset({"protocol", "wallet_location", "config_dir"}),
+    "snowflake": frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"}),
+    "bigquery": frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"}),
+}
+VERIFYING: Final = frozenset({"verify-ca", "verify-full"})
+"""What `ssl` of a PostgreSQL URL has to be for its server's certificate to be looked at."""
+_IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
+
+
+class BadConnections(Exception):
+    """The connections cannot be used as configured; the message says where and why, without secrets."""
+
+
+class PoolLimits(BaseModel):
+    """How many connections to a server are kept and how long one is waited for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int = Field(default=20, ge=1, le=500)
+    overflow: int = Field(default=10, ge=0, le=500, description="opened beyond `size` and closed again")
+    wait_seconds: float = Field(default=30.0, gt=0)
+    recycle_seconds: int = Field(default=3_600, ge=1, description="after which a connection is replaced")
+
+
+class ConnectionConfig(BaseModel):
+    """One entry of the file, as `connections:` lists it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[\w.-]{1,64}$")
+    url: SecretStr = Field(description="a SQLAlchemy URL; ${NAME} is taken from the environment")
+    write_url: SecretStr | None = Field(
+        default=None, description="for confirmed changes: the same database through a role that may make them"
+    )
+    description: str = ""
+    access: Access = Access.READ_ONLY
+    policy: ConnectionPolicy = ConnectionPolicy()
+    display_names: Mapping[str, Mapping[Language, str]] = Field(
+        default={}, description="`table` or `table.column` -> language -> name"
+    )
+    synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
+    glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning")
+    personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
+    without_values: tuple[str, ...] = Field(default=(), description="`table` or `table.column` not to be sampled")
+    values: bool = Field(default=True, description="keep frequent values of text columns in the catalog")
+    pool: PoolLimits = PoolLimits()
+    role_may_write: bool = Field(default=False, description="take a database role that could change data")
+    catalog_seconds: float = Field(default=3_600.0, gt=0, description="how often the catalog is read again")
+
+    @model_validator(mode="after")
+    def _access_once(self) -> ConnectionConfig:
+        if "access" in self.policy.model_fields_set:
+            raise ValueError("`access` stands beside `name`, not in `policy`")
+        return self
+
+    @property
+    def applied_policy(self) -> ConnectionPolicy:
+        """The policy with the entry's access."""
+        return self.policy.model_copy(update={"access": self.access})
+
+    @property
+    def parsed_url(self) -> URL:
+        """The URL, checked when the file was read."""
+        return make_url(self.url.get_secret_value())
+
+    @property
+    def writing_url(self) -> URL:
+        """The URL for confirmed changes, checked when the file was read."""
+        return self.parsed_url if self.write_url is None else make_url(self.write_url.get_secret_value())
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that the URL names."""
+        return _DIALECTS[self.parsed_url.get_backend_name()]
+
+    @property
+    def file_path(self) -> Path:
+        """The absolute path of an embedded database's file."""
+        return Path(self.parsed_url.database or "").absolute()
+
+    def public(self) -> Connection:
+        """Return the connection as the other services know it."""
+        return Connection(
+            name=self.name, dialect=self.dialect, description=self.description, policy=self.applied_policy
+        )
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    connections: tuple[ConnectionConfig, ...] = Field(min_length=1)
+
+
+def load_connections(path: Path, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
+    """Return the entries of the file; BadConnections says what is wrong with it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConnections(f"{path.name} cannot be read: {type(error).__name__}") from error
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise BadConnections(f"{path.name} is no YAML{where}") from error
+    return parse_connections(read, environment)
+
+
+def parse_connections(read: object, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
+    """Return the entries of what a file holds; BadConnections says what is wrong with them."""
+    problems: list[str] = []
+    filled = _filled(read, environment, problems)
+    if problems:
+        raise BadConnections("\n".join(problems))
+    try:
+        entries = _File.model_validate(filled).connections
+    except ValidationError as error:
+        raise BadConnections("\n".join(_worded(each) for each in error.errors(include_url=False))) from None
+    for number, entry in enumerate(entries):
+        problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
+        if problem is None and any(other.name == entry.name for other in entries[:number]):
+            problem = "another connection has this name"
+        if problem is not None:
+            problems.append(f"connection {entry.name}: {problem}")
+    if problems:
+        raise BadConnections("\n".join(problems))
+    return entries
+
+
+def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -> object:
+    """Return the file with the variables in its URLs replaced."""
+    if not isinstance(read, dict) or not isinstance(cast("Any", read).get("connections"), list):
+        return cast("object", read)
+    file = cast("dict[str, Any]", read)
+    entries: list[object] = []
+    for number, entry in enumerate(cast("list[object]", file["connections"])):
+        if not isinstance(entry, dict):
+            entries.append(entry)
+            continue
+        values = dict(cast("dict[str, Any]", entry))
+        for key in ("url", "write_url"):
+            url = values.get(key)
+            if isinstance(url, str):
+                found: list[str] = []
+                values[key] = _VARIABLE.sub(lambda match, found=found: _secret(match, environment, found), url)
+                problems += [f"connections[{number}].{key}: {each}" for each in found]
+        entries.append(values)
+    return {**file, "connections": entries}
+
+
+def _secret(match: re.Match[str], environment: Mapping[str, str], problems: list[str]) -> str:
+    name, path = match["name"], match["file"]
+    if name is not None:
+        if name not in environment:
+            problems.append(f"the environment has no variable {name}")
+        return environment.get(name, "")
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            return quote(file.read(SECRET_BYTES_MAX).rstrip("\r\n"), safe="")
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"the secret's file {path} cannot be read: {type(error).__name__}")
+        return ""
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """Return the connections file and the files of secrets that it names; what changes in one of them counts."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return (path,)
+    return (path, *(Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"]))
+
+
+def _worded(error: Any) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
+    what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
+    return f"{where or 'file'}: {what}"
+
+
+def _write_problem(entry: ConnectionConfig) -> str | None:
+    if entry.write_url is None:
+        return None
+    if entry.access is Access.READ_ONLY:
+        return "`write_url` is for connections whose `access` is read_write or full"
+    try:
+        backend = entry.writing_url.get_backend_name()
+    except (ArgumentError, ValueError):
+        return "`write_url` is no URL"
+    if entry.dialect in _IN_FILES or _DIALECTS.get(backend) is not entry.dialect:
+        return "`write_url` names another role of the same server"
+    return None
+
+
+def _policy_problem(entry: ConnectionConfig) -> str | None:
+    """Return which row filter cannot be used, as far as its text tells; its columns are checked when it is used."""
+    for rules in (entry.policy, *entry.policy.tenants.values()):
+        for table, condition in rules.row_filters.items():
+            try:
+                row_filter(condition, entry.dialect)
+            except BadFilter as error:
+                return f"the row filter of {table}: {error}"
+    return None
+
+
+def _url_problem(entry: ConnectionConfig) -> str | None:
+    try:
+        url = entry.parsed_url
+    except (ArgumentError, ValueError):
+        return "the URL is none; SQLAlchemy writes them dialect://user:password@host/database"
+    if url.get_backend_name() not in _DIALECTS:
+        return f"there is no engine for {url.get_backend_name()!r} here; known: {', '.join(sorted(_DIALECTS))}"
+    kind = url.get_backend_name()
+    if _DIALECTS[kind] in _IN_FILES:
+        return _file_problem(kind, url)
+    if not url.database:
+        return f"a {_TITLES[kind]} URL names its database: {kind}://user:password@host/database"
+    unknown = sorted(set(url.query) - _SERVER_PARAMETERS[kind])
+    if unknown:
+        return f"the URL's parameter {unknown[0]!r} is not known here"
+    return _authority_problem(kind, url) if "ssl_ca" in url.query else None
+
+
+def _authority_problem(kind: str, url: URL) -> str | None:
+    if kind == "postgresql" and url.query.get("ssl") not in VERIFYING:
+        return "ssl_ca needs ssl=verify-ca or ssl=verify-full"
+    try:
+        ssl.create_default_context(cafile=str(url.query["ssl_ca"]))
+    except OSError as error:
+        return f"the certificates of ssl_ca cannot be read ({type(error).__name__})"
+    return None
+
+
+def _file_problem(kind: str, url: URL) -> str | None:
+    database = url.database or ""
+    if url.host or database in ("", ":memory:", ":default:") or database.startswith(("file:", "md:")):
+        return f"a {_TITLES[kind]} URL names a file: {kind}:///relative/path or {kind}:////absolute/path"
+    if url.query:
+        return f"a {_TITLES[kind]} URL takes no parameters: the file is always opened read-only"
+    return None

@@ -1,0 +1,128 @@
+"""Follows the connections file and the secrets that it names: what changes in them holds without a restart.
+
+A file is read whole and checked before anything is swapped; one that cannot be used keeps what is there and is said in
+the log, once for each state of the files. What did not change keeps its sessions and its catalog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
+from querybus.ops.run import end
+from querybus_executor.connections.config import BadConnections, ConnectionConfig, files_of, load_connections
+from querybus_executor.connections.databases import Connected, ConnectedDatabase
+from querybus_executor.engines.drivers import DriverMissing
+from querybus_executor.engines.registry import Engines
+
+LOOK_SECONDS: Final = 2.0
+
+State = tuple[tuple[str, int, int, int], ...]
+_log = get_log(__name__)
+
+
+class Keeper(Protocol):
+    """Who lists the connections and reads their catalogs."""
+
+    async def adopt(self, added: Sequence[ConnectedDatabase], removed: Sequence[ConnectedDatabase]) -> None: ...
+
+
+class ConnectionsReload:
+    """The part that looks at the files. `replaced` hears of every new set of connections."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        engines: Engines,
+        databases: Connected,
+        keeper: Keeper,
+        metrics: Metrics,
+        replaced: Callable[[Sequence[ConnectionConfig]], None] = lambda _: None,
+        load: Callable[[Path], tuple[ConnectionConfig, ...]] = load_connections,
+    ) -> None:
+        self.name = "connections-file"
+        self._path = path
+        self._engines = engines
+        self._databases = databases
+        self._keeper = keeper
+        self._metrics = metrics
+        self._replaced = replaced
+        self._load = load
+        self._seen = _state(path)
+        self._looking: asyncio.Task[None] | None = None
+        self._releasing: set[asyncio.Task[None]] = set()
+        self._problem: str | None = None
+
+    async def start(self) -> None:
+        """Look from now on."""
+        self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def drain(self) -> None:
+        """Look no more."""
+        await end(*([self._looking] if self._looking else []), *self._releasing)
+
+    async def ping(self) -> str | None:
+        """Return None: with a file that cannot be used the old connections go on; `problem` says what is wrong."""
+        return None
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the files as they are now, or None."""
+        return self._problem
+
+    async def check(self) -> bool:
+        """Look once; return whether the connections were replaced."""
+        state = await asyncio.to_thread(_state, self._path)
+        if state == self._seen:
+            return False
+        self._seen = state
+        try:
+            configs = await asyncio.to_thread(self._load, self._path)
+            await self._swap(configs)
+        except (BadConnections, DriverMissing) as error:
+            self._problem = str(error)
+            _log.error("connections.refused", file=self._path.name, problem=self._problem)
+            return False
+        self._problem = None
+        return True
+
+    async def _swap(self, configs: Sequence[ConnectionConfig]) -> None:
+        known = {each.config.name: each for each in self._databases.all}
+        changed = [each for each in configs if each.name not in known or known[each.name].config != each]
+        added = self._engines.connected(changed, metrics=self._metrics)
+        made = {each.config.name: each for each in added}
+        now = [made.get(each.name) or known[each.name] for each in configs]
+        removed = [each for each in self._databases.all if each not in now]
+        self._databases.replace(now)
+        self._replaced(configs)
+        _log.info("connections.replaced", added=sorted(made), removed=sorted(each.config.name for each in removed))
+        await self._keeper.adopt(added, removed)
+        for each in removed:
+            task = asyncio.get_running_loop().create_task(self._engines.release(each))
+            self._releasing.add(task)
+            task.add_done_callback(self._releasing.discard)
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.check()
+            except Exception as error:  # noqa: BLE001 - the next look may find better; the old connections go on
+                _log.error("connections.unread", error=type(error).__name__)
+
+
+def _state(path: Path) -> State:
+    found: list[tuple[str, int, int, int]] = []
+    for each in files_of(path):
+        try:
+            stat = each.stat()
+        except OSError:
+            found.append((str(each), 0, 0, 0))
+        else:
+            found.append((str(each), stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)

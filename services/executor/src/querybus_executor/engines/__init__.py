@@ -1,0 +1,1 @@
+"""One package an engine: how it is opened, hardened, read and written."""

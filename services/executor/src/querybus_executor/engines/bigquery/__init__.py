@@ -1,0 +1,1 @@
+"""BigQuery through its client."""

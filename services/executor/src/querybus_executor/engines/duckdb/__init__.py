@@ -1,0 +1,1 @@
+"""DuckDB in worker processes."""

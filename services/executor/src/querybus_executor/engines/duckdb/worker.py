@@ -1,0 +1,347 @@
+"""The process in which DuckDB runs: read-only, without files, network, extensions or settings to change.
+
+Besides the hardened configuration, each statement is read by DuckDB's own parser first: exactly one, a query, over
+tables of the database, without functions that read settings, files or text as SQL. It imports DuckDB and the standard
+library only (see child_loop). An opening is `{"path", "tables", "seconds"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from datetime import datetime
+from types import ModuleType
+from typing import Any, BinaryIO, Final, cast
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+from querybus.text.cells import cell
+from querybus_executor.workers.loop import Sent, Statement, error, frame_of, resident_kilobytes, serve, stream, write
+
+MEMORY_LIMIT: Final = "512MB"
+MEMORY_BYTES_MAX: Final = 4 << 30
+TIRED_KILOBYTES: Final = 384 << 10
+THREADS: Final = 2
+EXPLAIN_DEPTH_MAX: Final = 100
+
+_CONFIGURATION: Final[dict[str, Any]] = {
+    "enable_external_access": False,
+    "memory_limit": MEMORY_LIMIT,
+    "threads": THREADS,
+    "max_temp_directory_size": "0MB",
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+    # Without this a table's name may be the name of a variable of this program.
+    "python_enable_replacements": False,
+}
+_FUNCTIONS_DENIED: Final = re.compile(
+    r"(duckdb_|pragma_|read_|write_|parquet_|sniff_|json_execute|json_deserialize|from_json_plan|copy_|pg_|has_|"
+    r"enable_|disable_|load_|force_|arrow_|pandas_|python_|iceberg_|delta_|sqlite_|postgres_|mysql_)"
+    r"|(query|query_table|getenv|getvariable|current_setting|set_config|glob|checkpoint|nextval|currval|seq_scan|"
+    r"which_secret|sql_auto_complete|from_substrait|get_substrait|repeat_row|summary|in_search_path|txid_current|"
+    r"current_schemas|storage_info|table_info|show|version|error|write_log|sleep_ms)$"
+)
+ARROW_ROWS: Final = 8_192
+_EXACT_IN_ARROW: Final = re.compile(
+    r"BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\s?\d+\)|VARCHAR|BLOB|DATE|TIME|TIMESTAMP"
+    r"|TIMESTAMP WITH TIME ZONE"
+)
+"""Types that Arrow carries as they are; of an answer with another one the rows are read one by one."""
+_SCHEMAS_DENIED: Final = frozenset({"information_schema", "pg_catalog"})
+_TABLES_DENIED: Final = re.compile(r"(duckdb_|pragma_|sqlite_|pg_)", re.IGNORECASE)
+_NO_QUERY: Final = "NotAQuery"
+
+
+class Refused(Exception):
+    """The statement is not one query over the database's tables; the text says why."""
+
+
+class Database:
+    """One hardened connection. `tables` are the only ones it reads (None: all)."""
+
+    def __init__(self, path: str, tables: list[str] | None, seconds: float) -> None:
+        self._path = path
+        self._tables = None if tables is None else frozenset(each.casefold() for each in tables)
+        self._seconds = seconds
+        self._opened: duckdb.DuckDBPyConnection | None = None
+        self._parser = Parser()
+        self._inode: tuple[int, int] | None = None
+        self.opened_kilobytes = 0
+
+    def answer(self, request: dict[str, Any], out: BinaryIO) -> Sent:
+        """Run one statement and write all frames but the last, which is returned."""
+        sql = str(request["sql"])
+        connection = self._ready()
+        Watch.connection = connection
+        if not request.get("own"):
+            self._admit(connection, sql)
+        if request.get("explain"):
+            plan = connection.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
+            return {"end": True, "columns": [], "types": [], "plan": rows_expected(str(plan[0][1]))}, b"[]"
+        connection.execute(sql)
+        described = connection.description or []
+        head: dict[str, Any] = {
+            "columns": [str(each[0]) for each in described],
+            "types": [str(each[1]) for each in described],
+        }
+        first = int(request["first"])
+        fetch = cast("Any", connection.fetchmany)
+        if min(first, int(request["rows_max"])) == first and all(map(_EXACT_IN_ARROW.fullmatch, head["types"])):
+            rows = fetch(first + 1)
+            if len(rows) > first:
+                sent = _stream_arrow(connection, rows, head, request, out)
+                return sent or error(0, "InterruptException", "interrupted")
+            fetch = _once(rows)
+        return stream(fetch, head, request, out, cell) or error(0, "InterruptException", "interrupted")
+
+    def _ready(self) -> duckdb.DuckDBPyConnection:
+        inode = _inode(self._path)
+        if self._opened is None or inode != self._inode:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+            before = resident_kilobytes()
+            self._opened = self._open()
+            self._inode = inode
+            self.opened_kilobytes = max(0, resident_kilobytes() - before)
+        return self._opened
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        opened = duckdb.connect(self._path, read_only=True, config=_CONFIGURATION)
+        opened.execute("SET TimeZone = 'UTC'")
+        opened.execute(f"SET max_execution_time = {int(self._seconds * 1_000)}")
+        opened.execute("SET lock_configuration = true")
+        return opened
+
+    def _admit(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise Refused("one statement at a time")
+        if statements[0].type == duckdb.StatementType.MULTI:
+            # Without its values a PIVOT becomes two statements, the first of which makes a type.
+            raise Refused("a PIVOT has to list its values: IN (...)")
+        if statements[0].type != duckdb.StatementType.SELECT:
+            raise Refused(f"not authorized: {statements[0].type.name} is no query")
+        tree = self._parser.tree(sql)
+        if tree.get("error"):
+            raise Refused(f"not authorized: {tree.get('error_message', 'the statement cannot be read')}")
+        nodes = list(_nodes(tree))
+        named = {str(key["key"]).casefold() for each in nodes for key in each.get("cte_map", {}).get("map", ())}
+        if named and not named.isdisjoint(self._all_names(connection)):
+            # A WITH table of a real table's name could hide which of the two is meant.
+            raise Refused("not authorized: a WITH table has the name of a table")
+        for each in nodes:
+            self._admit_node(each, named)
+
+    def _admit_node(self, node: dict[str, Any], named: set[str]) -> None:
+        function = node.get("function_name")
+        if isinstance(function, str) and _FUNCTIONS_DENIED.match(function.casefold()):
+            raise Refused(f"not authorized: the function {function}")
+        if node.get("type") == "SHOW_REF" and self._tables is not None:
+            raise Refused("not authorized: a list or description of tables")
+        if node.get("type") != "BASE_TABLE":
+            return
+        table = str(node.get("table_name", "")).casefold()
+        schema = str(node.get("schema_name") or "").casefold()
+        if schema in _SCHEMAS_DENIED or node.get("catalog_name") in ("system", "temp") or _TABLES_DENIED.match(table):
+            raise Refused(f"not authorized: the table {table}")
+        if self._tables is None or (not schema and table in named):
+            return
+        if table not in self._tables and f"{schema}.{table}" not in self._tables:
+            raise Refused(f"not authorized: the table {table}")
+
+    @staticmethod
+    def _all_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+        rows = connection.execute(
+            "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        return {str(name).casefold() for (name,) in rows}
+
+
+class Parser:
+    """DuckDB's own parser in a database of its own without data: nearly half the time of asking the opened one."""
+
+    def __init__(self) -> None:
+        self._opened = duckdb.connect(":memory:", config=_CONFIGURATION | {"threads": 1, "memory_limit": "64MB"})
+        self._opened.execute("PRAGMA disable_optimizer")
+        (self._statement,) = self._opened.extract_statements("SELECT json_serialize_sql($1)")
+
+    def tree(self, sql: str) -> dict[str, Any]:
+        """Return the statement's tree; `error` and `error_message` stand in it for what is no query."""
+        found = self._opened.execute(self._statement, [sql]).fetchone()
+        return json.loads(found[0]) if found else {"error": True}
+
+
+class Watch:
+    """Ends the statement in hand from a thread of its own: DuckDB does not look at Python's signals while it works."""
+
+    connection: duckdb.DuckDBPyConnection | None = None
+
+    @classmethod
+    def start(cls) -> None:
+        signals = {signal.SIGUSR1, signal.SIGALRM}
+        # Blocked before DuckDB starts threads, which inherit it: only the watching thread takes them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        threading.Thread(target=cls._watch, args=(signals,), daemon=True).start()
+
+    @classmethod
+    def begin(cls, seconds: float) -> None:
+        Statement.begin(seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    @classmethod
+    def finish(cls) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        cls.connection = None
+
+    @classmethod
+    def _watch(cls, signals: set[signal.Signals]) -> None:
+        while True:
+            signal.sigwait(signals)
+            Statement.stopped = True
+            connection = cls.connection
+            if connection is not None:
+                connection.interrupt()
+
+
+class WithoutPandas:
+    """Finds no pandas, whoever asks."""
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+class Zone(ZoneInfo):
+    """A time zone with the one method more that DuckDB asks for."""
+
+    def localize(self, moment: datetime) -> datetime:
+        return moment.replace(tzinfo=self)
+
+
+def rows_expected(plan: str) -> int | None:
+    """Return the largest estimate of rows in a plan; a product of tables counts as their product.
+
+    >>> rows_expected('[{"name": "SEQ_SCAN", "children": [], "extra_info": {"Estimated Cardinality": "7"}}]')
+    7
+    """
+    try:
+        roots = json.loads(plan)
+    except ValueError:
+        return None
+    found = [each for root in roots if (each := _expected(root, 0)) is not None]
+    return max(found, default=None)
+
+
+def _expected(node: dict[str, Any], depth: int) -> int | None:
+    if depth > EXPLAIN_DEPTH_MAX:
+        return None
+    below = [each for child in node.get("children", ()) if (each := _expected(child, depth + 1)) is not None]
+    text = str(node.get("extra_info", {}).get("Estimated Cardinality", ""))
+    if text.isdigit():
+        return int(text)
+    if node.get("name") in ("CROSS_PRODUCT", "POSITIONAL_JOIN") and len(below) == 2:
+        return below[0] * below[1]
+    return max(below, default=None)
+
+
+def _once(rows: list[tuple[Any, ...]]) -> Any:
+    """Return a fetch that gives these rows, which are fewer than it is asked for."""
+    return lambda _size: rows
+
+
+def _stream_arrow(
+    connection: duckdb.DuckDBPyConnection,
+    rows: list[tuple[Any, ...]],
+    head: dict[str, Any],
+    request: dict[str, Any],
+    out: BinaryIO,
+) -> Sent | None:
+    """Write the fetched rows and all further ones as Arrow streams, each after the letter A."""
+    import pyarrow as pa  # only large answers need it, and they can spare the tenth of a second
+
+    rows_left, bytes_left = int(request["rows_max"]), int(request["bytes_max"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reader = cast("Any", connection.to_arrow_reader(ARROW_ROWS))
+    cells = zip(*rows, strict=True)
+    arrays = [pa.array(each, type=field.type) for each, field in zip(cells, reader.schema, strict=True)]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=reader.schema)
+    write(out, frame_of(head, b"[]"))
+    while True:
+        if Statement.over():
+            return None
+        truncated, cut = batch.num_rows > rows_left, batch.nbytes > bytes_left
+        batch = batch[:rows_left]
+        if cut:
+            batch = batch[: batch.num_rows * bytes_left // batch.nbytes]
+        rows_left -= batch.num_rows
+        bytes_left -= batch.nbytes
+        if batch.num_rows:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            write(out, b"A", sink.getvalue())
+        if truncated or cut:
+            return {"end": True, "truncated": True, "cut_bytes": cut}, b"[]"
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            return {"end": True, "truncated": False}, b"[]"
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            yield cast("dict[str, Any]", node)
+            pending.extend(cast("dict[str, Any]", node).values())
+        elif isinstance(node, list):
+            pending.extend(cast("list[Any]", node))
+
+
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - this runs for every statement
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _failed(raised: Exception) -> Sent:
+    if isinstance(raised, Refused):
+        return error(0, _NO_QUERY, str(raised))
+    if isinstance(raised, duckdb.Error):
+        return error(0, type(raised).__name__, str(raised))
+    if isinstance(raised, MemoryError):
+        return error(0, "OutOfMemoryException", "out of memory")
+    return error(0, type(raised).__name__, str(raised))
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    Watch.start()
+    # DuckDB asks this library for time zones; the standard library knows them as well.
+    zones = cast("Any", ModuleType("pytz"))
+    zones.timezone, zones.utc = Zone, Zone("UTC")
+    sys.modules["pytz"] = zones
+    # Arrow would load it where it happens to be installed, for seconds, and use nothing of it.
+    sys.meta_path.insert(0, cast("Any", WithoutPandas()))
+    serve(
+        lambda opened: Database(opened["path"], opened["tables"], opened["seconds"]),
+        _failed,
+        memory_bytes_max=MEMORY_BYTES_MAX,
+        tired_kilobytes=TIRED_KILOBYTES,
+        begin=Watch.begin,
+        finish=Watch.finish,
+    )

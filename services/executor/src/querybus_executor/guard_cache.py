@@ -1,0 +1,80 @@
+"""The second guard's verdicts, kept for a moment: an EXPLAIN and the run of the same text are read once.
+
+A verdict follows from text, catalog, policy, reader and switch alone, so one that is kept is the one that would be
+given. It is found only for the very same catalog and policy, which both change as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from querybus.core.catalog import Catalog, Dialect
+from querybus.core.failure import Failure
+from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.sql.engine_quirks import Silent, silent
+from querybus.sql.guard.decide import admitted
+
+KEPT_MAX: Final = 512
+TEXT_LENGTH_MAX: Final = 16_384
+"""Longer texts are judged each time: what is kept stays below 8 MB."""
+
+_Key = tuple[int, int, str, Reader, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a text must not run, or what its engine does silently with it."""
+
+    # They are held, so that no other object can get the ids in the key.
+    catalog: Catalog
+    policy: ConnectionPolicy
+    refusal: Failure | None
+    silent: Silent
+
+
+class Verdicts:
+    """The newest KEPT_MAX verdicts of one process."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_Key, Verdict] = OrderedDict()
+
+    def refusal(
+        self,
+        sql: str,
+        dialect: Dialect,
+        catalog: Catalog,
+        policy: ConnectionPolicy,
+        reader: Reader,
+        *,
+        checks_size: bool,
+    ) -> Failure | None:
+        """Return why the text must not run for this reader, or None."""
+        return self.of(sql, dialect, catalog, policy, reader, checks_size=checks_size).refusal
+
+    def of(
+        self,
+        sql: str,
+        dialect: Dialect,
+        catalog: Catalog,
+        policy: ConnectionPolicy,
+        reader: Reader,
+        *,
+        checks_size: bool,
+    ) -> Verdict:
+        """Return the verdict on a text for this reader, and what its engine does silently."""
+        key = (id(catalog), id(policy), sql, reader, checks_size)
+        known = self._kept.get(key)
+        if known is None:
+            read = admitted(sql, dialect, catalog, policy, reader, checks_size=checks_size)
+            known = (
+                Verdict(catalog, policy, read, Silent())
+                if isinstance(read, Failure)
+                else Verdict(catalog, policy, None, silent(read.statement, dialect, catalog))
+            )
+            if len(sql) <= TEXT_LENGTH_MAX:
+                self._kept[key] = known
+                if len(self._kept) > KEPT_MAX:
+                    self._kept.popitem(last=False)
+        return known

@@ -1,0 +1,172 @@
+"""Which text of a statement does not occur in its column, and what the person may have meant instead.
+
+For statements that ran and found nothing. Only case, spaces, punctuation, plural and small slips of typing count as
+near: an abbreviation is no such difference, and following one was right in none of 19 measured cases. A suggestion is
+offered, never applied. What a policy hides is not suggested from; a column of which not every value is known gives
+only values that differ in nothing but case, spaces and punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.edit import own_columns, own_sources, read, scopes
+from querybus.text.similarity import singular, typing_distance
+
+SUGGESTIONS_MAX: Final = 3
+LITERALS_MAX: Final = 16
+TEXT_LENGTH_MAX: Final = 80
+ONE_SLIP_LENGTH_MIN: Final = 4
+TWO_SLIPS_LENGTH_MIN: Final = 9
+_CASE_BLIND: Final = frozenset({Dialect.MYSQL})
+
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class MissingValue:
+    """A text that its column does not hold, and the near ones that it does, nearest first."""
+
+    text: str
+    table: str
+    column: str
+    near: tuple[str, ...]
+
+
+def missing_value(sql: str, dialect: Dialect, catalog: Catalog, policy: ConnectionPolicy) -> MissingValue | None:
+    """Return the first text compared for equality that its column lacks while a near one is there, or None.
+
+    >>> from querybus.core.catalog import ColumnKind
+    >>> city = Column(name="city", type="TEXT", kind=ColumnKind.TEXT, values=("Beijing", "Rome"), values_complete=True)
+    >>> shop = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(Table(name="customers", columns=(city,)),))
+    >>> missing_value("SELECT * FROM customers WHERE city = 'Bejing'", Dialect.SQLITE, shop, ConnectionPolicy()).near
+    ('Beijing',)
+    """
+    tree = read(sql, dialect)
+    if tree is None:
+        return None
+    for table, column, text in _compared(tree, catalog):
+        if _is_hidden(policy, table, column) or column.personal or not text or len(text) > TEXT_LENGTH_MAX:
+            continue
+        if _occurs(text, column, dialect):
+            continue
+        found = near(text, column.values, is_complete=column.values_complete)
+        if found:
+            return MissingValue(text, table.name, column.name, found)
+    return None
+
+
+def near(text: str, values: Iterable[str], *, is_complete: bool = True) -> tuple[str, ...]:
+    """Return the values that differ from a text by case, spaces, punctuation, plural or a slip, nearest first.
+
+    >>> near("new york", ["New York", "York", "Newark"]), near("NY", ["New York"]), near("Parsi", ["Paris", "Pisa"])
+    (('New York',), (), ('Paris',))
+    """
+    plain = _plain(text)
+    if not plain:
+        return ()
+    ranked = [(rank, value) for value in values if (rank := _rank(plain, _plain(value), is_complete)) is not None]
+    ranked.sort(key=lambda each: each[0])
+    least = ranked[0][0] if ranked else 0
+    return tuple(value for rank, value in ranked if rank == least)[:SUGGESTIONS_MAX]
+
+
+def instead(question: str, missing: MissingValue, value: str) -> str:
+    """Return the question with the value in the place of the text, or with it behind where the text is not in it.
+
+    >>> instead("Who lives in bejing?", MissingValue("Bejing", "customers", "city", ("Beijing",)), "Beijing")
+    'Who lives in Beijing?'
+    """
+    changed, count = re.subn(re.escape(missing.text), lambda _: value, question, flags=re.IGNORECASE)
+    return changed if count else f"{question.rstrip()} ({value})"
+
+
+def _rank(text: str, value: str, is_complete: bool) -> int | None:
+    if text == value:
+        return 0
+    if not is_complete or not value:
+        return None
+    if singular(text) == singular(value):
+        return 1
+    slips = 2 if min(len(text), len(value)) >= TWO_SLIPS_LENGTH_MIN else 1
+    if min(len(text), len(value)) < ONE_SLIP_LENGTH_MIN or abs(len(text) - len(value)) > slips:
+        return None
+    # Figures are told from each other by a single digit.
+    if any(each.isdigit() for each in text + value):
+        return None
+    distance = typing_distance(text, value)
+    return 1 + distance if distance <= slips else None
+
+
+def _compared(tree: exp.Expr, catalog: Catalog) -> Iterator[tuple[Table, Column, str]]:
+    """Yield each text that a column of a table is compared with for equality, at most LITERALS_MAX."""
+    left = LITERALS_MAX
+    for scope in scopes(tree):
+        sources = list(own_sources(scope, catalog))
+        for written in own_columns(scope):
+            owners = [
+                (each.table, column)
+                for each in sources
+                if each.table
+                and (not written.table or written.table.lower() == each.alias.lower())
+                and (column := each.owned(written.name)) is not None
+            ]
+            if len(owners) != 1:
+                continue
+            table = catalog.table(owners[0][0])
+            column = table.column(owners[0][1]) if table is not None else None
+            if table is None or column is None:
+                continue
+            for text in _texts(written):
+                if left <= 0:
+                    return
+                left -= 1
+                yield table, column, text
+
+
+def _texts(written: exp.Column) -> tuple[str, ...]:
+    parent = written.parent
+    if isinstance(parent, exp.EQ):
+        other = parent.expression if parent.this is written else parent.this
+        given = [other]
+    elif isinstance(parent, exp.In) and parent.this is written and not isinstance(parent.parent, exp.Not):
+        given = parent.expressions
+    else:
+        return ()
+    return tuple(str(each.this) for each in given if isinstance(each, exp.Literal) and each.is_string)
+
+
+def _occurs(text: str, column: Column, dialect: Dialect) -> bool:
+    if dialect in _CASE_BLIND:
+        return text.casefold() in {each.casefold() for each in column.values}
+    return text in column.values
+
+
+def _is_hidden(policy: ConnectionPolicy, table: Table, column: Column) -> bool:
+    """Return whether rows or values of this column are kept from some readers."""
+
+    def names(table_name: str) -> bool:
+        return table_name.lower().rpartition(".")[2] == table.name.lower()
+
+    def lists(columns: Mapping[str, Iterable[str]]) -> bool:
+        return any(
+            names(each) and column.name.lower() in {name.lower() for name in listed} for each, listed in columns.items()
+        )
+
+    return (
+        any(names(each) for each in policy.row_filters)
+        or lists(policy.columns_denied)
+        or lists(policy.columns_masked)
+        or (policy.tables_allowed is not None and not any(names(each) for each in policy.tables_allowed))
+    )
+
+
+def _plain(text: str) -> str:
+    return _NOT_WORD.sub("", text).casefold()

@@ -1,0 +1,1 @@
+"""Rows as they come: limits, pages, totals, what an engine says beside them."""

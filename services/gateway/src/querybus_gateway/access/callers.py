@@ -1,0 +1,55 @@
+"""Who is calling, at any door that takes keys: an API key, or a token of the configured issuer; nobody without one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from querybus.core.credential import Credential, key_hash
+from querybus.ops.clock import Clock
+from querybus_gateway.access.credentials import authenticate
+from querybus_gateway.access.oidc import TokenReader, is_token_like
+from querybus_gateway.access.throttle import GUESSES_MAX, Guesses
+from querybus_gateway.ports import Credentials
+from querybus_gateway.problems import Problem, ProblemCode
+
+_NO_KEY: Final = Problem(
+    ProblemCode.UNAUTHENTICATED, "send a key as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+)
+_NOBODYS: Final = Problem(ProblemCode.UNAUTHENTICATED, "what was sent as a key lets nobody in here")
+
+
+class Callers:
+    """Tells callers apart, and keeps those out who guess."""
+
+    def __init__(
+        self,
+        registry: Credentials,
+        *,
+        tokens: TokenReader | None,
+        clock: Clock,
+        guesses_max: int = GUESSES_MAX,
+    ) -> None:
+        self._registry = registry
+        self._tokens = tokens
+        self._clock = clock
+        self._guesses = Guesses(guesses_max)
+
+    async def identify(self, key: str | None, source: str) -> Credential | Problem:
+        """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""
+        if key is None:
+            return _NO_KEY
+        digest = key_hash(key)
+        wait = self._guesses.wait_seconds(source, digest, self._clock())
+        if wait is not None:
+            return Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
+        if self._tokens is not None and is_token_like(key):
+            found = await self._tokens.read(key)
+        else:
+            found = await authenticate(key, self._registry)
+        if isinstance(found, Credential):
+            self._guesses.right(digest)
+        elif found.code is ProblemCode.UNAUTHENTICATED:
+            self._guesses.forget(digest)
+            self._guesses.wrong(source, self._clock())
+            return _NOBODYS
+        return found

@@ -1,0 +1,38 @@
+"""The bus door's verbs about what can be asked about: `connections`, `catalog` and `suggestions`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.core.catalog import Language
+from querybus.core.credential import Credential
+from querybus.text.public import Json
+from querybus_gateway.problems import Problem
+from querybus_gateway.use_cases.bundle import UseCases
+
+
+class ConnectionsCall(BaseModel):
+    """The caller's connections."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CatalogCall(BaseModel):
+    """A call about one connection; labels and questions are in the language."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    connection: str = Field(max_length=200)
+    language: Language = "en"
+
+
+async def connections(_: ConnectionsCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return await rooms.catalogs.connections(credential)
+
+
+async def catalog(wanted: CatalogCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return await rooms.catalogs.catalog(wanted.connection, credential, wanted.language)
+
+
+async def suggestions(wanted: CatalogCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    return await rooms.catalogs.suggestions(wanted.connection, credential, wanted.language)

@@ -1,0 +1,72 @@
+"""The bus door's verbs for what is taught and preferred: `knowledge`, `feedback` and `preferences`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.core.credential import Credential
+from querybus.core.stored.preferences import Preferences
+from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
+from querybus.text.public import Json
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
+
+
+class KnowledgeCall(BaseModel):
+    """List, search, teach or forget; each needs the fields of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Literal["list", "search", "teach", "forget"] = "list"
+    connection: str = Field(max_length=200)
+    kind: EntryKind | None = None
+    query: str = Field(default="", max_length=KEY_LENGTH_MAX)
+    k: int = Field(default=5, ge=1, le=FOUND_MAX)
+    entries: TeachRequest | None = None
+    entry_id: str = Field(default="", max_length=64)
+
+
+class FeedbackCall(FeedbackRequest):
+    """What a person says of an answer."""
+
+    query_id: str = Field(max_length=64)
+
+
+class PreferencesCall(BaseModel):
+    """The preferences to keep; without them those that are kept are read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    preferences: Preferences | None = None
+
+
+async def knowledge(wanted: KnowledgeCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    """Do what the action says."""
+    teaching = rooms.teaching
+    match wanted.action:
+        case "list":
+            return await teaching.listed(wanted.connection, credential, wanted.kind)
+        case "search":
+            kind = wanted.kind or EntryKind.PAIR
+            return await teaching.search(wanted.connection, credential, wanted.query, kind=kind, k=wanted.k)
+        case "forget":
+            return await teaching.forget(wanted.connection, credential, wanted.entry_id)
+        case "teach":
+            if wanted.entries is None:
+                return Problem(ProblemCode.INVALID, "/entries: what is taught is needed")
+            return await teaching.teach(wanted.connection, credential, wanted.entries)
+
+
+async def feedback(wanted: FeedbackCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    """Remember or take back an answer."""
+    return await rooms.teaching.feedback(wanted.query_id, credential, FeedbackRequest(verdict=wanted.verdict))
+
+
+async def preferences(wanted: PreferencesCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+    """Read or replace the caller's preferences."""
+    if wanted.preferences is None:
+        return await rooms.teaching.preferences(credential)
+    return await rooms.teaching.prefer(credential, wanted.preferences)

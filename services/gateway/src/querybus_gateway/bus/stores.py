@@ -1,0 +1,221 @@
+"""The gateway's ports as the bus has them: each a few lines around querybus.bus, none with a decision in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from querybus.bus.connection import Connected
+from querybus.bus.log.journal import Entry
+from querybus.bus.log.publish import Published, publish_event, publish_message
+from querybus.bus.log.stream_reads import last, unsettled_of
+from querybus.bus.stores.buckets import ConnectionStore, SecretStore
+from querybus.core.envelope import Envelope, encode
+from querybus.core.subjects import (
+    StageName,
+    answer_subject,
+    cancel_subject,
+    dead_message_id,
+    dead_subject,
+    progress_subject,
+    submit_subject,
+    token,
+)
+from querybus.core.topology import ANSWERS, EVENTS, SUBMIT, submit_durable
+from querybus.ops.clock import Clock, RandomBits
+from querybus.ops.trace import Tracing
+from querybus_gateway.lifecycle.answers import answer_bytes
+
+STORE_MS_MAX: Final = 5_000
+CONNECTIONS_TRUST_MS: Final = 1_000
+"""How long the list of connections is used again; a new one is known a second later."""
+REASON_LENGTH_MAX: Final = 500
+WAITING_TRUST_MS: Final = 1_000
+KEY_BYTES: Final = 32
+
+
+class FencedEvents:
+    """Publishes the gateway's events, fenced and with the current trace."""
+
+    def __init__(self, holder: Connected, *, clock: Clock, tracing: Tracing) -> None:
+        self._holder = holder
+        self._clock = clock
+        self._tracing = tracing
+
+    async def publish(
+        self, envelope: Envelope[Any], *, input_sequence: int, expected_last_sequence: int, until_ms: int
+    ) -> Published:
+        headers: dict[str, str] = {}
+        self._tracing.inject(headers)
+        return await publish_event(
+            self._holder.connection.jetstream(),
+            envelope,
+            input_sequence=input_sequence,
+            expected_last_sequence=expected_last_sequence,
+            until_ms=until_ms,
+            headers=headers,
+            clock=self._clock,
+        )
+
+
+class KnownConnections:
+    """The names of all connections."""
+
+    def __init__(self, store: ConnectionStore, *, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._names: tuple[str, ...] = ()
+        self._read_at = 0
+
+    async def names(self) -> Sequence[str]:
+        # An empty list is never trusted: it is what a house that is just starting has.
+        if not self._names or self._clock() - self._read_at > CONNECTIONS_TRUST_MS:
+            self._names = tuple(each.name for each in await self._store.all())
+            self._read_at = self._clock()
+        return self._names
+
+
+class SharedKey:
+    """A key that all replicas share: whoever needs it first makes it, and it stays."""
+
+    def __init__(self, store: SecretStore, name: str, *, random_bits: RandomBits) -> None:
+        self._store = store
+        self._name = name
+        self._random_bits = random_bits
+        self._key: bytes | None = None
+
+    async def __call__(self) -> bytes:
+        """Return the key; raises BusTrouble."""
+        if self._key is None:
+            made = self._random_bits(8 * KEY_BYTES).to_bytes(KEY_BYTES, "big")
+            self._key = await self._store.shared(self._name, made)
+        return self._key
+
+
+class StoredAnswers:
+    """The answers of QUERYBUS_ANSWERS."""
+
+    def __init__(self, holder: Connected, *, clock: Clock) -> None:
+        self._holder = holder
+        self._clock = clock
+
+    async def put(self, envelope: Envelope[Any]) -> None:
+        subject = answer_subject(token(envelope.tenant), token(envelope.user), token(envelope.query_id))
+        await publish_message(
+            self._holder.connection.jetstream(),
+            subject,
+            answer_bytes(envelope),
+            identity=f"{token(envelope.query_id)}:answer",
+            until_ms=self._clock() + STORE_MS_MAX,
+            clock=self._clock,
+        )
+
+    async def get(self, tenant: str, user: str, query: str) -> bytes | None:
+        subject = answer_subject(token(tenant), token(user), token(query))
+        kept = await last(self._holder.connection, ANSWERS, subject)
+        return None if kept is None else kept.data
+
+
+class SubmitQueue:
+    """Admitted questions in QUERYBUS_SUBMIT, under their query's id in the place of a credential.
+
+    Only the gateway and an operator may publish there, and no credential has such a name: what stands under one was
+    admitted.
+    """
+
+    def __init__(self, holder: Connected, *, clock: Clock) -> None:
+        self._holder = holder
+        self._clock = clock
+        self._waiting: dict[str, tuple[int, int]] = {}
+
+    async def put(self, envelope: Envelope[Any]) -> None:
+        await publish_message(
+            self._holder.connection.jetstream(),
+            submit_subject(token(envelope.tenant), envelope.query_id),
+            encode(envelope),
+            identity=f"{envelope.query_id}:submitted",
+            until_ms=self._clock() + STORE_MS_MAX,
+            clock=self._clock,
+        )
+
+    async def get(self, tenant: str, query: str) -> bytes | None:
+        kept = await last(self._holder.connection, SUBMIT, submit_subject(token(tenant), token(query)))
+        return None if kept is None else kept.data
+
+    async def waiting(self, tenant: str) -> int:
+        known = self._waiting.get(tenant)
+        if known is None or self._clock() - known[1] > WAITING_TRUST_MS:
+            unsettled = await unsettled_of(self._holder.connection, SUBMIT, submit_durable(tenant))
+            known = (unsettled, self._clock())
+            self._waiting[tenant] = known
+        return known[0]
+
+
+class CancelHints:
+    """The hint to stop work early; what it misses, the fence catches."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def cancel(self, tenant: str, query: str) -> None:
+        # A lost hint costs work, not correctness; nats-py raises its own errors from OSError and Exception alike.
+        with suppress(Exception):
+            await self._holder.connection.publish(cancel_subject(token(tenant), token(query)), b"")
+
+
+class BatchProgress:
+    """Where the followers of a batch hear how it goes; nobody depends on it."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def tell(self, tenant: str, user: str, batch: str, note: Mapping[str, object]) -> None:
+        subject = progress_subject(token(tenant), token(user), token(batch))
+        with suppress(Exception):
+            await self._holder.connection.publish(subject, json.dumps(note, ensure_ascii=False).encode())
+
+
+class DeadLetters:
+    """The dead letters of the event stream and of the submit queue."""
+
+    def __init__(self, holder: Connected, *, clock: Clock) -> None:
+        self._holder = holder
+        self._clock = clock
+
+    async def bury(
+        self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
+    ) -> bool:
+        """Store the raw bytes and why they died; False if somebody buried them before. BusTrouble, TooLarge."""
+        return await publish_message(
+            self._holder.connection.jetstream(),
+            dead_subject(stage),
+            data,
+            identity=dead_message_id(stream, sequence),
+            until_ms=self._clock() + STORE_MS_MAX,
+            headers={
+                "Querybus-Reason": _header(reason),
+                "Querybus-Stage": stage,
+                "Querybus-Subject": _header(subject),
+                "Querybus-Sequence": str(sequence),
+                "Querybus-Deliveries": str(deliveries),
+            },
+            clock=self._clock,
+        )
+
+    async def bury_event(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> bool:
+        """The same for an event of the log."""
+        return await self.bury(
+            stage,
+            entry.data,
+            stream=EVENTS,
+            subject=entry.address.subject,
+            sequence=entry.sequence,
+            deliveries=deliveries,
+            reason=reason,
+        )
+
+
+def _header(text: str) -> str:
+    return "".join(each if " " <= each <= "~" else "?" for each in text[:REASON_LENGTH_MAX])

@@ -1,0 +1,105 @@
+"""Durable questions: those that bus clients submitted, and those of any door that exceed their tenant's cap.
+
+Each waits in this replica, kept alive, for its tenant's turn; then its `asked` is appended and the message acked. One
+whose deadline passes while it waits is begun only to be expired. What is no question is buried with its reason. At
+most HELD_MAX messages of a tenant are held by a replica; those behind them are not looked at before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from querybus.bus.log.publish import address_of
+from querybus.bus.pull import Message
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.ids import is_id
+from querybus.core.messages import Asked
+from querybus.core.subjects import ROOT, EventName, token
+from querybus.ops.clock import Clock, Jitter
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
+from querybus_gateway.admit import AskCall, read
+from querybus_gateway.lifecycle.fair_queue import Turns
+from querybus_gateway.lifecycle.sweeper import Sweeper
+from querybus_gateway.lifecycle.undecodable import Refusals
+from querybus_gateway.ports import Credentials, Graveyard
+from querybus_gateway.problems import Problem
+from querybus_gateway.use_cases.queries import Queries
+
+KEY_HEADER: Final = "Idempotency-Key"
+
+_log = get_log(__name__)
+
+
+class Submissions:
+    """Handles the messages of every tenant's submit durable."""
+
+    def __init__(
+        self,
+        *,
+        queries: Queries,
+        turns: Turns,
+        credentials: Credentials,
+        graveyard: Graveyard,
+        sweeper: Sweeper,
+        metrics: Metrics,
+        clock: Clock,
+        jitter: Jitter,
+    ) -> None:
+        self._queries = queries
+        self._turns = turns
+        self._credentials = credentials
+        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
+        self._sweeper = sweeper
+        self._clock = clock
+
+    async def handle(self, message: Message) -> None:
+        """Bring one submitted question onto its log and settle its message; BusTrouble leaves it for later."""
+        envelope = await self._admitted(message)
+        if isinstance(envelope, str):
+            await self._refusals.refuse(message, envelope)
+            return
+        tenant = token(envelope.tenant)
+        left_seconds = envelope.remaining_ms(self._clock()) / 1_000
+        async with self._turns.turn(tenant, left_seconds) as has_turn:
+            begun = await self._queries.mint(envelope)
+        if isinstance(begun, Problem):
+            await self._refusals.refuse(message, f"{begun.code}: {begun.detail}")
+            return
+        if not has_turn:
+            await self._sweeper.expire(address_of(envelope))
+        await message.ack()
+
+    async def _admitted(self, message: Message) -> Envelope[Asked] | str:
+        """Return the first event of the query, or why there is none."""
+        parts = message.subject.removeprefix(f"{ROOT}.submit.").split(".")
+        if len(parts) != 2 or "Nats-Stream" in message.headers:
+            return "no submitted question"
+        tenant, name = parts
+        if is_id(name):
+            return _queued(message, tenant, name)
+        credential = await self._credentials.get(tenant, name)
+        if credential is None or token(credential.tenant) != tenant:
+            return "there is no such credential"
+        return await self._asked(message, credential)
+
+    async def _asked(self, message: Message, credential: Credential) -> Envelope[Asked] | str:
+        call = read(message.data, AskCall)
+        if isinstance(call, Problem):
+            return f"{call.code}: {call.detail}"
+        digest = hashlib.sha256(message.data).hexdigest()[:16]
+        # Without a key of the client's own, the same message must make the same query at every delivery.
+        key = message.headers.get(KEY_HEADER) or call.idempotency_key or f"submit:{message.sequence}:{digest}"
+        envelope = await self._queries.admitted(call.request(), credential, key)
+        return f"{envelope.code}: {envelope.detail}" if isinstance(envelope, Problem) else envelope
+
+
+def _queued(message: Message, tenant: str, query: str) -> Envelope[Asked] | str:
+    try:
+        envelope: Envelope[Asked] = decode(EventName.ASKED, message.data)
+    except Undecodable as error:
+        return error.reason
+    address = address_of(envelope)
+    return envelope if (address.tenant, address.query) == (tenant, query) else "another query's question"

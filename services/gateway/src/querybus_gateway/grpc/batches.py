@@ -1,0 +1,138 @@
+"""`querybus.v1.BatchService`: submit, read, follow, cancel, run the failed items again; it only translates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Final
+
+from google.protobuf.message import Message
+
+from querybus.text.public import Json
+from querybus_gateway.admit import read
+from querybus_gateway.grpc.call import GrpcCall, Method
+from querybus_gateway.grpc.messages import answer_message, number_of, options_json
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.batches import BatchRequest
+from querybus_gateway.use_cases.queries import Frame
+from querybus_gateway.v1 import batch_service_pb2 as v1
+from querybus_gateway.v1 import query_pb2
+
+_NEGATIVE: Final = Problem(ProblemCode.INVALID, "items are counted from 0")
+
+
+async def submit_batch(request: v1.SubmitBatchRequest, call: GrpcCall) -> Message | Problem:
+    """Keep a batch to be run."""
+    wanted = read(json.dumps(_batch_json(request)).encode(), BatchRequest)
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.batches.submit(wanted, call.credential, idempotency_key=call.idempotency_key)
+    if isinstance(found, Problem):
+        return found
+    return v1.SubmitBatchResponse(batch=_batch(found), idempotency_replayed=bool(found.get("idempotency_replayed")))
+
+
+async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Problem:
+    """Read a batch with its items."""
+    if request.offset < 0:
+        return _NEGATIVE
+    found = await call.rooms.batches.read(request.batch_id, call.credential, offset=request.offset)
+    if isinstance(found, Problem):
+        return found
+    return v1.GetBatchResponse(
+        batch=_batch(found),
+        offset=found["offset"],
+        items=[_item(each) for each in found["items"]],
+        next_offset=found["next_offset"],
+    )
+
+
+async def follow_batch(request: v1.FollowBatchRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
+    """Give each item as it finishes, then the totals."""
+    batches = call.rooms.batches
+    problem = _NEGATIVE if request.after < 0 else await batches.open_stream(request.batch_id, call.credential)
+    if problem is not None:
+        yield problem
+        return
+    async with aclosing(batches.stream(request.batch_id, call.credential, request.after)) as frames:
+        async for frame in frames:
+            yield _update(frame)
+
+
+async def cancel_batch(request: v1.CancelBatchRequest, call: GrpcCall) -> Message | Problem:
+    """Cancel what has not finished."""
+    found = await call.rooms.batches.cancel(request.batch_id, call.credential)
+    return found if isinstance(found, Problem) else v1.CancelBatchResponse(batch=_batch(found))
+
+
+async def retry_batch(request: v1.RetryBatchRequest, call: GrpcCall) -> Message | Problem:
+    """Ask the failed items again."""
+    found = await call.rooms.batches.run_again(request.batch_id, call.credential)
+    return found if isinstance(found, Problem) else v1.RetryBatchResponse(batch=_batch(found))
+
+
+BATCH_METHODS: Final[Mapping[str, Method]] = {
+    "SubmitBatch": Method(v1.SubmitBatchRequest, submit_batch),
+    "GetBatch": Method(v1.GetBatchRequest, get_batch),
+    "FollowBatch": Method(v1.FollowBatchRequest, follow_batch, is_streaming=True),
+    "CancelBatch": Method(v1.CancelBatchRequest, cancel_batch),
+    "RetryBatch": Method(v1.RetryBatchRequest, retry_batch),
+}
+
+
+def _batch_json(request: v1.SubmitBatchRequest) -> Json:
+    body: Json = {"items": [_item_json(each) for each in request.items], "options": options_json(request.options)}
+    if request.HasField("connection"):
+        body["connection"] = request.connection
+    for name in ("concurrency", "deadline_seconds"):
+        if getattr(request, name):
+            body[name] = getattr(request, name)
+    return body
+
+
+def _item_json(item: v1.BatchQuestion) -> Json:
+    body: Json = {field.name: value for field, value in item.ListFields() if field.name != "time_window"}
+    if item.HasField("time_window"):
+        body["time_window"] = {"start": item.time_window.start, "end": item.time_window.end}
+    return body
+
+
+def _batch(found: Json) -> v1.Batch:
+    return v1.Batch(
+        id=found["id"],
+        status=number_of(query_pb2.QueryStatus, found["status"]),
+        cancelled=found["cancelled"],
+        created_at_ms=found["created_at"],
+        deadline_at_ms=found["deadline_at"],
+        ended_at_ms=found["ended_at"],
+        concurrency=found["concurrency"],
+        totals=v1.BatchTotals(**found["totals"]),
+    )
+
+
+_ITEM_AS_IT_IS: Final = ("id", "name", "run", "attempts", "finished_as", "query_id")
+
+
+def _item(found: Json) -> v1.BatchItem:
+    outcome, answer = found["outcome"], found["answer"]
+    return v1.BatchItem(
+        **{name: found[name] for name in _ITEM_AS_IT_IS if found[name] is not None},
+        status=number_of(v1.BatchItemStatus, found["status"]),
+        outcome=None if outcome is None else number_of(query_pb2.Outcome, outcome),
+        first_failure=_failure(found["first_failure"]),
+        last_failure=_failure(found["last_failure"]),
+        answer=None if answer is None else answer_message(answer),
+    )
+
+
+def _failure(found: Json | None) -> v1.ItemFailure | None:
+    return None if found is None else v1.ItemFailure(**found)
+
+
+def _update(frame: Frame) -> v1.FollowBatchResponse:
+    if frame.event == "item":
+        return v1.FollowBatchResponse(item=_item(frame.data))
+    if frame.event == "mending":
+        return v1.FollowBatchResponse(mending=v1.Mending(**frame.data))
+    return v1.FollowBatchResponse(finished=_batch(frame.data))

@@ -1,0 +1,165 @@
+"""`querybus.v1.ConnectionService`: connections, catalogs, knowledge, preferences; it only translates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeVar, cast
+
+from google.protobuf.message import Message
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.core.stored.preferences import Preferences
+from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
+from querybus.text.public import Json
+from querybus_gateway.admit import read
+from querybus_gateway.grpc.call import GrpcCall, Method
+from querybus_gateway.grpc.messages import number_of, word
+from querybus_gateway.problems import Problem
+from querybus_gateway.use_cases.knowledge import FOUND_MAX, TeachRequest
+from querybus_gateway.v1 import connection_service_pb2 as v1
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+class _Worded(BaseModel):
+    """What is read in a language."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: Literal["en", "zh"] = "en"
+
+
+class _Searched(BaseModel):
+    """A search, with the limits that it has over HTTP."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: EntryKind | None = None
+    query: str = Field(default="", max_length=KEY_LENGTH_MAX)
+    k: int = Field(default=5, ge=1, le=FOUND_MAX)
+
+
+async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Message | Problem:
+    """List the caller's connections."""
+    found = await call.rooms.catalogs.connections(call.credential)
+    if isinstance(found, Problem):
+        return found
+    return v1.ListConnectionsResponse(connections=[v1.Connection(**each) for each in found["connections"]])
+
+
+async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message | Problem:
+    """Read what stands in a connection."""
+    worded = _checked(_Worded, {"language": request.language})
+    if isinstance(worded, Problem):
+        return worded
+    found = await call.rooms.catalogs.catalog(request.connection, call.credential, worded.language)
+    if isinstance(found, Problem):
+        return found
+    response = v1.GetCatalogResponse()
+    response.catalog.update(found)
+    return response
+
+
+async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall) -> Message | Problem:
+    """Suggest questions."""
+    worded = _checked(_Worded, {"language": request.language})
+    if isinstance(worded, Problem):
+        return worded
+    found = await call.rooms.catalogs.suggestions(request.connection, call.credential, worded.language)
+    return found if isinstance(found, Problem) else v1.SuggestQuestionsResponse(questions=found["questions"])
+
+
+async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Message | Problem:
+    """List what was taught."""
+    wanted = _checked(_Searched, {"kind": _kind(request.kind)})
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.teaching.listed(request.connection, call.credential, wanted.kind)
+    if isinstance(found, Problem):
+        return found
+    return v1.ListKnowledgeResponse(entries=[_entry(each) for each in found["entries"]])
+
+
+async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -> Message | Problem:
+    """Find what was taught."""
+    body = {"kind": _kind(request.kind), "query": request.query, "k": request.page_size or None}
+    wanted = _checked(_Searched, body)
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.teaching.search(
+        request.connection, call.credential, wanted.query, kind=wanted.kind or EntryKind.PAIR, k=wanted.k
+    )
+    return found if isinstance(found, Problem) else v1.SearchKnowledgeResponse(hits=[_entry(e) for e in found["hits"]])
+
+
+async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> Message | Problem:
+    """Teach."""
+    wanted = _checked(
+        TeachRequest,
+        {
+            "pairs": [{"question": each.question, "sql": each.sql} for each in request.pairs],
+            "instructions": list(request.instructions),
+            "terms": dict(request.terms),
+            "synonyms": {name: list(each.words) for name, each in request.synonyms.items()},
+        },
+    )
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.teaching.teach(request.connection, call.credential, wanted)
+    if isinstance(found, Problem):
+        return found
+    return v1.TeachKnowledgeResponse(taught=found["taught"], entries=found["entries"])
+
+
+async def forget_knowledge(request: v1.ForgetKnowledgeRequest, call: GrpcCall) -> Message | Problem:
+    """Forget one entry."""
+    found = await call.rooms.teaching.forget(request.connection, call.credential, request.entry_id)
+    return found if isinstance(found, Problem) else v1.ForgetKnowledgeResponse(entries=found["entries"])
+
+
+async def get_preferences(_: v1.GetPreferencesRequest, call: GrpcCall) -> Message | Problem:
+    """Read the caller's preferences."""
+    found = await call.rooms.teaching.preferences(call.credential)
+    return found if isinstance(found, Problem) else v1.GetPreferencesResponse(preferences=_preferences(found))
+
+
+async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> Message | Problem:
+    """Replace the caller's preferences."""
+    said = cast("list[tuple[Any, Any]]", request.preferences.ListFields())
+    wanted = _checked(Preferences, {field.name: value for field, value in said})
+    if isinstance(wanted, Problem):
+        return wanted
+    found = await call.rooms.teaching.prefer(call.credential, wanted)
+    return found if isinstance(found, Problem) else v1.SetPreferencesResponse(preferences=_preferences(found))
+
+
+CONNECTION_METHODS: Final[Mapping[str, Method]] = {
+    "ListConnections": Method(v1.ListConnectionsRequest, list_connections),
+    "GetCatalog": Method(v1.GetCatalogRequest, get_catalog),
+    "SuggestQuestions": Method(v1.SuggestQuestionsRequest, suggest_questions),
+    "ListKnowledge": Method(v1.ListKnowledgeRequest, list_knowledge),
+    "SearchKnowledge": Method(v1.SearchKnowledgeRequest, search_knowledge),
+    "TeachKnowledge": Method(v1.TeachKnowledgeRequest, teach_knowledge),
+    "ForgetKnowledge": Method(v1.ForgetKnowledgeRequest, forget_knowledge),
+    "GetPreferences": Method(v1.GetPreferencesRequest, get_preferences),
+    "SetPreferences": Method(v1.SetPreferencesRequest, set_preferences),
+}
+
+
+def _checked(model: type[RequestT], body: Json) -> RequestT | Problem:
+    """Return the request that is set, under the rules of the other doors."""
+    return read(json.dumps({name: value for name, value in body.items() if value not in (None, "")}).encode(), model)
+
+
+def _kind(number: int) -> str | None:
+    return word(v1.KnowledgeKind, number) if number else None
+
+
+def _entry(found: Json) -> v1.KnowledgeEntry:
+    more = {name: value for name, value in found.items() if name not in ("kind", "at") and value is not None}
+    return v1.KnowledgeEntry(**more, kind=number_of(v1.KnowledgeKind, found["kind"]), at_ms=found["at"])
+
+
+def _preferences(found: Json) -> v1.Preferences:
+    return v1.Preferences(**{name: value for name, value in found.items() if value is not None})

@@ -1,0 +1,152 @@
+"""`querybus.v1.ThreadService`: list, state, turns, events, fork, delete; it only translates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from querybus.text.public import Json
+from querybus_gateway.grpc.call import GrpcCall, Method
+from querybus_gateway.grpc.messages import event_message, number_of
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.queries import Frame
+from querybus_gateway.v1 import query_pb2
+from querybus_gateway.v1 import thread_service_pb2 as v1
+
+_NEGATIVE: Final = Problem(ProblemCode.INVALID, "sequences and sizes are whole numbers from 0 on")
+
+
+async def list_threads(request: v1.ListThreadsRequest, call: GrpcCall) -> Message | Problem:
+    """List the caller's threads."""
+    if request.page_size < 0:
+        return _NEGATIVE
+    found = await call.rooms.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
+    if isinstance(found, Problem):
+        return found
+    return v1.ListThreadsResponse(
+        threads=[_thread(each) for each in found["threads"]], next_page_token=found["next_cursor"] or ""
+    )
+
+
+async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | Problem:
+    """Read a thread at one of its events."""
+    if request.at_sequence < 0:
+        return _NEGATIVE
+    found = await call.rooms.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
+    if isinstance(found, Problem):
+        return found
+    return v1.GetThreadResponse(
+        thread_id=found["thread_id"],
+        forked_from=_forked_from(found["forked_from"]),
+        connection=found["connection"],
+        sequence=found["sequence"],
+        at_ms=found["at"],
+        event=found["event"],
+        query_id=found["query_id"],
+        status=number_of(query_pb2.QueryStatus, found["status"]),
+        turns=[_turn(each) for each in found["turns"]],
+    )
+
+
+async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | Problem:
+    """Read the newest turns."""
+    if request.page_size < 0 or request.before_sequence < 0:
+        return _NEGATIVE
+    found = await call.rooms.threads.turns(
+        request.thread_id, call.credential, **_sized(request.page_size), before_sequence=request.before_sequence
+    )
+    if isinstance(found, Problem):
+        return found
+    return v1.ListTurnsResponse(
+        thread_id=found["thread_id"],
+        forked_from=_forked_from(found["forked_from"]),
+        turns=[_turn(each) for each in found["turns"]],
+    )
+
+
+async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall) -> Message | Problem:
+    """Read events behind a sequence."""
+    if request.page_size < 0 or request.after_sequence < 0:
+        return _NEGATIVE
+    found = await call.rooms.threads.events(
+        request.thread_id, call.credential, **_sized(request.page_size), after_sequence=request.after_sequence
+    )
+    if isinstance(found, Problem):
+        return found
+    return v1.ListThreadEventsResponse(
+        thread_id=found["thread_id"],
+        events=[event_message(Frame(each["event"], each, each["sequence"])) for each in found["events"]],
+        next_after_sequence=found["next_after"],
+    )
+
+
+async def fork_thread(request: v1.ForkThreadRequest, call: GrpcCall) -> Message | Problem:
+    """Begin a new thread at a place of this one."""
+    if request.at_sequence < 0:
+        return _NEGATIVE
+    found = await call.rooms.threads.fork(
+        request.thread_id,
+        call.credential,
+        at_sequence=request.at_sequence,
+        query_id=request.query_id if request.WhichOneof("at") == "query_id" else None,
+    )
+    return found if isinstance(found, Problem) else v1.ForkThreadResponse(thread=_thread(found))
+
+
+async def delete_thread(request: v1.DeleteThreadRequest, call: GrpcCall) -> Message | Problem:
+    """Delete a thread."""
+    return await call.rooms.threads.delete(request.thread_id, call.credential) or v1.DeleteThreadResponse()
+
+
+THREAD_METHODS: Final[Mapping[str, Method]] = {
+    "ListThreads": Method(v1.ListThreadsRequest, list_threads),
+    "GetThread": Method(v1.GetThreadRequest, get_thread),
+    "ListTurns": Method(v1.ListTurnsRequest, list_turns),
+    "ListThreadEvents": Method(v1.ListThreadEventsRequest, list_thread_events),
+    "ForkThread": Method(v1.ForkThreadRequest, fork_thread),
+    "DeleteThread": Method(v1.DeleteThreadRequest, delete_thread),
+}
+
+
+def _sized(page_size: int) -> dict[str, Any]:
+    return {"limit": page_size} if page_size else {}
+
+
+def _thread(found: Json) -> v1.Thread:
+    return v1.Thread(
+        thread_id=found["thread_id"],
+        title=found["title"],
+        connection=found["connection"],
+        created_at_ms=found["created_at"],
+        forked_from=_forked_from(found["forked_from"]),
+    )
+
+
+def _forked_from(found: Json | None) -> v1.ForkedFrom | None:
+    return None if found is None else v1.ForkedFrom(**found)
+
+
+_TURN_AS_IT_IS: Final = (
+    "query_id",
+    "question",
+    "code",
+    "message",
+    "summary",
+    "row_count",
+    "sequence",
+    "last_sequence",
+    "sql",
+)
+
+
+def _turn(found: Json) -> v1.Turn:
+    outcome = found["outcome"]
+    return v1.Turn(
+        **{name: found[name] for name in _TURN_AS_IT_IS if found.get(name) is not None},
+        status=number_of(query_pb2.QueryStatus, found["status"]),
+        outcome=None if outcome is None else number_of(query_pb2.Outcome, outcome),
+        asked_at_ms=found["asked_at"],
+        deadline_at_ms=found["deadline_at"],
+    )

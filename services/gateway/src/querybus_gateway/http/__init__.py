@@ -1,0 +1,1 @@
+"""The HTTP API: requests to use cases, answers to JSON."""

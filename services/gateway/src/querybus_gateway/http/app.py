@@ -1,0 +1,217 @@
+"""The HTTP application: marks, refusals and the document; each `http_<area>.py` brings its paths as a router.
+
+Every answer carries `X-Request-Id`; every refusal is `application/problem+json` with a code and a trace id. A new
+area is one line in ROUTERS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from querybus.ops.clock import RandomBits
+from querybus.ops.log import get_log
+from querybus.ops.trace import Tracing
+from querybus.text.public import Json
+from querybus_gateway.access.request_ids import request_id
+from querybus_gateway.bus.asyncapi import asyncapi
+from querybus_gateway.http import batches as http_batches
+from querybus_gateway.http import charts as http_charts
+from querybus_gateway.http import confirm as http_confirm
+from querybus_gateway.http import connections as http_connections
+from querybus_gateway.http import events as http_events
+from querybus_gateway.http import knowledge as http_knowledge
+from querybus_gateway.http import pages as http_pages
+from querybus_gateway.http import queries as http_queries
+from querybus_gateway.http import threads as http_threads
+from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
+from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
+from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.views import AsyncApiView, ProblemView
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    http_queries.router,
+    http_events.router,
+    http_pages.router,
+    http_charts.router,
+    http_connections.router,
+    http_knowledge.router,
+    http_threads.router,
+    http_confirm.router,
+    http_batches.router,
+)
+
+REQUEST_HEADERS: Final = (
+    "authorization",
+    "x-api-key",
+    "content-type",
+    "prefer",
+    "idempotency-key",
+    "last-event-id",
+    "x-request-id",
+    "traceparent",
+)
+ANSWER_HEADERS: Final = (
+    "location",
+    "retry-after",
+    "ratelimit",
+    "preference-applied",
+    "idempotency-replayed",
+    "content-disposition",
+    "x-request-id",
+    "x-trace-id",
+    "traceparent",
+)
+"""What a page of another origin may send and read."""
+
+_log = get_log(__name__)
+
+
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {
+        "description": "; ".join(sorted({title for known, title in STATUS.values() if known == status})),
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemView"}}},
+    }
+    for status in sorted({status for status, _ in STATUS.values()})
+}
+"""Every refusal that any path may answer with."""
+
+
+_FRAMEWORKS: Final = {
+    404: Problem(ProblemCode.NOT_FOUND, "there is no such path; GET /v1/openapi.json lists them"),
+    405: Problem(ProblemCode.METHOD_NOT_ALLOWED),
+}
+"""What the framework refuses by itself."""
+
+
+class Marked:
+    """Gives each request an id and a span, and writes both onto its answer."""
+
+    def __init__(self, app: ASGIApp, *, tracing: Tracing, random_bits: RandomBits) -> None:
+        self._app = app
+        self._tracing = tracing
+        self._random_bits = random_bits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        called = request_id(headers.get("x-request-id"), self._random_bits)
+        with self._tracing.span("gateway", headers) as span:
+            trace_id = format(span.get_span_context().trace_id, "032x")
+            state: MutableMapping[str, Any] = scope.setdefault("state", {})
+            state["request_id"] = called
+            state["trace_id"] = trace_id
+            context = span.get_span_context()
+            parent = f"00-{trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}".encode()
+
+            async def marked(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message["headers"] = [
+                        *message.get("headers", ()),
+                        (b"x-request-id", called.encode()),
+                        (b"x-trace-id", trace_id.encode()),
+                        (b"traceparent", parent),
+                    ]
+                await send(message)
+
+            await self._app(scope, receive, marked)
+
+
+def http_door(
+    use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits, cors_origins: Sequence[str] = ()
+) -> FastAPI:
+    """Return the HTTP application; pages of `cors_origins` may call it from a browser."""
+    app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
+    app.state.use_cases = use_cases
+    if cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors_origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=list(REQUEST_HEADERS),
+            expose_headers=list(ANSWER_HEADERS),
+            max_age=600,
+        )
+    app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
+    for router in ROUTERS:
+        app.include_router(router, responses=REFUSALS)
+    app.add_api_route(
+        "/v1/asyncapi.json",
+        _asyncapi,
+        response_class=JsonResponse,
+        responses=gives(AsyncApiView),
+        tags=["documents"],
+    )
+    _refusals(app)
+    _document(app)
+    return app
+
+
+def _refusals(app: FastAPI) -> None:
+    """Say every refusal as a problem, also those that the framework makes."""
+
+    async def refused(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, Refused)  # noqa: S101 - registered for no other
+        return problem_response(request, error.problem)
+
+    async def http_error(request: Request, error: Exception) -> JSONResponse:
+        status = getattr(error, "status_code", 500)
+        problem = _FRAMEWORKS.get(status, Problem(ProblemCode.MALFORMED))
+        response = problem_response(request, problem)
+        if (allowed := (getattr(error, "headers", None) or {}).get("Allow")) is not None:
+            response.headers["Allow"] = allowed
+        return response
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        faults = error.errors() if isinstance(error, RequestValidationError) else ()
+        errors = tuple(
+            FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), str(fault["msg"])[:300])
+            for fault in faults
+        )
+        detail = f"{errors[0].pointer}: {errors[0].message}" if errors else ""
+        return problem_response(request, Problem(ProblemCode.INVALID, detail, errors))
+
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.error("http.exception", error=type(error).__name__, path=request.scope.get("path", "")[:100])
+        return problem_response(request, Problem(ProblemCode.INTERNAL))
+
+    app.add_exception_handler(Refused, refused)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(Exception, unexpected)
+
+
+async def _asyncapi() -> JsonResponse:
+    """Return the AsyncAPI document of the bus."""
+    return JsonResponse(asyncapi())
+
+
+def _document(app: FastAPI) -> None:
+    """Describe the request bodies, which the door reads by itself so that it can count them, and what it streams."""
+
+    def openapi() -> Json:
+        if app.openapi_schema is None:
+            document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            document["components"]["securitySchemes"] = {
+                "key": {"type": "http", "scheme": "bearer", "description": "an API key, or a token of the issuer"},
+                "header": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            }
+            document["security"] = [{"key": []}, {"header": []}]
+            for model in (*DOCUMENTED, ProblemView):
+                schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+                schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi

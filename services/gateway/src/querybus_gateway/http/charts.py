@@ -1,0 +1,42 @@
+"""`/v1/queries/{id}/chart`: an answer's chart as a Vega-Lite specification, or as a picture drawn on request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from querybus.picture import PictureForm
+from querybus_gateway.http.request import Caller, JsonResponse, Rooms, files, problem_response
+from querybus_gateway.problems import Problem
+from querybus_gateway.use_cases.charts import ChartForm
+from querybus_gateway.views import ChartView
+
+router = APIRouter(prefix="/v1/queries", tags=["results"])
+
+_MEDIA_TYPES: Final = {ChartForm.JSON: "application/json", ChartForm.SVG: "image/svg+xml", ChartForm.PNG: "image/png"}
+_SVG_POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+
+@router.get(
+    "/{query_id}/chart",
+    response_class=Response,
+    responses={200: {"model": ChartView} | files(_MEDIA_TYPES[ChartForm.SVG], _MEDIA_TYPES[ChartForm.PNG])},
+)
+async def chart(
+    request: Request,
+    rooms: Rooms,
+    query_id: str,
+    credential: Caller,
+    form: Annotated[ChartForm, Query(alias="format")] = ChartForm.JSON,
+) -> Response:
+    """Return the chart as JSON, SVG or PNG."""
+    if form is ChartForm.JSON:
+        spec = await rooms.charts.spec(query_id, credential)
+        return problem_response(request, spec) if isinstance(spec, Problem) else JsonResponse(spec)
+    drawn = await rooms.charts.picture(query_id, credential, PictureForm(form.value))
+    if isinstance(drawn, Problem):
+        return problem_response(request, drawn)
+    # A picture holds text of the database: as a page of its own it must run nothing.
+    return Response(drawn, media_type=_MEDIA_TYPES[form], headers=_SVG_POLICY)

@@ -1,0 +1,35 @@
+"""`/v1/queries/{id}/confirm`: a person's yes to what the query asked."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from querybus_gateway.http.request import (
+    WAIT_HEADER,
+    Caller,
+    Rooms,
+    body_of,
+    gives,
+    query_resource,
+    takes,
+    wait_preference,
+)
+from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.views import QueryView
+
+router = APIRouter(prefix="/v1/queries", tags=["queries"])
+
+
+@router.post(
+    "/{query_id}/confirm",
+    status_code=202,
+    responses=gives(QueryView, 200, 202),
+    openapi_extra=takes(ConfirmRequest, WAIT_HEADER),
+)
+async def confirm(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+    """Confirm what the query asked: 202 and the new query that runs it; a second yes gives the same one back."""
+    wanted = await body_of(request, ConfirmRequest)
+    wait = wait_preference(request.headers.get("prefer"))
+    reply = await rooms.confirmations.confirm(query_id, wanted, credential, wait_seconds=wait or 0)
+    return query_resource(request, reply, wait=wait, has_key=True)

@@ -1,0 +1,81 @@
+"""`/v1/queries/{id}/events`: a query's log as server-sent events, resumed by `Last-Event-ID` at any replica."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from querybus.core.credential import Credential
+from querybus_gateway.http.request import LAST_EVENT_HEADER, Caller, Rooms, streams
+from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.use_cases.queries import Queries
+from querybus_gateway.views import EventView, ProgressView
+
+SSE_RETRY_MS: Final = 2_000
+SEQUENCE_MAX: Final = 2**63 - 1
+
+router = APIRouter(prefix="/v1/queries", tags=["events"])
+_cancelling: set[asyncio.Task[Any]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A stream of events that may be opened; refusals have been raised before it."""
+
+    queries: Queries
+    query: str
+    credential: Credential
+    after_sequence: int
+    cancels: bool
+
+
+async def _stream_of(
+    request: Request,
+    rooms: Rooms,
+    query_id: str,
+    credential: Caller,
+    after: Annotated[str, Query(description="the last event seen; `Last-Event-ID` says the same", max_length=40)] = "",
+    on_disconnect: Annotated[Literal["cancel", "continue"], Query(description="what a lost reader means")] = "continue",
+) -> _Stream:
+    after = request.headers.get("last-event-id") or after or "0"
+    if not (after.isascii() and after.isdigit() and len(after) < 20 and int(after) <= SEQUENCE_MAX):
+        raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
+    problem = await rooms.queries.open_stream(query_id, credential)
+    if problem is not None:
+        raise Refused(problem)
+    return _Stream(rooms.queries, query_id, credential, int(after), on_disconnect == "cancel")
+
+
+@router.get(
+    "/{query_id}/events",
+    response_class=EventSourceResponse,
+    responses=streams(EventView, ProgressView),
+    openapi_extra={"parameters": [LAST_EVENT_HEADER]},
+)
+async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:
+    """Follow the query: each stored event with its sequence as id, progress without; ends with `finished`."""
+    queries, retry = stream.queries, SSE_RETRY_MS
+    try:
+        async with aclosing(queries.stream(stream.query, stream.credential, stream.after_sequence)) as frames:
+            async for frame in frames:
+                yield ServerSentEvent(
+                    event=frame.event,
+                    id=None if frame.sequence is None else str(frame.sequence),
+                    raw_data=json.dumps(frame.data, ensure_ascii=False, separators=(",", ":")),
+                    retry=retry,
+                )
+                retry = None
+    except asyncio.CancelledError:
+        if stream.cancels:
+            # A task of its own: this one may await nothing more.
+            task = asyncio.get_running_loop().create_task(queries.cancel(stream.query, stream.credential))
+            _cancelling.add(task)
+            task.add_done_callback(_cancelling.discard)
+        raise

@@ -1,0 +1,61 @@
+"""`/v1/queries/{id}/result` and `/export`: a result's pages by number or token, and the whole of it as a stream.
+
+An export that must end early, because its rows were dropped meanwhile, is cut without the last chunk, so that no
+reader takes it for whole.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
+from querybus_gateway.http.request import Caller, JsonResponse, Rooms, files, gives, problem_response
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.export import MEDIA_TYPES, Format, export_stream
+from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
+from querybus_gateway.views import PageView
+
+router = APIRouter(prefix="/v1/queries", tags=["results"])
+
+
+@router.get("/{query_id}/result", responses=gives(PageView))
+async def result(
+    request: Request,
+    rooms: Rooms,
+    query_id: str,
+    credential: Caller,
+    page: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
+    page_size: Annotated[int | None, Query(ge=1, le=PAGE_SIZE_MAX)] = None,
+    page_token: Annotated[str | None, Query(max_length=TOKEN_LENGTH_MAX)] = None,
+) -> Response:
+    """Return one page of the result, by its number or by a token of another page."""
+    if page_token is not None:
+        if page is not None or page_size is not None:
+            return problem_response(request, Problem(ProblemCode.INVALID, "a page token names its page by itself"))
+        found = await rooms.results.page_of_token(query_id, credential, page_token)
+    else:
+        found = await rooms.results.page(query_id, credential, page or 1, page_size)
+    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+
+
+@router.get(
+    "/{query_id}/export",
+    response_class=StreamingResponse,
+    responses={200: files(*MEDIA_TYPES.values())},
+)
+async def export(
+    request: Request,
+    rooms: Rooms,
+    query_id: str,
+    credential: Caller,
+    how: Annotated[Format, Query(alias="format")] = Format.CSV,
+) -> Response:
+    """Stream the whole result as CSV, JSON lines or an Arrow stream."""
+    found = await rooms.results.export(query_id, credential)
+    if isinstance(found, Problem):
+        return problem_response(request, found)
+    headers = {"Content-Disposition": f'attachment; filename="{found.query_id}.{how}"'}
+    return StreamingResponse(export_stream(found, how), media_type=MEDIA_TYPES[how], headers=headers)

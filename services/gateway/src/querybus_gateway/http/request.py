@@ -1,0 +1,175 @@
+"""What every HTTP path shares: who calls, what the body says, how an answer and a refusal look.
+
+A body is counted while it is read and refused with 413 before anything parses it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, TypeVar, cast
+
+from fastapi import Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from querybus.bus.log.publish import BusTrouble
+from querybus.core.credential import Credential
+from querybus.text.public import Json
+from querybus_gateway.access.credentials import presented_key
+from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
+from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
+from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Reply
+
+BODY_SECONDS_MAX: Final = 10.0
+
+_WAIT = re.compile(r"""(?:^|[\s,;])wait\s*=\s*"?(\d{1,5})"?(?:$|[\s,;])""", re.IGNORECASE)
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+class JsonResponse(JSONResponse):
+    """JSON as UTF-8, Chinese readable."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def problem_response(request: Request, problem: Problem) -> JsonResponse:
+    """Return a problem as HTTP says it."""
+    headers: dict[str, str] = {}
+    if problem.retry_after_seconds is not None:
+        headers["Retry-After"] = str(problem.retry_after_seconds)
+    if problem.status == 429:
+        headers["RateLimit"] = f'"{problem.code}";r=0;t={problem.retry_after_seconds or 1}'
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="querybus"'
+    trace_id = getattr(request.state, "trace_id", "0" * 32)
+    body = problem.body(instance=request.url.path, trace_id=trace_id)
+    return JsonResponse(body, problem.status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
+
+
+def answered(request: Request, found: Json | Problem, status: int = 200) -> JsonResponse:
+    """Return what a use case gave: its object, or the problem."""
+    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found, status)
+
+
+def wait_preference(header: str | None) -> int | None:
+    """Return the seconds of `Prefer: wait=N`, lowered to what a door waits; None without one.
+
+    >>> wait_preference("respond-async, wait=500")
+    30
+    """
+    found = _WAIT.search(header or "")
+    return min(int(found.group(1)), WAIT_SECONDS_MAX) if found else None
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a JSON request; Refused if it is too large, no JSON by its type, or does not come."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise Refused(
+            Problem(ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header `Content-Type: application/json`")
+        )
+    length = request.headers.get("content-length", "")
+    too_large = Problem(ProblemCode.TOO_LARGE, f"at most {BODY_BYTES_MAX} bytes are taken")
+    if length.isdigit() and int(length) > BODY_BYTES_MAX:
+        raise Refused(too_large)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS_MAX):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > BODY_BYTES_MAX:
+                    raise Refused(too_large)
+    except TimeoutError:
+        raise Refused(Problem(ProblemCode.MALFORMED, "the body did not come in time")) from None
+    return bytes(body)
+
+
+DOCUMENTED: Final[set[type[BaseModel]]] = set()
+"""What the paths take and stream, for the document: FastAPI knows only what they answer at once."""
+
+
+def gives(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of a path that answers with this model."""
+    return {status: {"model": model} for status in statuses or (200,)}
+
+
+def files(*media_types: str) -> dict[str, Any]:
+    """Return the `content` of a path that answers with text or bytes of these media types."""
+    bare = [media_type.partition(";")[0] for media_type in media_types]
+    return {"content": {each: {"schema": {"type": "string", "contentMediaType": each}} for each in bare}}
+
+
+def streams(*models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of a path whose server-sent events have these models as `data`."""
+    DOCUMENTED.update(models)
+    known = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in models]
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": {"anyOf": known}}
+    return {200: {"content": {"text/event-stream": {"itemSchema": {"properties": {"data": data}}}}}}
+
+
+def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
+    """Return the description of a header that a path reads by itself, for `openapi_extra`."""
+    kind = {"type": "string", "maxLength": 255} | schema
+    return {"in": "header", "name": name, "required": False, "description": description, "schema": kind}
+
+
+WAIT_HEADER: Final = header("Prefer", f"`wait=N`: seconds that the answer is waited for, at most {WAIT_SECONDS_MAX}")
+KEY_HEADER: Final = header("Idempotency-Key", "the same key again is the same query", pattern="^[!-~]+$")
+LAST_EVENT_HEADER: Final = header("Last-Event-ID", "the last event seen", pattern="^[0-9]+$", maxLength=19)
+
+
+def takes(model: type[BaseModel], *headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `openapi_extra` of a path that reads this model with `body_of`, and these headers."""
+    DOCUMENTED.add(model)
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return {"requestBody": body} | ({"parameters": list(headers)} if headers else {})
+
+
+async def body_of(request: Request, model: type[RequestT]) -> RequestT:
+    """Return the request in a JSON body; Refused with the problem if there is none."""
+    found = read(await read_body(request), model)
+    if isinstance(found, Problem):
+        raise Refused(found)
+    return found
+
+
+def _use_cases(request: Request) -> UseCases:
+    return cast("UseCases", request.app.state.use_cases)
+
+
+async def _caller(request: Request) -> Credential:
+    try:
+        source = request.client.host if request.client is not None else ""
+        found = await _use_cases(request).callers.identify(presented_key(request.headers), source)
+    except BusTrouble:
+        found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+    if isinstance(found, Problem):
+        raise Refused(found)
+    return found
+
+
+Rooms = Annotated[UseCases, Depends(_use_cases)]
+"""A parameter of this type gets the use cases."""
+Caller = Annotated[Credential, Depends(_caller)]
+"""A parameter of this type gets the caller's credential; without a valid one the path is refused with 401."""
+
+
+def query_resource(request: Request, reply: Reply | Problem, *, wait: int | None, has_key: bool) -> JsonResponse:
+    """Return the query as a new one is answered: 200 with its answer, else 202 and where to look."""
+    if isinstance(reply, Problem):
+        return problem_response(request, reply)
+    headers = {"Location": f"/v1/queries/{reply.query_id}"}
+    if has_key and reply.is_replayed:
+        headers["Idempotency-Replayed"] = "true"
+    if not reply.is_finished:
+        return JsonResponse(reply.resource, 202, headers=headers | {"Retry-After": "1"})
+    if wait is not None:
+        headers["Preference-Applied"] = f"wait={wait}"
+    return JsonResponse(reply.resource, 200, headers=headers)

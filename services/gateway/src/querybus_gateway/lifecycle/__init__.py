@@ -1,0 +1,1 @@
+"""What happens to accepted queries: queue, waiting, expiry, answers."""

@@ -1,0 +1,105 @@
+"""Every finished query has its answer published once more, reduced for its reader; then the message is acked.
+
+The stored answer is what bus clients hear and what `call...answer` reads for 24 hours. A `finished` that cannot be
+read is buried with its reason.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pydantic_core import to_json
+
+from querybus.bus.log.publish import BusTrouble, TooLarge, address_of
+from querybus.bus.pull import Message, retry_delay_seconds
+from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.messages import Finished
+from querybus.core.subjects import EventName, StageName, parse_event_subject
+from querybus.ops.clock import Jitter
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
+from querybus.text.public import public_answer
+from querybus_gateway.lifecycle.undecodable import Refusals
+from querybus_gateway.ports import Answers, Graveyard
+
+_log = get_log(__name__)
+
+
+def answer_bytes(envelope: Envelope[Finished]) -> bytes:
+    """Return the stored form of an answer: the public view for the audience that asked."""
+    answer = public_answer(envelope, envelope.audience) | {"status": "finished", "audience": envelope.audience}
+    return to_json(answer)
+
+
+class Metered(Protocol):
+    """Counts what a finished query used. Raises BusTrouble."""
+
+    async def count(self, envelope: Envelope[Finished]) -> None: ...
+
+
+class OnAnswered(Protocol):
+    """Told of each finished query: tenant and query token, and the event, which is stored."""
+
+    def __call__(self, tenant: str, query: str, finished: Envelope[Finished]) -> None: ...
+
+
+class AnswerDesk:
+    """Handles the messages of the durable `gateway`."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        graveyard: Graveyard,
+        *,
+        meter: Metered,
+        metrics: Metrics,
+        jitter: Jitter,
+        on_answered: OnAnswered,
+    ) -> None:
+        self._answers = answers
+        self._meter = meter
+        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
+        self._metrics = metrics
+        self._jitter = jitter
+        self._on_answered = on_answered
+
+    async def handle(self, message: Message) -> None:
+        """Publish one answer and settle its message."""
+        if message.deliveries > 1:
+            self._metrics.redelivery(StageName.GATEWAY)
+        try:
+            envelope = _read(message)
+        except Undecodable as error:
+            if error.newer and not message.is_last_delivery:
+                await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
+            else:
+                await self._refusals.refuse(message, error.reason)
+            return
+        # Whoever waits here need not wait for the copy: the log holds the answer already.
+        address = address_of(envelope)
+        self._on_answered(address.tenant, address.query, envelope)
+        try:
+            if envelope.shadow_of is None:
+                await self._answers.put(envelope)
+            await self._meter.count(envelope)
+        except TooLarge as error:
+            await self._refusals.refuse(message, str(error))
+            return
+        except BusTrouble as trouble:
+            _log.warning("answer.not_stored", query_id=envelope.query_id, reason=str(trouble))
+            await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
+            return
+        await message.ack()
+
+
+def _read(message: Message) -> Envelope[Finished]:
+    address = parse_event_subject(message.subject)
+    if address is None or address.event is not EventName.FINISHED:
+        raise Undecodable("the subject is no finished event")
+    if "Nats-Stream" in message.headers:
+        # The server writes it into what it sends by itself: somebody named this subject as a reply.
+        raise Undecodable("a copy made by the server, not a published event")
+    envelope = decode(address.event, message.data)
+    if address_of(envelope) != address:
+        raise Undecodable("tenant, thread or query of the body are not those of the subject")
+    return envelope

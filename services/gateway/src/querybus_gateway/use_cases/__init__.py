@@ -1,0 +1,1 @@
+"""What the gateway can do, whatever API asks for it."""

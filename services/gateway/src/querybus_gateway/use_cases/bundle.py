@@ -1,0 +1,32 @@
+"""What the gateway can do, by room: the one value that every door is given; a door only translates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from querybus_gateway.access.callers import Callers
+from querybus_gateway.ports import Credentials
+from querybus_gateway.use_cases.batches import Batches
+from querybus_gateway.use_cases.catalogs import Catalogs
+from querybus_gateway.use_cases.charts import Charts
+from querybus_gateway.use_cases.confirm import Confirmations
+from querybus_gateway.use_cases.knowledge import Teaching
+from querybus_gateway.use_cases.queries import Queries
+from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.threads import Threads
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """The use cases behind the doors, and the registry that says who is calling."""
+
+    queries: Queries
+    threads: Threads
+    batches: Batches
+    results: Results
+    charts: Charts
+    confirmations: Confirmations
+    catalogs: Catalogs
+    teaching: Teaching
+    credentials: Credentials
+    callers: Callers

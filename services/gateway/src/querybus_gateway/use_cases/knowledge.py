@@ -1,0 +1,302 @@
+"""What people teach about their connections, and what they prefer: the use cases behind every door.
+
+Everybody may read and search the knowledge of a connection of theirs, and say of an answer whether it was right;
+only analysts teach and forget. A stale entry is shown with why. Knowledge never crosses tenants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.core.catalog import Catalog
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Finished, Outcome
+from querybus.core.policy import Connection
+from querybus.core.stored.preferences import Preferences
+from querybus.ops.clock import Clock
+from querybus.text.disclosure import leaks
+from querybus.text.knowledge import (
+    ENTRIES_MAX,
+    KEY_LENGTH_MAX,
+    TEXT_LENGTH_MAX,
+    Entry,
+    EntryKind,
+    Knowledge,
+    KnowledgeIndex,
+)
+from querybus.text.public import Json
+from querybus.text.synonyms import link_words
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
+
+FOUND_MAX: Final = 50
+FEEDBACK: Final = "feedback"
+_TROUBLE: Final = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+_TOO_MUCH: Final = Problem(ProblemCode.TOO_LARGE, f"a connection keeps at most {ENTRIES_MAX} entries")
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TaughtPair(_Request):
+    """A question and the statement that answers it."""
+
+    question: str = Field(min_length=1, max_length=KEY_LENGTH_MAX)
+    sql: str = Field(min_length=1, max_length=TEXT_LENGTH_MAX)
+
+
+class TeachRequest(_Request):
+    """What is taught; an entry about the same takes the place of the one before."""
+
+    pairs: tuple[TaughtPair, ...] = Field(default=(), max_length=ENTRIES_MAX)
+    instructions: tuple[str, ...] = Field(default=(), max_length=200)
+    terms: Mapping[str, str] = Field(default={}, description="word -> what it means")
+    synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="table or table.column -> other words")
+
+    def entries(self, by: str, at: int, source: str) -> tuple[Entry, ...]:
+        """Return the entries; ValueError for a text that is empty or too long."""
+
+        def entry(kind: EntryKind, key: str, text: str) -> Entry:
+            return Entry(kind=kind, key=key.strip(), text=text.strip(), source=source, by=by, at=at)
+
+        return (
+            *(entry(EntryKind.PAIR, each.question, each.sql) for each in self.pairs),
+            *(entry(EntryKind.INSTRUCTION, "", each) for each in self.instructions),
+            *(entry(EntryKind.TERM, word, meaning) for word, meaning in self.terms.items()),
+            *(entry(EntryKind.SYNONYM, name, word) for name, words in self.synonyms.items() for word in words),
+        )
+
+
+class FeedbackRequest(_Request):
+    """What a person says of an answer."""
+
+    verdict: Literal["right", "wrong"]
+
+
+class KnowledgeKept(Protocol):
+    """Knowledge by tenant and connection. Raises BusTrouble, a change TooLarge as well."""
+
+    async def read(self, tenant: str, name: str) -> Knowledge: ...
+
+    async def change(
+        self, tenant: str, name: str, alter: Callable[[Knowledge], Knowledge | None]
+    ) -> Knowledge | None: ...
+
+
+class PreferencesKept(Protocol):
+    """Preferences by tenant and user. Raises BusTrouble."""
+
+    async def read(self, tenant: str, name: str) -> Preferences: ...
+
+    async def change(
+        self, tenant: str, name: str, alter: Callable[[Preferences], Preferences | None]
+    ) -> Preferences | None: ...
+
+
+class KnownConnections(Protocol):
+    """The connections. Raises BusTrouble."""
+
+    async def get(self, name: str) -> Connection | None: ...
+
+
+class KnownCatalogs(Protocol):
+    """The catalogs. Raises BusTrouble."""
+
+    async def read(self, connection: str) -> Catalog | None: ...
+
+
+class Teaching:
+    """The knowledge of each tenant's connections, and each user's preferences."""
+
+    def __init__(
+        self,
+        queries: Queries,
+        knowledge: KnowledgeKept,
+        preferences: PreferencesKept,
+        connections: KnownConnections,
+        catalogs: KnownCatalogs,
+        *,
+        clock: Clock,
+        on_wrong: Callable[[Envelope[Finished]], None] | None = None,
+    ) -> None:
+        """`on_wrong` hears of each answer that its reader called wrong."""
+        self._queries = queries
+        self._on_wrong = on_wrong or (lambda _: None)
+        self._knowledge = knowledge
+        self._preferences = preferences
+        self._connections = connections
+        self._catalogs = catalogs
+        self._clock = clock
+
+    async def listed(self, name: str, credential: Credential, kind: EntryKind | None = None) -> Json | Problem:
+        """Return `{connection, entries}`; an entry that no longer fits the schema has a `stale` that says why."""
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            known = await self._knowledge.read(credential.tenant, name)
+            catalog = await self._catalogs.read(name)
+        except BusTrouble:
+            return _TROUBLE
+        shown = [entry for entry in known.entries if kind is None or entry.kind is kind]
+        reasons = await asyncio.to_thread(_reasons, shown, connection, catalog, credential)
+        return {
+            "connection": name,
+            "entries": [_view(entry, reasons.get(entry.id), credential, catalog) for entry in shown],
+        }
+
+    async def search(
+        self, name: str, credential: Credential, query: str, *, kind: EntryKind = EntryKind.PAIR, k: int = 5
+    ) -> Json | Problem:
+        """Return `{connection, hits}`, the best first; by words and by other words for them, English and Chinese."""
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            known = await self._knowledge.read(credential.tenant, name)
+            catalog = await self._catalogs.read(name)
+        except BusTrouble:
+            return _TROUBLE
+        index = await asyncio.to_thread(KnowledgeIndex, known.of(kind), link_words())
+        hits = index.search(kind, query, min(max(1, k), FOUND_MAX))
+        return {
+            "connection": name,
+            "hits": [_view(hit.entry, None, credential, catalog) | {"score": hit.score} for hit in hits],
+        }
+
+    async def teach(
+        self, name: str, credential: Credential, request: TeachRequest, *, source: str = "api"
+    ) -> Json | Problem:
+        """Add entries: `{connection, taught, entries}` with the numbers of both; for analysts."""
+        if credential.audience != "analyst":
+            return Problem(ProblemCode.SCOPE, "analysts teach")
+        try:
+            entries = request.entries(credential.user, self._clock(), source)
+        except ValueError:
+            return Problem(ProblemCode.INVALID, "an entry is empty or too long")
+        return await self._grown(name, credential, entries)
+
+    async def forget(self, name: str, credential: Credential, entry_id: str) -> Json | Problem:
+        """Remove one entry: `{connection, entries}`; for analysts."""
+        if credential.audience != "analyst":
+            return Problem(ProblemCode.SCOPE, "analysts teach")
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            known = await self._knowledge.read(credential.tenant, name)
+            if entry_id not in {entry.id for entry in known.entries}:
+                return Problem(ProblemCode.NOT_FOUND, "there is no such entry")
+            left = await self._knowledge.change(credential.tenant, name, lambda now: now.without([entry_id]))
+        except BusTrouble:
+            return _TROUBLE
+        return {"connection": name, "entries": len(left.entries) if left else 0}
+
+    async def feedback(self, query: str, credential: Credential, request: FeedbackRequest) -> Json | Problem:
+        """Remember that an answer was right, or forget what a wrong one came from: `{query_id, verdict, entries}`."""
+        finished = await self._queries.finished(query, credential)
+        if isinstance(finished, Problem):
+            return finished
+        attempt = finished.attempts[-1] if finished.attempts else None
+        if finished.body.answer.outcome is not Outcome.ANSWERED or attempt is None or not finished.question.strip():
+            return Problem(ProblemCode.INVALID, "only an answered question can be remembered")
+        question = finished.enriched_question or finished.question
+        pair = Entry(
+            kind=EntryKind.PAIR,
+            key=question[:KEY_LENGTH_MAX],
+            text=attempt.sql,
+            source=FEEDBACK,
+            by=credential.user,
+            at=self._clock(),
+        )
+        if request.verdict == "right":
+            grown = await self._grown(finished.connection, credential, (pair,))
+            return grown if isinstance(grown, Problem) else _said(query, request, grown["entries"])
+        self._on_wrong(finished)
+        try:
+            # A wrong answer takes back what feedback taught; what an analyst taught, an analyst forgets.
+            left = await self._knowledge.change(
+                credential.tenant,
+                finished.connection,
+                lambda now: now.without(
+                    entry.id for entry in now.entries if entry.id == pair.id and entry.source == FEEDBACK
+                ),
+            )
+        except BusTrouble:
+            return _TROUBLE
+        return _said(query, request, len(left.entries) if left else 0)
+
+    async def preferences(self, credential: Credential) -> Json | Problem:
+        """Return the caller's preferences."""
+        try:
+            return (await self._preferences.read(credential.tenant, credential.user)).model_dump(mode="json")
+        except BusTrouble:
+            return _TROUBLE
+
+    async def prefer(self, credential: Credential, wanted: Preferences) -> Json | Problem:
+        """Replace the caller's preferences and return them; a connection must be one of the caller's."""
+        try:
+            if wanted.connection is not None:
+                connection = await self._own(wanted.connection, credential)
+                if isinstance(connection, Problem):
+                    return Problem(ProblemCode.UNKNOWN_CONNECTION)
+            kept = await self._preferences.change(credential.tenant, credential.user, lambda _: wanted)
+        except BusTrouble:
+            return _TROUBLE
+        return (kept or wanted).model_dump(mode="json")
+
+    async def _grown(self, name: str, credential: Credential, entries: tuple[Entry, ...]) -> Json | Problem:
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            grown = await self._knowledge.change(credential.tenant, name, lambda now: now.with_entries(entries))
+        except TooLarge:
+            return _TOO_MUCH
+        except BusTrouble:
+            return _TROUBLE
+        if grown is None:
+            return _TOO_MUCH
+        return {"connection": name, "taught": len(entries), "entries": len(grown.entries)}
+
+    async def _own(self, name: str, credential: Credential) -> Connection | Problem:
+        missing = Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
+        if credential.connections is not None and name not in credential.connections:
+            return missing
+        return await self._connections.get(name) or missing
+
+
+def _reasons(
+    entries: list[Entry], connection: Connection, catalog: Catalog | None, credential: Credential
+) -> dict[str, str]:
+    """Return why entries are stale, by id; without a catalog nobody can say."""
+    # Loaded where it is needed: the analyser is large, and no other path of a door uses it.
+    from querybus.sql.staleness import stale
+
+    if catalog is None:
+        return {}
+    policy = connection.policy.of(credential.tenant)
+    found = {entry.id: stale(entry, catalog, policy) for entry in entries}
+    return {entry_id: reason for entry_id, reason in found.items() if reason is not None}
+
+
+def _view(entry: Entry, stale: str | None, credential: Credential, catalog: Catalog | None) -> Json:
+    """Return an entry for its reader: SQL and names of the schema are for analysts, whoever wrote them where."""
+    view: Json = {"id": entry.id, "kind": entry.kind.value, "source": entry.source, "at": entry.at}
+    if credential.audience == "analyst":
+        return view | {"key": entry.key, "text": entry.text, "by": entry.by, "stale": stale}
+    is_words = entry.kind in (EntryKind.PAIR, EntryKind.TERM)
+    # Without a catalog nobody can say what is a name.
+    shown = {"key": entry.key} if is_words and catalog is not None and not leaks(entry.key, catalog, "en") else {}
+    return view | shown | {"is_stale": stale is not None}
+
+
+def _said(query: str, request: FeedbackRequest, entries: int) -> Json:
+    return {"query_id": query, "verdict": request.verdict, "entries": entries}

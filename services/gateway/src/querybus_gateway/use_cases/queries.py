@@ -1,0 +1,550 @@
+"""What every door offers: ask, read, wait, cancel, events, answer; a door only translates to and from these.
+
+A query is read by whoever asked it: same tenant, same user, and no business credential reads what was worded for an
+analyst; for everybody else it does not exist. Nothing here says an outcome that the log does not hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from querybus.bus.log.journal import LogTooLong
+from querybus.bus.log.publish import BusTrouble, FenceLost, Stored, TooLarge, address_of
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.ids import is_id
+from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
+from querybus.core.options import OptionCaps, RepairPolicy
+from querybus.core.stored.preferences import Preferences
+from querybus.core.subjects import EventName, progress_subject, token
+from querybus.ops.clock import Clock, RandomBits
+from querybus.ops.log import get_log
+from querybus.text.public import Json, public_answer, public_event, public_progress, status_of
+from querybus_gateway.access.quotas import Allowances
+from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
+from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
+from querybus_gateway.lifecycle.fair_queue import Turns
+from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
+from querybus_gateway.lifecycle.waiters import Wakes, Watch
+from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
+from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.threads import Threads
+
+PUBLISH_MS_MAX: Final = 5_000
+CANCEL_MS_MAX: Final = 5_000
+BUS_RETRY_SECONDS: Final = 2
+HELD_MAX: Final = 512
+"""Queries of a tenant that a replica holds while they wait; those behind them are not looked at before."""
+WAITING_MAX: Final = 10_000
+"""Queries of a tenant that wait at all; beyond that many a door refuses."""
+STREAM_SECONDS_MAX: Final = 700.0
+"""A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
+
+_log = get_log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server allows: caps on options."""
+
+    caps: OptionCaps = field(default_factory=OptionCaps)
+    repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
+    """Who mends, by tenant, where a request does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The query resource; `is_finished` if it holds the answer, `is_replayed` for a key that was used before."""
+
+    query_id: str
+    resource: Json
+    is_finished: bool
+    is_replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a query's stream of events; a progress note has no sequence."""
+
+    event: str
+    data: Json
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first event of a query that is on its log or waits in the queue."""
+
+    envelope: Envelope[Asked]
+    is_replayed: bool = False
+    is_queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A query that waits for its tenant's turn: its log has not begun."""
+
+    envelope: Envelope[Asked]
+
+
+_MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
+
+
+class Queries:
+    """The queries of all tenants, as the doors see them."""
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        events: Events,
+        connections: Connections,
+        answers: Answers,
+        submissions: Submissions,
+        hints: Hints,
+        open_queries: OpenQueries,
+        turns: Turns,
+        threads: Threads,
+        wakes: Wakes,
+        progress: Progress,
+        limits: Limits,
+        allowances: Allowances,
+        clock: Clock,
+        random_bits: RandomBits,
+        can_wait: Callable[[str], bool],
+        preferences: PreferencesOf | None = None,
+    ) -> None:
+        """`can_wait` tells whether a tenant has a queue of its own for what exceeds its cap."""
+        self._log = log
+        self._events = events
+        self._connections = connections
+        self._answers = answers
+        self._submissions = submissions
+        self._hints = hints
+        self._open = open_queries
+        self._turns = turns
+        self._threads = threads
+        self._wakes = wakes
+        self._progress = progress
+        self._limits = limits
+        self._clock = clock
+        self._random_bits = random_bits
+        self._can_wait = can_wait
+        self._allowances = allowances
+        self._preferences = preferences
+
+    async def ask(
+        self,
+        request: AskRequest,
+        credential: Credential,
+        *,
+        idempotency_key: str | None = None,
+        wait_seconds: float = 0,
+        clarifies: Clarifies | None = None,
+    ) -> Reply | Problem:
+        """Admit a request and append its first event, or put it where it waits for its tenant's turn.
+
+        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
+        question back this one answers; the caller has found it to be its own.
+        """
+        try:
+            if (refused := await self._allowances.take(credential.tenant)) is not None:
+                return refused
+            envelope = await self.admitted(request, credential, idempotency_key, clarifies)
+            if isinstance(envelope, Problem):
+                return envelope
+            with self._wakes.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
+                begun = await self.begin(envelope, has_key=idempotency_key is not None)
+                if isinstance(begun, Problem):
+                    return begun
+                return await self._end_of(begun, credential, wait_seconds, watch)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+
+    async def _end_of(self, begun: Begun, credential: Credential, seconds: float, watch: Watch) -> Reply:
+        """Return the query once it has finished, or as it stands when the time is over."""
+        query = begun.envelope.query_id
+        reply = Reply(query, resource_of(begun.envelope, None if begun.is_queued else EventName.ASKED), False)
+        if begun.is_replayed and isinstance(found := await self.read(query, credential), Reply):
+            reply = found
+        until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
+        while not reply.is_finished and (left := (until - self._clock()) / 1_000) > 0:
+            await watch.wait(left)
+            # It was stored: that its log cannot be read back at once is no reason to refuse it.
+            if isinstance(found := await self._look(query, credential, watch), Reply):
+                reply = found
+        return replace(reply, is_replayed=begun.is_replayed)
+
+    async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
+        """Return the query by its last event, if that is in hand, or by its log."""
+        if watch.finished is not None and _is_reader(watch.finished, credential):
+            return _finished_reply(query, watch.finished, credential)
+        return await self.read(query, credential)
+
+    async def admitted(
+        self,
+        request: AskRequest,
+        credential: Credential,
+        idempotency_key: str | None,
+        clarifies: Clarifies | None = None,
+    ) -> Envelope[Asked] | Problem:
+        """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
+        if (spent := await self._allowances.spent(credential.tenant)) is not None:
+            return spent
+        until_sequence = 0
+        origin: ForkedFrom | None = None
+        if request.thread_id is not None and is_id(request.thread_id):
+            try:
+                turns = await self._log.thread(credential.tenant, request.thread_id)
+            except LogTooLong:
+                return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
+            if turns and not _may_read(turns, credential):
+                turns = ()
+            elif turns:
+                until_sequence = turns[-1].sequence
+                origin = _origin_of(turns)
+            else:
+                record = await self._threads.origin(request.thread_id, credential)
+                origin = None if record is None else record.forked_from
+            if not turns and origin is None:
+                return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
+        envelope = admit(
+            request,
+            credential,
+            Chance(self._clock(), self._random_bits(RANDOM_BITS)),
+            connections=await self._connections.names(),
+            caps=self._limits.caps,
+            idempotency_key=idempotency_key,
+            thread_until_sequence=until_sequence,
+            clarifies=clarifies,
+            preferences=await self._preferred(credential),
+        )
+        if origin is not None and not isinstance(envelope, Problem):
+            envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
+        policy = self._limits.repair_policies.get(credential.tenant)
+        if isinstance(envelope, Problem) or envelope.options.repair_policy is not None or policy is None:
+            return envelope
+        options = envelope.options.model_copy(update={"repair_policy": policy})
+        return envelope.with_body(envelope.body, options=options)
+
+    async def _preferred(self, credential: Credential) -> Preferences:
+        """Return what the caller prefers. BusTrouble."""
+        if self._preferences is None:
+            return Preferences()
+        return await self._preferences.read(credential.tenant, credential.user)
+
+    async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
+        if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
+            return await self._replayed(envelope, known)
+        if len(self._open) >= OPEN_QUERIES_MAX:
+            return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
+        tenant = token(envelope.tenant)
+        if self._turns.is_full(tenant):
+            if not self._can_wait(tenant) or await self._is_crowded(tenant):
+                return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
+            await self._submissions.put(envelope)
+            return Begun(envelope, is_queued=True)
+        with self._turns.taken(tenant):
+            return await self.mint(envelope)
+
+    async def _is_crowded(self, tenant: str) -> bool:
+        """Return whether as many of a tenant's queries wait as may. BusTrouble."""
+        # A replica holds only the first of those that wait; as long as it holds few, there are few.
+        return self._turns.waiting(tenant) >= HELD_MAX and await self._submissions.waiting(tenant) >= WAITING_MAX
+
+    async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
+        """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
+        now = self._clock()
+        try:
+            published = await self._events.publish(
+                envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
+            )
+        except TooLarge:
+            return Problem(ProblemCode.TOO_LARGE)
+        if isinstance(published, Stored):
+            self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+        elif (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
+            return await self._replayed(envelope, known)
+        elif await self._log.last(address_of(envelope)) is None:
+            # The server still knows the message id, but the log was deleted with its thread.
+            return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
+        # The stages are at work on it already: this delays no answer.
+        await self._threads.begun(envelope)
+        return Begun(envelope)
+
+    async def _replayed(self, envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
+        begun = _replay(envelope, known)
+        if isinstance(begun, Begun):
+            # Whoever began it may have died before the thread was listed.
+            await self._threads.begun(begun.envelope)
+        return begun
+
+    async def _known(self, tenant: str, query: str) -> Envelope[Asked] | None:
+        """Return the first event of a query that has begun or waits to begin."""
+        try:
+            log = await self._log.query(tenant, query)
+            if log:
+                return _first(log)
+            waiting = await self._submissions.get(tenant, query)
+            return decode(EventName.ASKED, waiting) if waiting is not None else None
+        except Undecodable:
+            return None
+
+    async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | _Queued | Problem:
+        if not is_id(query):
+            return _MISSING
+        log = await self._log.query(credential.tenant, query)
+        if log:
+            return log if _may_read(log, credential) else _MISSING
+        waiting = await self._submissions.get(credential.tenant, query)
+        if waiting is None:
+            return _MISSING
+        try:
+            envelope = decode(EventName.ASKED, waiting)
+        except Undecodable:
+            return _MISSING
+        return _Queued(envelope) if _is_reader(envelope, credential) else _MISSING
+
+    async def read(self, query: str, credential: Credential) -> Reply | Problem:
+        """Return the query as its log stands now."""
+        try:
+            found = await self._find(query, credential)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return found if isinstance(found, Problem) else _reply(query, found, credential)
+
+    async def wait(
+        self, query: str, credential: Credential, seconds: float, *, is_known: bool = False
+    ) -> Reply | Problem:
+        """Return the query once it has finished, or as it stands when the time is over.
+
+        `is_known`: it was stored a moment ago, so one that is not found has only not reached the replica asked.
+        """
+        until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
+        with self._wakes.watch(token(credential.tenant), query, only_end=True) as watch:
+            reply = await self.read(query, credential)
+            while (left := (until - self._clock()) / 1_000) > 0:
+                if isinstance(reply, Reply) and reply.is_finished:
+                    break
+                if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
+                    break
+                await watch.wait(left)
+                reply = await self._look(query, credential, watch)
+        return reply
+
+    async def cancel(self, query: str, credential: Credential) -> Reply | Problem:
+        """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""
+        until = self._clock() + CANCEL_MS_MAX
+        try:
+            found = await self._find(query, credential)
+            if isinstance(found, _Queued):
+                # A query that waits is begun only to be ended: its one `finished` follows from the log alone.
+                await self.mint(found.envelope)
+                found = await self._find(query, credential)
+            has_published = False
+            while not isinstance(found, Problem):
+                log = () if isinstance(found, _Queued) else found
+                if is_concluded(log):
+                    return self._cancel_outcome(query, log, credential, has_published=has_published)
+                ending = cancelled(log, self._clock())
+                if ending is not None:
+                    published = await self._events.publish(
+                        ending.envelope,
+                        input_sequence=ending.after_sequence,
+                        expected_last_sequence=ending.after_sequence,
+                        until_ms=until,
+                    )
+                    has_published = has_published or not isinstance(published, FenceLost)
+                    if has_published:
+                        await self._hints.cancel(credential.tenant, query)
+                if self._clock() >= until:
+                    return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+                found = await self._find(query, credential)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return found
+
+    def _cancel_outcome(
+        self, query: str, log: Sequence[Entry], credential: Credential, *, has_published: bool
+    ) -> Reply | Problem:
+        outcome = outcome_of(log)
+        if has_published and outcome is Outcome.CANCELLED:
+            return _reply(query, log, credential)
+        return Problem(
+            ProblemCode.ALREADY_FINISHED,
+            "the query was concluded before it could be cancelled",
+            more={"outcome": outcome.value if outcome else None, "query_id": query},
+        )
+
+    async def finished(self, query: str, credential: Credential) -> Envelope[Finished] | Problem:
+        """Return the query's last event; `not_finished` while it has none."""
+        try:
+            found = await self._find(query, credential)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        if isinstance(found, Problem):
+            return found
+        ended = None if isinstance(found, _Queued) else finished_of(found)
+        return ended or Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
+
+    async def answer(self, query: str, credential: Credential) -> Reply | Problem:
+        """Return the query by its log, and once that has aged by its stored answer."""
+        reply = await self.read(query, credential)
+        if isinstance(reply, Reply) or reply.code is not ProblemCode.NOT_FOUND or not is_id(query):
+            return reply
+        try:
+            data = await self._answers.get(credential.tenant, credential.user, query)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        stored: Json = json.loads(data) if data is not None else {}
+        # It was kept under its reader's name, but worded for the audience that asked.
+        if data is None or (stored.get("audience") != "business" and credential.audience != "analyst"):
+            return reply
+        return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
+
+    async def open_stream(self, query: str, credential: Credential) -> Problem | None:
+        """Return why this caller may not follow the query, or None if it may."""
+        reply = await self.read(query, credential)
+        return reply if isinstance(reply, Problem) else None
+
+    async def stream(self, query: str, credential: Credential, after_sequence: int) -> AsyncGenerator[Frame]:
+        """Yield the log's events behind a sequence as they are stored, with progress between; ends with `finished`.
+
+        Durable events come exactly once and in order. A sequence of another query can only skip.
+        """
+        tenant = token(credential.tenant)
+        until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
+        progress = progress_subject(tenant, token(credential.user), token(query))
+        with self._wakes.watch(tenant, query) as watch:
+            log = await self._known_log(query, credential)
+            if log and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence:
+                # The client resumes behind the last event: nothing can come any more.
+                return
+            thread = log[0].address.thread if log else None
+            async with self._progress.hear(progress, watch.note):
+                must_look = True
+                while self._clock() < until:
+                    for note in watch.notes():
+                        view = public_progress(note, credential.audience)
+                        if view is not None:
+                            # A stage that starts has an event in hand that is on the log.
+                            must_look = must_look or view.get("state") == "started"
+                            yield Frame("progress", view)
+                    found = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
+                    for entry in found:
+                        after_sequence, thread = entry.sequence, entry.address.thread
+                        yield _frame(entry, credential)
+                        if entry.address.event is EventName.FINISHED:
+                            return
+                    must_look = await watch.wait(STREAM_SECONDS_MAX)
+
+    async def _new_events(
+        self, query: str, credential: Credential, after_sequence: int, thread: str | None
+    ) -> Sequence[Entry]:
+        try:
+            return await self._log.events(credential.tenant, query, after_sequence, thread=thread)
+        except BusTrouble:
+            return ()
+
+    async def _known_log(self, query: str, credential: Credential) -> Sequence[Entry]:
+        try:
+            return await self._log.query(credential.tenant, query)
+        except BusTrouble:
+            return ()
+
+
+def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
+    """Return the query resource without its answer."""
+    query = envelope.query_id
+    path = f"/v1/queries/{query}"
+    return {
+        "id": query,
+        "thread_id": envelope.thread_id,
+        "status": status_of((last,) if last else ()),
+        "last_event": last.value if last else None,
+        "created_at": envelope.asked_at,
+        "deadline_at": envelope.deadline_at,
+        "message": "not finished yet",
+        "answer": None,
+        "links": {
+            "self": path,
+            "events": f"{path}/events",
+            "cancel": f"{path}/cancel",
+            "result": f"{path}/result",
+            "export": f"{path}/export",
+            "clarify": f"{path}/clarify",
+        },
+    }
+
+
+def _reply(query: str, found: Sequence[Entry] | _Queued, credential: Credential) -> Reply:
+    if isinstance(found, _Queued):
+        return Reply(query, resource_of(found.envelope, None), is_finished=False)
+    resource = resource_of(_first(found), found[-1].address.event)
+    finished = finished_of(found)
+    return (
+        Reply(query, resource, is_finished=False) if finished is None else _finished_reply(query, finished, credential)
+    )
+
+
+def _finished_reply(query: str, finished: Envelope[Finished], credential: Credential) -> Reply:
+    resource = resource_of(finished, EventName.FINISHED)
+    answer = public_answer(finished, credential.audience)
+    return Reply(query, resource | {"message": answer["message"], "answer": answer}, is_finished=True)
+
+
+def _frame(entry: Entry, credential: Credential) -> Frame:
+    event = entry.address.event
+    try:
+        view = public_event(entry.envelope(), credential.audience)
+    except Undecodable:
+        view = {"event": event.value, "query_id": entry.address.query, "thread_id": entry.address.thread}
+    return Frame(event.value, view, entry.sequence)
+
+
+def _first(log: Sequence[Entry]) -> Envelope[Any]:
+    """Return the earliest event that can be read; raises Undecodable if none can."""
+    for entry in log[:-1]:
+        try:
+            return entry.envelope()
+        except Undecodable:
+            continue
+    return log[-1].envelope()
+
+
+def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
+    """Return where a thread was forked from: every question of it says so."""
+    for entry in reversed(turns):
+        if entry.address.event is EventName.ASKED:
+            try:
+                return cast("Envelope[Asked]", entry.envelope()).body.forked_from
+            except Undecodable:
+                continue
+    return None
+
+
+def _may_read(log: Sequence[Entry], credential: Credential) -> bool:
+    try:
+        return _is_reader(_first(log), credential)
+    except Undecodable:
+        return False
+
+
+def _is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
+    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
+    return is_own and (credential.audience == "analyst" or envelope.audience == "business")
+
+
+def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
+    body = cast("object", known.body)
+    if isinstance(body, Asked) and body.body_sha256 == envelope.body.body_sha256:
+        return Begun(cast("Envelope[Asked]", known), is_replayed=True)
+    return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "use a new key for another request")
+
+
+def _trouble(trouble: BusTrouble) -> Problem:
+    _log.warning("door.bus_trouble", reason=str(trouble))
+    return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

@@ -1,0 +1,376 @@
+"""Threads as every door offers them: list, turns, events, the state at any earlier event, fork, delete.
+
+A thread is read by whoever asked its questions, turn by turn under the same rule as a single query; for everybody else
+it does not exist. The log is the only record: a state is folded from it, a fork names a place on it, and a deletion
+purges it with the history, the pages and the answers. What is still running is never deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, cast
+
+from querybus.bus.log.journal import Entry, LogTooLong
+from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope, Undecodable
+from querybus.core.ids import is_id, time_ordered_id
+from querybus.core.messages import Asked, Concluded, Finished, ForkedFrom
+from querybus.core.stored.thread import ThreadRecord, record_of
+from querybus.core.subjects import EventName
+from querybus.ops.clock import Clock, RandomBits
+from querybus.ops.log import get_log
+from querybus.text.public import Json, public_answer, public_event, status_of
+from querybus_gateway.admit import RANDOM_BITS
+from querybus_gateway.problems import Problem, ProblemCode
+
+LISTED_MAX: Final = 100
+TURNS_MAX: Final = 100
+STATE_TURNS_MAX: Final = 20
+EVENTS_MAX: Final = 200
+BUS_RETRY_SECONDS: Final = 2
+ERASE_TRIES_MAX: Final = 10
+ERASE_PAUSE_SECONDS: Final = 0.2
+
+_MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such thread")
+_TOO_LONG: Final = Problem(ProblemCode.INVALID, "the thread has too many turns for this")
+_log = get_log(__name__)
+
+
+class ThreadLog(Protocol):
+    """The stored events, thread by thread. Raises BusTrouble and LogTooLong."""
+
+    async def thread(
+        self,
+        tenant: str,
+        thread: str,
+        *,
+        until_sequence: int = 0,
+        turns_max: int = 20,
+        events: Sequence[EventName] = (EventName.CONCLUDED, EventName.FINISHED),
+    ) -> Sequence[Entry]: ...
+
+    async def thread_events(
+        self, tenant: str, thread: str, *, after_sequence: int = 0, events_max: int = EVENTS_MAX
+    ) -> Sequence[Entry]: ...
+
+    async def thread_ends(self, tenant: str, thread: str) -> Sequence[Entry]: ...
+
+    async def events(self, tenant: str, query: str, after_sequence: int = 0) -> Sequence[Entry]: ...
+
+
+class ThreadIndex(Protocol):
+    """Which threads a user has. Raises BusTrouble."""
+
+    async def put(self, tenant: str, record: ThreadRecord) -> None: ...
+    async def get(self, tenant: str, user: str, thread: str) -> ThreadRecord | None: ...
+    async def remove(self, tenant: str, user: str, thread: str) -> None: ...
+    async def newest(
+        self, tenant: str, user: str, *, limit: int, before: int = 0
+    ) -> tuple[tuple[ThreadRecord, ...], int]: ...
+
+
+class Eraser(Protocol):
+    """Purges a thread wherever its words are kept. Raises BusTrouble."""
+
+    async def erase(
+        self, tenant: str, user: str, thread: str, queries: Sequence[str], *, until_sequence: int
+    ) -> None: ...
+
+
+class Threads:
+    """The threads of all tenants, as the doors see them."""
+
+    def __init__(
+        self, *, log: ThreadLog, index: ThreadIndex, eraser: Eraser | None, clock: Clock, random_bits: RandomBits
+    ) -> None:
+        """Without an eraser threads cannot be deleted here."""
+        self._log = log
+        self._index = index
+        self._eraser = eraser
+        self._clock = clock
+        self._random_bits = random_bits
+
+    async def begun(self, asked: Envelope[Asked]) -> None:
+        """Make the thread that a first question begins listable; never raises, because the question counts more."""
+        if asked.body.thread_until_sequence or asked.shadow_of is not None:
+            return
+        try:
+            await self._index.put(asked.tenant, record_of(asked))
+        except (BusTrouble, TooLarge) as trouble:
+            _log.warning("thread.not_listed", query_id=asked.query_id, reason=str(trouble))
+
+    async def origin(self, thread: str, credential: Credential) -> ThreadRecord | None:
+        """Return the record of a thread that this caller forked and has asked nothing in yet. BusTrouble."""
+        record = await self._index.get(credential.tenant, credential.user, thread)
+        return record if record is not None and _owns(record, credential) else None
+
+    async def list(self, credential: Credential, *, limit: int = 20, cursor: str = "") -> Json | Problem:
+        """Return `{threads, next_cursor}`: the caller's threads, those that began last first.
+
+        Each has thread_id, title, connection, created_at and forked_from; `next_cursor` is None on the last page.
+        """
+        if cursor and not (cursor.isascii() and cursor.isdigit()):
+            return Problem(ProblemCode.INVALID, "that is no cursor of this list")
+        try:
+            records, before = await self._index.newest(
+                credential.tenant, credential.user, limit=min(max(1, limit), LISTED_MAX), before=int(cursor or 0)
+            )
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        threads = [_record_view(each) for each in records if _owns(each, credential)]
+        return {"threads": threads, "next_cursor": str(before) if before else None}
+
+    async def turns(
+        self, thread: str, credential: Credential, *, limit: int = 20, before_sequence: int = 0
+    ) -> Json | Problem:
+        """Return `{thread_id, forked_from, turns}`, the newest turns before a sequence (0: all), oldest first.
+
+        A turn: query_id, question, status, outcome, code, message, summary, row_count, asked_at, deadline_at,
+        sequence (of its first event) and last_sequence; analysts see its sql.
+        """
+        most = min(max(1, limit), TURNS_MAX)
+        # Sequence 0 would mean all of them, and before the first event there is nothing.
+        found = (
+            await self._fold(thread, credential, max(0, before_sequence - 1), most)
+            if before_sequence != 1
+            else _MISSING
+        )
+        if before_sequence and found is _MISSING:
+            found = await self._fold(thread, credential, 0, 1)
+            if not isinstance(found, Problem):
+                found["turns"] = []
+        if isinstance(found, Problem):
+            return found
+        return {name: found[name] for name in ("thread_id", "forked_from", "turns")}
+
+    async def state(self, thread: str, credential: Credential, *, at_sequence: int = 0) -> Json | Problem:
+        """Return the thread as it stood once the event at this stream sequence was stored (0: as it stands).
+
+        What `turns` returns for its newest turns, and of the last event: sequence, at, event, query_id, status.
+        """
+        return await self._fold(thread, credential, at_sequence, STATE_TURNS_MAX)
+
+    async def events(
+        self, thread: str, credential: Credential, *, after_sequence: int = 0, limit: int = EVENTS_MAX
+    ) -> Json | Problem:
+        """Return `{thread_id, events, next_after}`: every event of the thread behind a sequence, oldest first.
+
+        Each is the public view of the event with its `sequence`: what `state` and `fork` take.
+        """
+        most = min(max(1, limit), EVENTS_MAX)
+        try:
+            if not is_id(thread):
+                return _MISSING
+            entries = await self._log.thread_events(
+                credential.tenant, thread, after_sequence=after_sequence, events_max=most
+            )
+            if not entries and await self._index.get(credential.tenant, credential.user, thread) is None:
+                return _MISSING
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except LogTooLong:
+            return _TOO_LONG
+        views = [_event_view(each, credential) for each in entries]
+        seen = [each for each in views if each is not None]
+        if entries and not seen:
+            return _MISSING
+        next_after = entries[-1].sequence if len(entries) == most else None
+        return {"thread_id": thread, "events": seen, "next_after": next_after}
+
+    async def fork(
+        self, thread: str, credential: Credential, *, at_sequence: int = 0, query_id: str | None = None
+    ) -> Json | Problem:
+        """Begin a new thread that knows this one up to a sequence, or up to the end of one of its turns.
+
+        Of a turn that still runs the question is known, no more. Returns the new thread as `list` shows it; its first question names it as `thread_id`.
+        """
+        if query_id is not None:
+            found = await self._end_of_turn(thread, credential, query_id)
+            if isinstance(found, Problem):
+                return found
+            at_sequence = found
+        state = await self._fold(thread, credential, at_sequence, STATE_TURNS_MAX)
+        if isinstance(state, Problem):
+            return state
+        now = self._clock()
+        last = state["turns"][-1]
+        record = ThreadRecord(
+            thread_id=time_ordered_id(now, self._random_bits(RANDOM_BITS)),
+            user=credential.user,
+            audience=credential.audience,
+            connection=state["connection"],
+            title=last["question"][:200],
+            created_at=now,
+            forked_from=ForkedFrom(thread_id=thread, sequence=state["sequence"]),
+        )
+        try:
+            await self._index.put(credential.tenant, record)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return _record_view(record)
+
+    async def _end_of_turn(self, thread: str, credential: Credential, query_id: str) -> int | Problem:
+        if not is_id(thread):
+            return _MISSING
+        try:
+            ends = await self._log.thread_ends(credential.tenant, thread)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except LogTooLong:
+            return _TOO_LONG
+        mine = [each for each in ends if each.address.query == query_id and _readable(each, credential) is not None]
+        return mine[-1].sequence if mine else Problem(ProblemCode.NOT_FOUND, "the thread has no such turn")
+
+    async def delete(self, thread: str, credential: Credential) -> Problem | None:
+        """Purge the thread: log, history, pages, answers. Returns why not, or None once nothing of it is left.
+
+        `not_finished` while one of its questions runs. A question that comes in between survives, as its own first.
+        """
+        if self._eraser is None:
+            return Problem(ProblemCode.SCOPE, "threads cannot be deleted on this server")
+        if not is_id(thread):
+            return _MISSING
+        try:
+            ends = await self._log.thread_ends(credential.tenant, thread)
+            firsts = [each for each in ends if each.address.event is not EventName.FINISHED]
+            known = await self._index.get(credential.tenant, credential.user, thread)
+            readable = [_readable(each, credential) is not None for each in firsts]
+            if not all(readable) or not (firsts or (known is not None and _owns(known, credential))):
+                return _MISSING
+            finished = {each.address.query for each in ends if each.address.event is EventName.FINISHED}
+            if any(each.address.query not in finished for each in firsts):
+                return Problem(ProblemCode.NOT_FINISHED, "a question of the thread still runs: wait or cancel it")
+            if ends:
+                await self._erase(thread, credential, ends)
+            await self._index.remove(credential.tenant, credential.user, thread)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except LogTooLong:
+            return _TOO_LONG
+        return None
+
+    async def _erase(self, thread: str, credential: Credential, ends: Sequence[Entry]) -> None:
+        assert self._eraser is not None  # noqa: S101 - the caller has looked
+        until = ends[-1].sequence
+        queries = tuple(dict.fromkeys(each.address.query for each in ends))
+        for _ in range(ERASE_TRIES_MAX):
+            await self._eraser.erase(credential.tenant, credential.user, thread, queries, until_sequence=until)
+            left = await self._log.thread_ends(credential.tenant, thread)
+            if not any(each.sequence <= until for each in left):
+                return
+            # The history follows the log by itself: what it took in meanwhile is purged again.
+            await asyncio.sleep(ERASE_PAUSE_SECONDS)
+        raise BusTrouble("the history of the thread does not settle")
+
+    async def _fold(self, thread: str, credential: Credential, until_sequence: int, turns_max: int) -> Json | Problem:
+        if not is_id(thread):
+            return _MISSING
+        try:
+            entries = await self._log.thread(
+                credential.tenant, thread, until_sequence=until_sequence, turns_max=turns_max
+            )
+            turns = _by_query(entries)
+            mine = {query: log for query, log in turns.items() if _readable(log[0], credential) is not None}
+            # What had not ended at that sequence is read event by event; mostly that is one turn or none.
+            for query, log in mine.items():
+                if log[-1].address.event is not EventName.FINISHED:
+                    events = await self._log.events(credential.tenant, query)
+                    upto = [each for each in events if not until_sequence or each.sequence <= until_sequence]
+                    mine[query] = upto or log
+            record = await self._index.get(credential.tenant, credential.user, thread)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        except LogTooLong:
+            return _TOO_LONG
+        if not mine:
+            return _MISSING
+        last = max((log[-1] for log in mine.values()), key=lambda each: each.sequence)
+        origin = record.forked_from if record is not None else None
+        first = _readable(next(iter(mine.values()))[0], credential)
+        return {
+            "thread_id": thread,
+            "forked_from": _fork_view(origin),
+            "connection": first.connection if first is not None else "",
+            "sequence": last.sequence,
+            "at": last.stored_at,
+            "event": last.address.event.value,
+            "query_id": last.address.query,
+            "status": status_of([last.address.event]),
+            "turns": [_turn(log, credential) for log in mine.values()],
+        }
+
+
+def _by_query(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    logs: dict[str, list[Entry]] = {}
+    for each in entries:
+        logs.setdefault(each.address.query, []).append(each)
+    return logs
+
+
+def _readable(entry: Entry, credential: Credential) -> Envelope[Any] | None:
+    """Return the event if this caller may read the query that it belongs to."""
+    try:
+        envelope = entry.envelope()
+    except Undecodable:
+        return None
+    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
+    return envelope if is_own and (credential.audience == "analyst" or envelope.audience == "business") else None
+
+
+def _owns(record: ThreadRecord, credential: Credential) -> bool:
+    is_seen = credential.audience == "analyst" or record.audience == "business"
+    return record.user == credential.user and is_seen
+
+
+def _turn(log: Sequence[Entry], credential: Credential) -> Json:
+    known = [envelope for envelope in (_readable(each, credential) for each in log) if envelope is not None]
+    first = known[0]
+    view: Json = {
+        "query_id": first.query_id,
+        "question": first.question,
+        "status": status_of([each.address.event for each in log]),
+        "outcome": None,
+        "code": None,
+        "message": "not finished yet",
+        "summary": "",
+        "row_count": 0,
+        "asked_at": first.asked_at,
+        "deadline_at": first.deadline_at,
+        "sequence": log[0].sequence,
+        "last_sequence": log[-1].sequence,
+    }
+    for envelope in known:
+        if isinstance(envelope.body, Concluded):
+            seen = public_event(envelope, credential.audience)
+            view |= {name: seen[name] for name in ("outcome", "code", "sql") if name in seen}
+        elif isinstance(envelope.body, Finished):
+            answer = public_answer(cast("Envelope[Finished]", envelope), credential.audience)
+            names = ("outcome", "code", "message", "summary", "row_count", "sql")
+            view |= {name: answer[name] for name in names if name in answer}
+    return view
+
+
+def _event_view(entry: Entry, credential: Credential) -> Json | None:
+    envelope = _readable(entry, credential)
+    return None if envelope is None else public_event(envelope, credential.audience) | {"sequence": entry.sequence}
+
+
+def _record_view(record: ThreadRecord) -> Json:
+    return {
+        "thread_id": record.thread_id,
+        "title": record.title,
+        "connection": record.connection,
+        "created_at": record.created_at,
+        "forked_from": _fork_view(record.forked_from),
+    }
+
+
+def _fork_view(origin: ForkedFrom | None) -> Json | None:
+    return None if origin is None else {"thread_id": origin.thread_id, "sequence": origin.sequence}
+
+
+def _trouble(trouble: BusTrouble) -> Problem:
+    _log.warning("door.bus_trouble", reason=str(trouble))
+    return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

@@ -1,0 +1,1 @@
+"""What of a thread enters a prompt, and what of a reply leaves while it comes."""

@@ -1,0 +1,542 @@
+"""From a question to the tables that matter: words of names, comments, display names and values, then foreign keys.
+
+Lexical and deterministic: no model, no randomness. Every table is one document; its words are weighed by where they
+stand and by how rare they are (BM25). Tables that only join the found ones come in over foreign keys. Where nothing
+links, a wider part of the schema is kept rather than a wrong one. Values are looked up locally; whether they may
+leave the house is decided where a prompt is rendered. Nearness by embeddings, where somebody computed it, adds to the
+scores of tables and to nothing else.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.core.messages import Link
+from querybus.text.words import HAN, cached_words, han_words, stem, words_of
+
+TABLES_KEPT_MAX: Final = 12
+WHOLE_SCHEMA_COLUMNS_MAX: Final = 160
+"""A schema up to this size is kept whole: choosing can only lose something (anchors.md 4.2)."""
+QUESTION_WORDS_MAX: Final = 200
+LINKS_MAX: Final = 32
+LINKS_KEPT_MAX: Final = 4_096
+"""Links of words already made; the words of questions come again and again."""
+RANKED_MAX: Final = 200
+POSTINGS_READ_MAX: Final = 10_000
+"""Bounds the time of one question on a catalog of any size."""
+PATH_HOPS_MAX: Final = 3
+VALUE_WORDS_MAX: Final = 5
+VALUE_LENGTH_MIN: Final = 2
+COLUMNS_WHOLE_MAX: Final = 24
+"""A table up to this width is shown whole, while the tokens last: columns are dropped where there are many."""
+COLUMNS_KEPT_MIN: Final = 12
+_BEGINNING_MIN: Final = 3
+SCHEMA_TOKENS_MAX: Final = 6_000
+
+_NAME_WEIGHT: Final = 4.0
+_TABLE_TEXT_WEIGHT: Final = 3.0
+_COLUMN_WEIGHT: Final = 1.5
+_COLUMN_TEXT_WEIGHT: Final = 1.0
+_KEY_WEIGHT: Final = 0.6
+_VALUE_WEIGHT: Final = 2.5
+# A name that the question says counts however many tables have the word: in a small schema no word is rare.
+_NAMED_WEIGHT: Final = 3.5
+_NEIGHBOUR_SHARE: Final = 0.15
+# A word of the lexicon and another form of the word say less than the word itself.
+_RELATED_SHARE: Final = 0.5
+_FORM_SHARE: Final = 0.7
+# What is asked for is mostly named first ("the stations with at least two trains"); Chinese has it last as often.
+_FIRST_SHARE: Final = 0.5
+_FOREIGN_SHARE: Final = 0.9
+# What the catalog itself says in the question's language comes before the lexicon.
+_FOREIGN_KNOWN_SHARE: Final = 0.2
+# A score far below the best is noise of common words.
+_SCORE_SHARE_MIN: Final = 0.12
+_COVERED_SHARE: Final = 0.5
+# As much as a word of its name says of a table is what the nearest possible meaning says of it.
+_NEARNESS_WEIGHT: Final = 8.0
+_SATURATION: Final = 1.2
+_LENGTH_SHARE: Final = 0.4
+
+_STOP_WORDS = (
+    "a an and are as at be been by did do does each every find for from give had has have how in is it its list "
+    "many me more most much of on or our please return show than that the their them then there these they this "
+    "those to us was we were what when where which who whose will with you your all any per not no also only "
+    "both"
+)
+_STOP: Final = frozenset(_STOP_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """The tables to keep, in the catalog's order, and the words that led to them, best first."""
+
+    tables: tuple[Table, ...]
+    links: tuple[Link, ...]
+    is_whole_schema: bool
+
+
+def _cover(
+    terms: Sequence[Mapping[int, float]], covered: list[float], chosen: Sequence[int], raised: dict[int, float]
+) -> None:
+    """Take from the others what the chosen tables already say: a word has found its place once it has one."""
+    for number, term in enumerate(terms):
+        now = max([term.get(position, 0.0) for position in chosen])
+        before = covered[number]
+        if now <= before:
+            continue
+        covered[number] = now
+        for position in raised:
+            score = term.get(position, 0.0)
+            if score > before:
+                raised[position] -= _COVERED_SHARE * (min(score, now) - before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    """`named`: which part of a name of the table the word is, 1 for all of it."""
+
+    table: int
+    weight: float
+    named: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A word of a question: the catalog's words that it may stand for with their weights, and how much it counts."""
+
+    words: Mapping[str, float]
+    share: float = 1.0
+
+
+class LinkIndex:
+    """A catalog prepared for linking; building it takes time in proportion to the schema, asking it does not.
+
+    `words` gives for a word of a question, English in its base form or Chinese, other words that a name may use.
+    """
+
+    def __init__(self, catalog: Catalog, words: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.catalog = catalog
+        self._words: Mapping[str, Sequence[str]] = words or {}
+        self._positions = {id(table): position for position, table in enumerate(catalog.tables)}
+        self._postings: dict[str, list[_Posting]] = defaultdict(list)
+        self._stems: dict[str, list[str]] = defaultdict(list)
+        self._values: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        self._neighbours: dict[int, tuple[int, ...]] = {}
+        self._referring: dict[int, set[int]] = defaultdict(set)
+        for position, table in enumerate(catalog.tables):
+            named = _named(table)
+            for word, weight in _weights(table).items():
+                self._postings[word].append(_Posting(position, weight, named.get(word, 0.0)))
+            for column in table.columns:
+                for value in column.values:
+                    folded = _folded(value)
+                    if len(folded) >= VALUE_LENGTH_MIN and len(self._values[folded]) < 20:
+                        self._values[folded].append((position, column.name, value))
+        for word in self._postings:
+            self._stems[stem(word)].append(word)
+        self._owners: dict[int, Mapping[str, str | None]] = {}
+        self._links: dict[tuple[str, int, float], Link] = {}
+        self._tokens: dict[int, int] = {}
+        columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
+        self._is_narrow = columns <= WHOLE_SCHEMA_COLUMNS_MAX
+        self._join()
+
+    def keeps_all(self, tables_max: int = TABLES_KEPT_MAX) -> bool:
+        """Return whether every question gets the whole schema, so that nothing is chosen."""
+        return self._is_narrow and len(self.catalog.tables) <= tables_max
+
+    def link(
+        self, question: str, *, tables_max: int = TABLES_KEPT_MAX, nearness: Mapping[int, float] | None = None
+    ) -> Linking:
+        """Return at most `tables_max` tables for the question; all of them if the schema is small.
+
+        Equal catalogs, questions and nearness (0..1 by the table's place in the catalog) give equal results.
+        """
+        catalog = self.catalog
+        is_whole = self.keeps_all(tables_max)
+        terms, scores, links = self._score(question)
+        for position, near in sorted((nearness or {}).items()):
+            scores[position] += _NEARNESS_WEIGHT * near
+            table = catalog.tables[position].name
+            links.append(Link(text="", table=table, score=round(near, 3), reason="meaning, by embeddings"))
+        links.sort(key=lambda link: (-link.score, link.table, link.column or "", link.text))
+        if is_whole:
+            kept: Sequence[int] = range(len(catalog.tables))
+        elif scores:
+            kept = self._closed(terms, scores, tables_max)
+        else:
+            # Nothing links: the most connected tables are the likeliest subject.
+            order = sorted(range(len(catalog.tables)), key=lambda each: (-len(self._neighbours.get(each, ())), each))
+            kept = sorted(order[: tables_max * 2])
+        names = {catalog.tables[each].name for each in kept}
+        return Linking(
+            tables=tuple(catalog.tables[each] for each in kept),
+            links=tuple(link for link in links if link.table in names)[:LINKS_MAX],
+            is_whole_schema=is_whole,
+        )
+
+    def columns(self, table: Table, question: str, columns_max: int) -> tuple[Column, ...]:
+        """Return at most that many columns of a table in its order: keys, and those that the question speaks of."""
+        if len(table.columns) <= columns_max:
+            return table.columns
+        owned = [set(cached_words(_column_text(column))) for column in table.columns]
+        scores = [0.0] * len(owned)
+        for term in (*(each.words for each in self._terms(question)), *_beginnings(question, owned)):
+            found = {
+                place: max([term[word] for word in words & term.keys()])
+                for place, words in enumerate(owned)
+                if words & term.keys()
+            }
+            # A word of every column tells none from another.
+            rarity = math.log(1 + len(owned) / len(found)) / math.log(1 + len(owned)) if found else 0.0
+            for place, weight in found.items():
+                scores[place] += weight * rarity / math.sqrt(len(owned[place]))
+        has_period = _PERIOD.search(question) is not None
+        named = {(position, column) for _, (position, column, _) in self._values_in(question)}
+        position = self._positions.get(id(table), -1)
+        referring = {column for key in table.foreign_keys for column in key.columns}
+        for place, column in enumerate(table.columns):
+            scores[place] += 1.5 * ((position, column.name) in named) + 0.35 * bool(owned[place] & _LABELS)
+            scores[place] += 0.5 * (column.name in table.primary_key) + 0.45 * (column.name in referring)
+            scores[place] += 0.5 * (has_period and (column.kind in _TIMES or bool(owned[place] & _TIME_WORDS)))
+        kept = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:columns_max]
+        return tuple(table.columns[place] for place in sorted(kept))
+
+    def shown(self, linking: Linking, question: str, *, tokens_max: int = SCHEMA_TOKENS_MAX) -> tuple[Table, ...]:
+        """Return the linked tables as a prompt shows them: whole while the budget lasts, wide ones with fewer columns.
+
+        A budget drops columns that the question does not speak of, never a table.
+        """
+        kept = linking.tables
+        for columns_max in (COLUMNS_WHOLE_MAX * 2, COLUMNS_WHOLE_MAX, COLUMNS_KEPT_MIN):
+            if sum(map(self._token_share, kept)) <= tokens_max:
+                return kept
+            kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
+        return kept
+
+    def _token_share(self, table: Table) -> int:
+        position = self._positions.get(id(table))
+        if position is None:
+            return _token_share(table)
+        known = self._tokens.get(position)
+        if known is None:
+            known = self._tokens[position] = _token_share(table)
+        return known
+
+    def owns(self, table: Table) -> bool:
+        """Return whether this very table is one of the catalog's, and not one with fewer columns."""
+        return id(table) in self._positions
+
+    def _terms(self, question: str) -> list[_Term]:
+        """Return the words of the question that the catalog knows, of its names or by the lexicon."""
+        terms: list[_Term] = []
+        spoken = list(dict.fromkeys(words_of(question)))
+        words = [word for word in spoken if word not in _STOP][:QUESTION_WORDS_MAX]
+        for number, word in enumerate(words):
+            found: dict[str, float] = {}
+            if not HAN.match(word):
+                for other in self._words.get(word, ()):
+                    if other in self._postings:
+                        found[other] = _RELATED_SHARE
+                for other in self._stems.get(stem(word), ()):
+                    found[other] = _FORM_SHARE
+            if word in self._postings:
+                found[word] = 1.0
+            if found:
+                is_han = HAN.match(word) is not None
+                terms.append(_Term(found, 1.0 if is_han else 1 + _FIRST_SHARE * (1 - number / len(words))))
+        for first, second in pairwise(spoken[: QUESTION_WORDS_MAX * 2]):
+            # Two words of a question are one word of a name: the last name of `lastname`.
+            if first.isascii() and second.isascii() and first + second in self._postings:
+                terms.append(_Term({first + second: 1.0}))
+        for word in han_words(question, self._words):
+            is_known = all(piece in self._postings for piece in words_of(word))
+            share = _FOREIGN_KNOWN_SHARE if is_known else _FOREIGN_SHARE
+            found = {other: share for other in self._words[word] if other in self._postings}
+            if found:
+                terms.append(_Term(found))
+        return terms
+
+    def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
+        count = len(self.catalog.tables)
+        scores: dict[int, float] = defaultdict(float)
+        by_term: list[dict[int, float]] = []
+        links: list[Link] = []
+        looked_at = 0
+        # The rarest words first: a word of most tables tells none from another, and its postings are the slow ones.
+        terms = self._terms(question)
+        for term in sorted(terms, key=lambda each: sum(len(self._postings[word]) for word in each.words)):
+            best: dict[int, tuple[float, str, _Posting]] = {}
+            for word, likeness in term.words.items():
+                share = likeness * term.share
+                found = self._postings[word]
+                looked_at += len(found)
+                if looked_at > POSTINGS_READ_MAX:
+                    continue
+                rarity = share * math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
+                for posting in found:
+                    score = rarity * posting.weight + _NAMED_WEIGHT * share * posting.named
+                    if posting.table not in best or best[posting.table][0] < score:
+                        best[posting.table] = (score, word, posting)
+            by_term.append({position: score for position, (score, _, _) in best.items()})
+            for position, (score, _, _) in best.items():
+                scores[position] += score
+            if len(best) <= LINKS_MAX:
+                links += [self._word_link(word, posting, term.words[word]) for _, word, posting in best.values()]
+        for text, (position, column, value) in self._values_in(question):
+            found_in = len(self._values[_folded(value)])
+            scores[position] += _VALUE_WEIGHT * math.log(1 + count / found_in)
+            table = self.catalog.tables[position].name
+            links.append(Link(text=text, table=table, column=column, value=value, score=0.9, reason="value"))
+        return by_term, scores, links
+
+    def _word_link(self, word: str, posting: _Posting, share: float) -> Link:
+        key = (word, posting.table, share)
+        known = self._links.get(key)
+        if known is not None:
+            return known
+        table = self.catalog.tables[posting.table]
+        owners = self._owners.get(posting.table)
+        if owners is None:
+            owners = self._owners[posting.table] = _owners(table)
+        column = owners.get(word)
+        in_name = word in owners and column is None
+        score = share * min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
+        reason = "name" if in_name else "column"
+        if len(self._links) >= LINKS_KEPT_MAX:
+            self._links.clear()
+        made = self._links[key] = Link.model_construct(
+            text=word,
+            table=table.name,
+            column=column,
+            value=None,
+            score=round(score, 3),
+            reason=reason if share == 1.0 else f"{reason}, by another word",
+        )
+        return made
+
+    def _values_in(self, question: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
+        if not self._values:
+            return
+        seen: set[str] = set()
+        for text in _spans(question):
+            folded = _folded(text)
+            if folded in seen:
+                continue
+            seen.add(folded)
+            for found in self._values.get(folded, ()):
+                yield text, found
+
+    def _closed(self, terms: Sequence[Mapping[int, float]], scores: Mapping[int, float], tables_max: int) -> list[int]:
+        """Return the best tables together with those that join them, in the catalog's order."""
+        front = [
+            place for _, place in heapq.nsmallest(RANKED_MAX, ((-score, place) for place, score in scores.items()))
+        ]
+        raised = {position: scores[position] for position in front}
+        for position in front:
+            for neighbour in self._neighbours.get(position, ()):
+                if neighbour in raised:
+                    raised[neighbour] += _NEIGHBOUR_SHARE * scores[position]
+        least = max(raised.values()) * _SCORE_SHARE_MIN
+        covered = [0.0] * len(terms)
+        kept: list[int] = []
+        while raised and len(kept) < tables_max:
+            position = min(raised, key=lambda each: (-raised[each], each))
+            if raised.pop(position) < least:
+                break
+            path = self._path(position, set(kept)) if kept else None
+            needed = [each for each in path or [position] if each not in kept]
+            if len(kept) + len(needed) > tables_max:
+                if path is None or not self._are_siblings(path):
+                    continue
+                needed = [position]
+            kept += needed
+            for joined in needed:
+                raised.pop(joined, None)
+            _cover(terms, covered, needed, raised)
+        for position in list(kept):
+            for neighbour in self._neighbours.get(position, ()):
+                if len(kept) < tables_max and neighbour not in kept:
+                    kept.append(neighbour)
+        return sorted(kept)
+
+    def _path(self, start: int, goals: set[int]) -> list[int] | None:
+        """Return the shortest way over foreign keys from a table to any of the goals, both ends included."""
+        came_from: dict[int, int] = {start: start}
+        queue = deque([(start, 0)])
+        while queue:
+            position, hops = queue.popleft()
+            if position in goals:
+                path = [position]
+                while path[-1] != start:
+                    path.append(came_from[path[-1]])
+                return path
+            if hops < PATH_HOPS_MAX:
+                for neighbour in self._neighbours.get(position, ()):
+                    if neighbour not in came_from:
+                        came_from[neighbour] = position
+                        queue.append((neighbour, hops + 1))
+        return None
+
+    def _are_siblings(self, path: Sequence[int]) -> bool:
+        """Return whether both ends of a path refer to its middle: they join on that key without it."""
+        return len(path) == 3 and {path[0], path[2]} <= self._referring.get(path[1], set())
+
+    def _join(self) -> None:
+        neighbours: dict[int, set[int]] = defaultdict(set)
+        for position, table in enumerate(self.catalog.tables):
+            for key in table.foreign_keys:
+                referred = self.catalog.table(key.referred_table, key.referred_schema)
+                if referred is not None and (other := self._positions[id(referred)]) != position:
+                    self._referring[other].add(position)
+                    neighbours[position].add(other)
+                    neighbours[other].add(position)
+        for position, other in _keys_by_name(self.catalog.tables):
+            neighbours[position].add(other)
+            neighbours[other].add(position)
+        self._neighbours = {position: tuple(sorted(others)) for position, others in neighbours.items()}
+
+
+def _keys_by_name(tables: Sequence[Table]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of tables of which one has a column called as only the other's key is: no foreign key has to say so.
+
+    A key of one word (`id`, `name`) says nothing.
+    """
+    owners: dict[str, list[int]] = defaultdict(list)
+    for position, table in enumerate(tables):
+        if len(table.primary_key) == 1 and len(cached_words(table.primary_key[0])) > 1:
+            owners[table.primary_key[0].lower()].append(position)
+    for position, table in enumerate(tables):
+        for column in table.columns:
+            found = owners.get(column.name.lower(), ())
+            if len(found) == 1 and found[0] != position:
+                yield position, found[0]
+
+
+def _weights(table: Table) -> dict[str, float]:
+    """Return each word of a table with its saturated weight; long tables count a little less."""
+    found: dict[str, float] = defaultdict(float)
+    for text, weight in _texts(table):
+        for word in cached_words(text):
+            found[word] += weight
+    length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * (len(table.columns) + 4) / 12
+    return {
+        word: weight * (_SATURATION + 1) / (weight + _SATURATION * length) * _NAME_WEIGHT / 4
+        for word, weight in found.items()
+        if word not in _STOP
+    }
+
+
+def _named(table: Table) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name in (table.name, *table.display_names.values(), *table.synonyms):
+        words = set(cached_words(name))
+        for word in words:
+            found[word] = max(found.get(word, 0.0), 1 / len(words))
+    return found
+
+
+def _texts(table: Table) -> Iterator[tuple[str, float]]:
+    yield table.name, _NAME_WEIGHT
+    for text in (*table.display_names.values(), *table.synonyms):
+        yield text, _NAME_WEIGHT
+    yield table.comment[:300], _TABLE_TEXT_WEIGHT / 2
+    referring = {name for key in table.foreign_keys for name in key.columns}
+    for column in table.columns:
+        # The column of a key is named for the other table.
+        yield column.name, _KEY_WEIGHT if column.name in referring else _COLUMN_WEIGHT
+        for text in (*column.display_names.values(), *column.synonyms):
+            yield text, _COLUMN_WEIGHT
+        yield column.comment[:200], _COLUMN_TEXT_WEIGHT
+
+
+_LABELS: Final = frozenset({"name", "title"})
+
+
+_TIMES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TIME})
+_TIME_WORDS: Final = frozenset({"year", "date", "time", "day", "month"})
+_PERIOD: Final = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:before|after|since|during|when|recent\w*|latest|earliest|oldest|newest|first|last|year\w*|month\w*"
+    r"|day\w*|date\w*|week\w*|today|yesterday|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b"
+    r"|年|月|日期|时间|最近|最早|最新|之前|之后|以来|今天|昨天|周|季度|何时|什么时候",
+    re.IGNORECASE,
+)
+
+
+def _beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, float]]:
+    """Yield, for words of the question, the shortened words of names that they begin with: `bal` of `balance`."""
+    known = {word for words in owned for word in words if len(word) >= _BEGINNING_MIN and word.isascii()}
+    for word in dict.fromkeys(words_of(question)):
+        if word in _STOP or len(word) <= _BEGINNING_MIN:
+            continue
+        root = stem(word)
+        found = {
+            other: _RELATED_SHARE
+            for other in known
+            if other != word and (word.startswith(other) or (len(root) > _BEGINNING_MIN and other.startswith(root)))
+        }
+        if found:
+            yield found
+
+
+def _owners(table: Table) -> dict[str, str | None]:
+    """Return for each word of a table the column that has it, None for a word of the table's own name."""
+    found: dict[str, str | None] = {}
+    for column in reversed(table.columns):
+        for word in words_of(_column_text(column)):
+            found[word] = column.name
+    for word in words_of(_table_text(table)):
+        found[word] = None
+    return found
+
+
+def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
+    if len(columns) == len(table.columns):
+        return table
+    return table.model_copy(update={"columns": columns})
+
+
+def _token_share(table: Table) -> int:
+    """Return about how many tokens a table takes in a prompt, from its lengths alone."""
+    chars = 40 + sum(
+        len(each.name) + 16 + min(60, len(each.comment)) + 8 * min(6, len(each.values)) for each in table.columns
+    )
+    return chars // 3
+
+
+def _table_text(table: Table) -> str:
+    return " ".join((table.name, *table.display_names.values(), *table.synonyms))
+
+
+def _column_text(column: Column) -> str:
+    return " ".join((column.name, *column.display_names.values(), *column.synonyms, column.comment[:200]))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+_SPAN_WORD = re.compile(r"[^\W\u3400-\u9fff]+(?:['’.&-][^\W\u3400-\u9fff]+)*")
+
+
+def _spans(question: str) -> Iterator[str]:
+    """Yield what could be a value: runs of up to VALUE_WORDS_MAX words, and pieces of Han text."""
+    words = list(_SPAN_WORD.finditer(question))[:QUESTION_WORDS_MAX]
+    for first in range(len(words)):
+        for last in range(first, min(first + VALUE_WORDS_MAX, len(words))):
+            if last == first and words[first][0].lower() in _STOP:
+                continue
+            yield question[words[first].start() : words[last].end()]
+    for run in HAN.findall(question):
+        for start in range(len(run)):
+            for end in range(start + VALUE_LENGTH_MIN, min(start + 8, len(run)) + 1):
+                yield run[start:end]

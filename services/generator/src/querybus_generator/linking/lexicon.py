@@ -1,0 +1,66 @@
+"""Gathers the words by which linking and search go from a question's word to a name's: bundled, of no database.
+
+`words/business.txt` holds Chinese business words with their English; the translator's thesaurus adds its groups and
+abbreviations. English words stand in their base form, as `querybus_generator.linking.index.words_of` gives them. What is gathered
+stands in `querybus.text.synonyms`, where every service finds it: `python -m querybus_generator.linking.lexicon` writes it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+import querybus.text.synonyms as kept
+from querybus.text.words import words_of
+from querybus_translator.language.lexicon import lexicon
+
+_FILE = "business.txt"
+_MARK = '_WORDS: Final = """'
+
+
+def gathered() -> Mapping[str, tuple[str, ...]]:
+    """Return other words for a word; ValueError for a line of the file without `=`."""
+    found: dict[str, dict[str, None]] = {}
+
+    def add(word: str, others: str) -> None:
+        for other in words_of(others):
+            if other != word:
+                found.setdefault(word, {})[other] = None
+
+    known = lexicon()
+    for word, others in known.related.items():
+        for other in sorted(others):
+            if other.isascii():
+                for own in (word,) if not word.isascii() else tuple(words_of(word)):
+                    add(own, other)
+    for word, spelt in known.abbreviations.items():
+        for other in spelt:
+            add(word, other)
+            for own in words_of(other):
+                add(own, word)
+    for key, phrases in known.english.items():
+        for concept in [concept for phrase in phrases for concept in phrase.concepts]:
+            for own in words_of(key[0] if key[-1] in ("than", "") or len(key) == 1 else key[-1]):
+                add(own, " ".join(concept.of))
+    text = resources.files(__package__ or __name__).joinpath("words", _FILE).read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        chinese, separator, english = line.partition("=")
+        if not separator:
+            raise ValueError(f"{_FILE}, line {number}: expected `中文 = English words`")
+        for word in chinese.split():
+            add(word, english)
+    return {word: tuple(others) for word, others in found.items()}
+
+
+def module() -> str:
+    """Return the text of `querybus.text.synonyms` with what is gathered."""
+    before, mark, _ = Path(kept.__file__).read_text(encoding="utf-8").partition(_MARK)
+    lines = "\n".join(f"{word} = {' '.join(others)}" for word, others in sorted(gathered().items()))
+    return f'{before}{mark}\n{lines}\n"""\n'
+
+
+if __name__ == "__main__":
+    Path(kept.__file__).write_text(module(), encoding="utf-8")

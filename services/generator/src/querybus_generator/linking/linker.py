@@ -1,0 +1,148 @@
+"""The part of each connection's catalog that may be used, prepared for linking and kept until the catalog changes.
+
+Preparing takes time in proportion to the schema (seconds at 10,000 tables), so it runs in a thread, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from querybus.core.catalog import Catalog, Table
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.staleness import stale
+from querybus.sql.visible_catalog import visible
+from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
+from querybus.text.synonyms import link_words
+from querybus_generator.linking.index import LinkIndex
+from querybus_generator.prompts.schema import render_schema
+
+CONNECTIONS_KEPT_MAX: Final = 32
+TABLES_FROZEN_MIN: Final = 1_000
+VALUES_AS_NAMES_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A catalog as far as the tenant's policy lets it be seen, with what was taught of it, and its indexes."""
+
+    catalog: Catalog
+    index: LinkIndex
+    policy: ConnectionPolicy
+    knowledge: Knowledge
+    search: KnowledgeIndex
+    names: frozenset[str]
+    pairs_digest: str = ""
+    """Of the taught questions: what was computed of them holds as long as it does."""
+    _rendered: dict[tuple[int, bool], str] = field(default_factory=dict[tuple[int, bool], str])
+    _usable: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def schema(self, tables: Sequence[Table], *, with_values: bool) -> str:
+        """Return the tables as a model reads them; a whole table's text is made once."""
+        return "\n\n".join(self._text(table, with_values=with_values) for table in tables)
+
+    def _text(self, table: Table, *, with_values: bool) -> str:
+        if not self.index.owns(table):
+            return render_schema(self.catalog, (table,), with_values=with_values)
+        key = (id(table), with_values)
+        text = self._rendered.get(key)
+        if text is None:
+            text = self._rendered[key] = render_schema(self.catalog, (table,), with_values=with_values)
+        return text
+
+    def is_usable(self, entry: Entry) -> bool:
+        """Return whether an entry still fits the schema; found out once."""
+        known = self._usable.get(entry.id)
+        if known is None:
+            known = self._usable[entry.id] = stale(entry, self.catalog, self.policy) is None
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    whole: Catalog
+    policy: ConnectionPolicy
+    knowledge: Knowledge
+    prepared: asyncio.Future[Prepared]
+
+
+class Linker:
+    """Prepared catalogs by connection, the least recently used dropped first."""
+
+    def __init__(self, connections_kept_max: int = CONNECTIONS_KEPT_MAX) -> None:
+        self._kept_max = connections_kept_max
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+
+    async def prepare(
+        self, catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge | None = None, *, tenant: str = ""
+    ) -> Prepared:
+        """Return the catalog prepared under that policy and knowledge; callers at the same time share the work."""
+        knowledge = knowledge or Knowledge(connection=catalog.connection)
+        # Tenants share what is the same for all of them.
+        key = (catalog.connection, tenant if knowledge.entries or policy.tenants else "")
+        kept = self._kept.get(key)
+        if (
+            kept is None
+            or kept.whole is not catalog
+            or (kept.policy is not policy and kept.policy != policy)
+            or (kept.knowledge is not knowledge and kept.knowledge != knowledge)
+            or _is_lost(kept.prepared)
+        ):
+            work = asyncio.ensure_future(asyncio.to_thread(_prepare, catalog, policy, knowledge))
+            kept = self._kept[key] = _Kept(catalog, policy, knowledge, work)
+            while len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        # One cancelled query must not take the work from the others.
+        return await asyncio.shield(kept.prepared)
+
+
+def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -> Prepared:
+    seen = visible(catalog, policy)
+    taught = [
+        entry for entry in knowledge.entries if entry.kind is not EntryKind.SYNONYM or not stale(entry, seen, policy)
+    ]
+    seen = with_synonyms(seen, taught)
+    _ = seen.fingerprint  # computed here, in the thread, and kept by the catalog
+    words = link_words()
+    prepared = Prepared(
+        catalog=seen,
+        index=LinkIndex(seen, words=words),
+        policy=policy,
+        knowledge=knowledge,
+        search=KnowledgeIndex(knowledge.of(EntryKind.PAIR), words),
+        names=_names(seen),
+        pairs_digest=_digest(knowledge.of(EntryKind.PAIR)),
+    )
+    if len(seen.tables) >= TABLES_FROZEN_MIN:
+        # A large catalog lives long, and a collection that walks through it stops every query for a third of a second.
+        gc.collect()
+        gc.freeze()
+    return prepared
+
+
+def _digest(entries: Sequence[Entry]) -> str:
+    whole = hashlib.sha256()
+    for entry in entries:
+        whole.update(f"{len(entry.key)} {entry.key}{len(entry.text)} {entry.text}".encode())
+    return whole.hexdigest()
+
+
+def _names(catalog: Catalog) -> frozenset[str]:
+    """Return what things are called here, folded: a vague word that is part of such a name is none."""
+    found: set[str] = set()
+    for table in catalog.tables:
+        for each in (table, *table.columns):
+            found.update((each.name.replace("_", " "), *each.display_names.values(), *each.synonyms))
+        for column in table.columns:
+            found.update(value for value in column.values[:VALUES_AS_NAMES_MAX] if " " in value or not value.isascii())
+    return frozenset(name.casefold() for name in found if len(name) > 1)
+
+
+def _is_lost(work: asyncio.Future[Prepared]) -> bool:
+    return work.done() and (work.cancelled() or work.exception() is not None)

@@ -1,0 +1,1 @@
+"""Prompts as text files, and the code that fills them."""

@@ -1,0 +1,213 @@
+"""The messages that ask a model for one SQL text: instructions, schema, the thread, the question and, on a retry, advice.
+
+Pure: equal inputs give equal messages. With `with_values` False no cell value stands in any of them: schema values
+are left out, an engine's error text (which may quote a row) is replaced by its facts, and literals of earlier SQL
+are masked unless the person wrote them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querybus.core.catalog import Catalog, Table
+from querybus.core.envelope import Attempt
+from querybus.core.messages import Advice
+from querybus.llm.dialogue import ChatMessage
+from querybus_generator.conversation.turns import Turn, thread_messages
+from querybus_generator.prompts.schema import quoted, render_glossary, render_schema
+from querybus_generator.prompts.template import fill
+
+CHAT_MARK: Final = "CHAT:"
+"""How a reply begins by which the model says that it was asked no question about data."""
+EXAMPLES_SHOWN_MAX: Final = 4
+EXAMPLE_QUESTION_CHARS_MAX: Final = 400
+INSTRUCTIONS_SHOWN_MAX: Final = 20
+INSTRUCTION_CHARS_MAX: Final = 500
+ATTEMPTS_SHOWN_MAX: Final = 6
+SQL_CHARS_MAX: Final = 4_000
+ERROR_CHARS_MAX: Final = 600
+
+_LITERAL = re.compile(r"'((?:[^']|'')*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A verified question with its statement, for a prompt."""
+
+    question: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTexts:
+    """The texts of one language. `dialects` holds notes by sqlglot's name; a dialect without notes is no fault."""
+
+    system: str
+    question: str
+    advice: str
+    dialects: Mapping[str, str]
+
+    @property
+    def version(self) -> str:
+        """12 hex digits that change whenever a text does."""
+        parts = (self.system, self.question, self.advice, *(f"{k}={v}" for k, v in sorted(self.dialects.items())))
+        return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:12]
+
+
+def render_question(
+    texts: PromptTexts,
+    *,
+    catalog: Catalog,
+    tables: Sequence[Table],
+    question: str,
+    today: dt.date,
+    with_values: bool,
+    schema: str | None = None,
+    turns: Sequence[Turn] = (),
+    advice: Advice | None = None,
+    attempts: Sequence[Attempt] = (),
+    examples: Sequence[Example] = (),
+    instructions: Sequence[str] = (),
+    reading: str = "",
+    offers_chat: bool = False,
+) -> tuple[ChatMessage, ...]:
+    """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one.
+
+    `schema` is the tables' text where it is known already, `reading` how a question that goes on from the thread reads
+    by itself. `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
+    """
+    spoken = "\n".join((question, *(turn.question for turn in turns)))
+    system = fill(
+        texts.system,
+        {
+            "dialect": catalog.dialect.value,
+            "dialect_notes": texts.dialects.get(catalog.dialect.value, "").strip(),
+            "today": f"{today:%Y-%m-%d} ({today:%A})",
+            "chat": CHAT_MARK if offers_chat else "",
+            "instructions": _instructions(instructions),
+        },
+    )
+    asked = fill(
+        texts.question,
+        {
+            "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
+            "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
+            "examples": _examples(examples, spoken, with_values=with_values),
+            "reading": reading,
+            "question": question.strip(),
+        },
+    )
+
+    def shown_sql(sql: str) -> str:
+        return (sql if with_values else masked(sql, spoken))[:SQL_CHARS_MAX]
+
+    messages = [
+        ChatMessage("system", system.strip()),
+        *thread_messages(turns, with_values=with_values, shown_sql=shown_sql),
+    ]
+    if advice is not None or attempts:
+        mending = _advice(texts, catalog, spoken, advice, attempts, with_values=with_values)
+        asked = f"{asked.rstrip()}\n\n{mending}"
+    return (*messages, ChatMessage("user", asked.strip()))
+
+
+def _examples(examples: Sequence[Example], spoken: str, *, with_values: bool) -> str:
+    """Return verified pairs, one block each; without `with_values` what may be a cell is masked in both halves."""
+    shown: list[str] = []
+    for example in examples[:EXAMPLES_SHOWN_MAX]:
+        question, sql = example.question, example.sql
+        if not with_values:
+            question, sql = masked_question(question, sql, spoken), masked(sql, spoken)
+        shown.append(
+            f"{quoted(question, EXAMPLE_QUESTION_CHARS_MAX)}\n```sql\n{sql[:SQL_CHARS_MAX].replace('```', '')}\n```"
+        )
+    return "\n".join(shown)
+
+
+def _instructions(instructions: Sequence[str]) -> str:
+    return "\n".join(
+        f"- {' '.join(each.split())[:INSTRUCTION_CHARS_MAX]}" for each in instructions[:INSTRUCTIONS_SHOWN_MAX]
+    )
+
+
+def _advice(
+    texts: PromptTexts,
+    catalog: Catalog,
+    spoken: str,
+    advice: Advice | None,
+    attempts: Sequence[Attempt],
+    *,
+    with_values: bool,
+) -> str:
+    def shown(sql: str) -> str:
+        return (sql if with_values else masked(sql, spoken))[:SQL_CHARS_MAX].replace("```", "")
+
+    tried = [
+        f"{number}. {attempt.code.value if attempt.code else ''}"
+        f"{f' {quoted(attempt.detail, ERROR_CHARS_MAX)}' if with_values and attempt.detail else ''}\n"
+        f"```sql\n{shown(attempt.sql)}\n```"
+        for number, attempt in enumerate(attempts[-ATTEMPTS_SHOWN_MAX:], 1)
+    ]
+    facts = advice.facts if advice else None
+    names = _known_names(catalog)
+    candidates = facts.candidates if facts and with_values else ()
+    if facts and not with_values:
+        candidates = tuple(each for each in facts.candidates if each.casefold() in names)
+    return fill(
+        texts.advice,
+        {
+            "code": advice.code.value if advice else "",
+            "error": quoted(advice.detail, ERROR_CHARS_MAX) if advice and advice.detail and with_values else "",
+            "name": quoted(facts.name)
+            if facts and facts.name and (with_values or _is_said(facts.name, attempts))
+            else "",
+            "candidates": ", ".join(quoted(each) for each in candidates),
+            "owners": ", ".join(quoted(each) for each in facts.owners) if facts else "",
+            "guidance": advice.guidance.strip() if advice else "",
+            "attempts": "\n".join(tried),
+            "hints": "\n".join(f"```sql\n{shown(each)}\n```" for each in (advice.candidates_sql[:3] if advice else ())),
+        },
+    ).strip()
+
+
+def masked(sql: str, spoken: str) -> str:
+    """Return the SQL with every text literal that the person did not write replaced by '…'.
+
+    >>> masked("SELECT 1 FROM t WHERE a = 'Bob' AND b = 'secret'", "who is Bob?")
+    "SELECT 1 FROM t WHERE a = 'Bob' AND b = '…'"
+    """
+    folded = spoken.casefold()
+
+    def literal(found: re.Match[str]) -> str:
+        said = found[1].replace("''", "'").strip("%_ ").casefold()
+        return found[0] if not said or said in folded else "'…'"
+
+    return _LITERAL.sub(literal, sql)
+
+
+def masked_question(question: str, sql: str, spoken: str) -> str:
+    """Return the question with what the SQL holds as a text literal, and the person did not write, replaced by '…'.
+
+    >>> masked_question("orders of Bob", "SELECT 1 FROM t WHERE a = 'Bob'", "")
+    'orders of …'
+    """
+    for literal in _LITERAL.findall(sql):
+        said = literal.replace("''", "'").strip("%_ ")
+        if said and said.casefold() not in spoken.casefold():
+            question = re.sub(re.escape(said), "…", question, flags=re.IGNORECASE)
+    return question
+
+
+def _known_names(catalog: Catalog) -> set[str]:
+    names = {table.name.casefold() for table in catalog.tables}
+    return names | {column.name.casefold() for table in catalog.tables for column in table.columns}
+
+
+def _is_said(name: str, attempts: Sequence[Attempt]) -> bool:
+    # The name stands in a SQL that the model wrote without having seen any value.
+    return any(name.casefold() in _LITERAL.sub("''", attempt.sql).casefold() for attempt in attempts)

@@ -1,0 +1,102 @@
+"""The generator's texts, read once at start: Markdown files of this package, each of which a directory may replace.
+
+A file is named `<text>.<language>.md`, a dialect's notes `dialects/<dialect>.<language>.md`. A place that a prompt
+does not know, or a file that is missing, ends the start with its name: a mistake in set-up, not a query's failure.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from querybus.core.catalog import Catalog, Dialect, Language
+from querybus.core.messages import OptionAction
+from querybus_generator.prompts.question import PromptTexts, render_question
+from querybus_generator.prompts.template import fill
+
+OWN_DIRECTORY: Final = Path(__file__).parent / "markdown"
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+TEXT_BYTES_MAX: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """All texts of one language."""
+
+    prompt: PromptTexts
+    chat: str
+    greeting: str
+    thanks: str
+    abilities: str
+    example: str
+    other_language: str
+    note_fallback: str
+    note_verified: str
+    note_defined: str
+    actions: str
+
+    def chosen(self, action: OptionAction) -> str:
+        """Return what a model is told of the option that the person chose."""
+        return fill(self.actions, {each.value: "x" if each is action else "" for each in OptionAction}).strip()
+
+    def topic(self, name: str) -> str:
+        """Return the text for a chat topic."""
+        return {"greeting": self.greeting, "thanks": self.thanks}.get(name, self.abilities)
+
+
+def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
+    """Return the texts by language; raises FileNotFoundError or UnknownPlace with what is wrong."""
+    texts: dict[Language, Texts] = {language: _load(language, override) for language in LANGUAGES}
+    for each in texts.values():
+        _check(each)
+    return texts
+
+
+def _load(language: Language, override: Path | None) -> Texts:
+    def read(name: str) -> str:
+        own = OWN_DIRECTORY / f"{name}.{language}.md"
+        other = override / f"{name}.{language}.md" if override is not None else own
+        return (other if other.is_file() else own).read_text(encoding="utf-8")[:TEXT_BYTES_MAX]
+
+    dialects: dict[str, str] = {}
+    for dialect in Dialect:
+        try:
+            dialects[dialect.value] = read(f"dialects/{dialect.value}")
+        except FileNotFoundError:
+            # A dialect without notes is sent without notes.
+            continue
+    prompt = PromptTexts(system=read("system"), question=read("question"), advice=read("advice"), dialects=dialects)
+    names = (
+        "chat",
+        "greeting",
+        "thanks",
+        "abilities",
+        "example",
+        "other_language",
+        "note_fallback",
+        "note_verified",
+        "note_defined",
+        "actions",
+    )
+    return Texts(prompt=prompt, **{name: read(name).strip() for name in names})
+
+
+def _check(texts: Texts) -> None:
+    """Render every text once, so that an unknown place is found at start and not by a person's question."""
+    catalog = Catalog(connection="check", dialect=Dialect.SQLITE)
+    render_question(
+        texts.prompt, catalog=catalog, tables=(), question="?", today=dt.date(2000, 1, 1), with_values=False
+    )
+    fill(texts.prompt.advice, dict.fromkeys(_ADVICE_PLACES, "x"))
+    for template in (texts.chat, texts.greeting, texts.thanks, texts.abilities):
+        fill(template, {"subjects": "x", "examples": "x"})
+    fill(texts.example, {"subject": "x"})
+    fill(texts.note_defined, {"word": "x", "meaning": "x"})
+    for action in OptionAction:
+        texts.chosen(action)
+
+
+_ADVICE_PLACES: Final = ("code", "error", "name", "candidates", "owners", "guidance", "attempts", "hints")

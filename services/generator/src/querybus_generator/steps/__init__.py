@@ -1,0 +1,1 @@
+"""Steps of generation that need no model."""

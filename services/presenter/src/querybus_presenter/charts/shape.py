@@ -1,0 +1,321 @@
+"""What a result looks like, read once: the role of each column, its numbers and its order. Words and charts share it.
+
+Roles follow from types, from names (an id or a year is no amount) and from the cells themselves (months, weekdays and
+ranges have an order of their own). Limits: only the rows at hand are read; `is_whole` says whether they are all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Final, cast
+
+from querybus.core.catalog import ColumnKind
+from querybus.core.messages import Result, Scalar
+from querybus_presenter.summaries.values import NUMERIC, TEMPORAL, is_money, is_year
+
+Number = int | float | Decimal
+Key = tuple[float, ...] | str
+"""Where a cell stands in its column's natural order."""
+
+RANGES_MIN: Final = 2
+FLOAT_DECIMALS_MAX: Final = 9
+_CATEGORIES: Final = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.OTHER})
+_IDENTITY = re.compile(r"(?:^|[\W_])(?:id|no|code|key|number|zip)$|编号$|[a-z]Id$|[a-z]ID$")
+_LATITUDE = re.compile(r"(?:^|[\W_])(?:lat|latitude)$|纬度$", re.IGNORECASE)
+_LONGITUDE = re.compile(r"(?:^|[\W_])(?:lon|lng|long|longitude)$|经度$", re.IGNORECASE)
+_ADDS_UP = re.compile(
+    r"count|sum|total|amount|quantity|qty|revenue|sales|profit|visits|数量|金额|合计|总|销量|销售额|人数|次数|个数",
+    re.IGNORECASE,
+)
+_DOES_NOT_ADD_UP = re.compile(
+    r"avg|average|min|max|mean|median|rate|ratio|percent|share|rank|score|cumulative|running|price"
+    r"|平均|比例|占比|单价|率|最大|最小|最高|最低|排名|累计",
+    re.IGNORECASE,
+)
+_PART_OF_WHOLE = re.compile(r"percent|share|proportion|占比|百分比|比例|份额", re.IGNORECASE)
+
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+_MONTH_OF_YEAR = re.compile(r"(\d{4})[-/.](0[1-9]|1[0-2])")
+_PERIOD = re.compile(r"(\d{4})[- ]?[QW](\d{1,2})", re.IGNORECASE)
+_YEAR_IN_CHINESE = re.compile(r"(\d{4})年(?:第?(\d{1,2})(?:月|季度|周)(?:(\d{1,2})日)?)?")
+_MONTH_NAMES: Final[tuple[str, ...]] = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
+_DAY_NAMES: Final[tuple[str, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WORD_MONTH = re.compile(r"([a-z]{3})[a-z]*\.?(?:[ ,-]+(\d{4}))?", re.IGNORECASE)
+_CHINESE_DAYS: Final = "一二三四五六日"
+_CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
+_CHINESE_MONTH = re.compile(r"(1[0-2]|[1-9])月(?:份)?")
+_QUARTER = re.compile(r"Q([1-4])", re.IGNORECASE)
+_RANGE = re.compile(r"[<≤]?\s*(\d+(?:\.\d+)?)\s*(?:[-–~至到]\s*\d+(?:\.\d+)?|\+|以上|以下)?\s*(?:岁|years?)?")
+_RANGE_SIGN = re.compile(r"\d\s*[-–~至到]\s*\d|\d\s*\+|以上|以下|^[<≤>≥]")
+_COUNTED: Final = (
+    (re.compile(r"(?:^|[\W_])month$|月份?$", re.IGNORECASE), 1, 12),
+    (re.compile(r"(?:^|[\W_])hour$|小时$|时段$", re.IGNORECASE), 0, 24),
+    (re.compile(r"(?:^|[\W_])(?:weekday|quarter|day_of_week|dow)$|季度$|星期$", re.IGNORECASE), 0, 7),
+    (re.compile(r"(?:^|[\W_])week$|周$", re.IGNORECASE), 0, 53),
+)
+
+
+class Role(StrEnum):
+    """What a column is in a picture or a sentence."""
+
+    AMOUNT = "amount"
+    TIME = "time"
+    ORDER = "order"
+    CATEGORY = "category"
+    IDENTITY = "identity"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One column: its cells, its numbers if it is an amount, and its keys if it has an order of its own.
+
+    `is_dated` says that the cells are dates that a time axis can read; otherwise an order is shown step by step.
+    """
+
+    name: str
+    label: str
+    kind: ColumnKind
+    role: Role
+    cells: tuple[Scalar, ...]
+    numbers: tuple[Number | None, ...] = ()
+    keys: tuple[Key | None, ...] = ()
+    is_dated: bool = False
+    as_year: bool = False
+
+    @property
+    def distinct(self) -> int:
+        """How many different values there are, nothing included."""
+        return len({None if each is None else str(each) for each in self.cells})
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a cell holds no value."""
+        return None in self.cells
+
+    @property
+    def with_cents(self) -> bool:
+        """Whether the amounts are money, and not all of them whole."""
+        return (is_money(self.name) or is_money(self.label)) and any(
+            each is not None and each % 1 for each in self.numbers
+        )
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether a sum of the amounts means something, by the column's name."""
+        named = f"{self.name} {self.label}"
+        return _ADDS_UP.search(named) is not None and _DOES_NOT_ADD_UP.search(named) is None
+
+    @property
+    def may_add_up(self) -> bool:
+        """Whether nothing in the column's name says that its amounts cannot be parts of one sum."""
+        return _DOES_NOT_ADD_UP.search(f"{self.name} {self.label}") is None
+
+    @property
+    def is_part_of_whole(self) -> bool:
+        """Whether the amounts are shares that make up one whole."""
+        known = [float(each) for each in self.numbers if each is not None]
+        is_named = _PART_OF_WHOLE.search(f"{self.name} {self.label}") is not None
+        return is_named and any(abs(math.fsum(known) - whole) <= whole / 50 for whole in (1.0, 100.0))
+
+    @property
+    def is_latitude(self) -> bool:
+        return _LATITUDE.search(self.name) is not None
+
+    @property
+    def is_longitude(self) -> bool:
+        return _LONGITUDE.search(self.name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A result, read once."""
+
+    facets: tuple[Facet, ...]
+    rows: int
+    row_count: int
+    is_whole: bool
+    is_truncated: bool = False
+
+    def of(self, *roles: Role) -> list[Facet]:
+        """Return the columns of these roles, in the result's order."""
+        return [each for each in self.facets if each.role in roles]
+
+
+def shape_of(result: Result, labels: Sequence[str]) -> Shape:
+    """Return the shape of a result; `labels` are what its reader sees. ValueError for rows of another width."""
+    rows = result.rows
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(result.columns)
+    facets = tuple(
+        facet(column.name, label, column.kind, cells)
+        for column, label, cells in zip(result.columns, labels, columns, strict=True)
+    )
+    is_whole = len(rows) == result.row_count and not result.truncated
+    return Shape(facets, len(rows), result.row_count, is_whole, result.truncated)
+
+
+def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) -> Facet:
+    """Return what one column is."""
+
+    def made(role: Role, **more: object) -> Facet:
+        return Facet(name, label, kind, role, cells, **more)  # type: ignore[arg-type]
+
+    as_year = is_year(name) or is_year(label)
+    if not cells or all(each is None for each in cells):
+        return made(Role.OTHER, as_year=as_year)
+    if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(each) for each in cells if each is not None)):
+        numbers = _amounts(cells)
+        if numbers is not cells and any(a is None and b is not None for a, b in zip(numbers, cells, strict=True)):
+            return made(Role.OTHER, as_year=as_year)
+        whole = all(isinstance(each, int) for each in numbers if each is not None)
+        if as_year:
+            return made(Role.TIME, numbers=numbers, keys=tuple(map(_one, numbers)), as_year=True)
+        if whole and (keys := _counted(name, label, numbers)):
+            return made(Role.ORDER, numbers=numbers, keys=keys)
+        if _IDENTITY.search(name):
+            return made(Role.IDENTITY, numbers=numbers)
+        return made(Role.AMOUNT, numbers=numbers)
+    if kind in TEMPORAL or kind in _CATEGORIES:
+        if keys := _keys(cells, _dated):
+            return made(Role.TIME, keys=keys, is_dated=True)
+        if keys := _keys(cells, _timed):
+            return made(Role.TIME, keys=keys)
+        if kind in _CATEGORIES and (keys := _keys(cells, _ordered) or _ranges(cells)):
+            return made(Role.ORDER, keys=keys)
+    return made(Role.CATEGORY if kind in _CATEGORIES else Role.OTHER)
+
+
+def amount(cell: Scalar) -> Number | None:
+    """Return a cell as a finite number, exactly as it came; None for anything else.
+
+    >>> amount(3), amount(2.5), amount("1.50"), amount(True), amount("x")
+    (3, 2.5, Decimal('1.50'), None, None)
+    """
+    kind = type(cell)
+    if kind is int:
+        return cell  # type: ignore[return-value]
+    if kind is float:
+        return cell if math.isfinite(cell) else None  # type: ignore[arg-type, return-value]
+    if kind is not str:
+        return None
+    try:
+        found = Decimal(cell)  # type: ignore[arg-type]
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def _amounts(cells: tuple[Scalar, ...]) -> tuple[Number | None, ...]:
+    kinds = set(map(type, cells))
+    if kinds == {int} or (kinds <= {int, float} and all(map(math.isfinite, cast("tuple[float, ...]", cells)))):
+        return cast("tuple[Number, ...]", cells)
+    return tuple([amount(each) for each in cells])
+
+
+def total(numbers: Sequence[Number]) -> Decimal:
+    """Return the sum, exact for whole numbers and decimals, correctly rounded for floats.
+
+    >>> total([1, 2]), total([0.1, 0.2]), total([1, Decimal("0.5")])
+    (Decimal('3'), Decimal('0.3'), Decimal('1.5'))
+    """
+    kinds = {type(each) for each in numbers}
+    if kinds <= {int}:
+        return Decimal(sum(numbers))
+    if Decimal not in kinds:
+        return Decimal(repr(round(math.fsum(numbers), FLOAT_DECIMALS_MAX)))
+    return sum((decimal(each) for each in numbers), Decimal(0))
+
+
+def decimal(number: Number) -> Decimal:
+    """Return a number as people read it: a float as it prints."""
+    return Decimal(str(number)) if type(number) is float else Decimal(number)
+
+
+def _is_number(cell: Scalar) -> bool:
+    return type(cell) is int or type(cell) is float
+
+
+def _one(number: Number | None) -> Key | None:
+    return None if number is None else (float(number),)
+
+
+def _keys(cells: Sequence[Scalar], read: Callable[[str], Key | None]) -> tuple[Key | None, ...]:
+    """Return the key of each cell, or nothing as soon as one cell has none."""
+    found: list[Key | None] = []
+    for each in cells:
+        if each is None:
+            found.append(None)
+            continue
+        key = read(each) if isinstance(each, str) else None
+        if key is None:
+            return ()
+        found.append(key)
+    return tuple(found)
+
+
+def _dated(text: str) -> Key | None:
+    return text if _ISO.fullmatch(text) or _MONTH_OF_YEAR.fullmatch(text) else None
+
+
+def _timed(text: str) -> Key | None:
+    if match := _PERIOD.fullmatch(text):
+        return float(match[1]), float(match[2])
+    if match := _YEAR_IN_CHINESE.fullmatch(text):
+        return float(match[1]), float(match[2] or 0), float(match[3] or 0)
+    match = _WORD_MONTH.fullmatch(text)
+    if match and match[2] and match[1].lower() in _MONTH_NAMES:
+        return float(match[2]), float(_MONTH_NAMES.index(match[1].lower()))
+    return None
+
+
+def _ordered(text: str) -> Key | None:
+    match = _WORD_MONTH.fullmatch(text)
+    if match and not match[2]:
+        for names in (_MONTH_NAMES, _DAY_NAMES):
+            if match[1].lower() in names:
+                return (float(names.index(match[1].lower())),)
+    if match := _CHINESE_DAY.fullmatch(text):
+        return (float(_CHINESE_DAYS.index(match[1].replace("天", "日"))),)
+    if match := _CHINESE_MONTH.fullmatch(text) or _QUARTER.fullmatch(text):
+        return (float(match[1]),)
+    return None
+
+
+def _ranges(cells: Sequence[Scalar]) -> tuple[Key | None, ...]:
+    """Return the keys of ranges such as `0-9`, `10-19`, `80+`; nothing where the cells are no ranges."""
+
+    def key(text: str) -> Key | None:
+        match = _RANGE.fullmatch(text.strip())
+        return None if match is None else (float(match[1]) - (text.strip()[0] in "<≤"),)
+
+    # Most columns are given up at their first cell; the signs are counted only in what could be ranges.
+    found = _keys(cells, key)
+    signs = sum(isinstance(each, str) and bool(_RANGE_SIGN.search(each)) for each in cells) if found else 0
+    return found if signs >= RANGES_MIN else ()
+
+
+def _counted(name: str, label: str, numbers: Sequence[Number | None]) -> tuple[Key | None, ...]:
+    """Return the keys of months, hours, weekdays and quarters that are told as numbers."""
+    for pattern, low, high in _COUNTED:
+        if pattern.search(name) or pattern.search(label):
+            is_inside = all(low <= each <= high for each in numbers if each is not None)
+            return tuple(map(_one, numbers)) if is_inside else ()
+    return ()

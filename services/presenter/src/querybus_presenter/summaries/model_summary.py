@@ -1,0 +1,118 @@
+"""A summary in a model's words, from computed facts and a sample, taken only if it states nothing that is not known.
+
+Asked for where the presenter has a model, the result may be shown to it and time is left. Whatever comes back is
+judged by code: its numbers, its length, its language, and for business readers the leak check. What does not pass, or
+does not come, leaves the faithful summary as it is: this never fails an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
+from querybus.core.messages import Answer, Finished, Outcome, Result
+from querybus.llm.dialogue import ChatMessage
+from querybus.text.disclosure import leaks
+from querybus_presenter.ports import ChatModel, Connections
+from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
+
+ROWS_SHOWN_MAX: Final = 10
+COLUMNS_SHOWN_MAX: Final = 12
+CELL_LENGTH_MAX: Final = 80
+LENGTH_MAX: Final = 600
+SECONDS_MIN: Final = 0.5
+BUILTIN: Final = "builtin"
+"""The name of no model: what asks for it is answered without one throughout."""
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_NOT_PROSE = re.compile(r"https?:|www\.|@|```|\||\bSELECT\b|^\s*[-*#]\s", re.IGNORECASE | re.MULTILINE)
+
+
+def load_prompts() -> Mapping[Language, str]:
+    """Return what the model is told, by language."""
+    folder = files("querybus_presenter") / "prompts"
+    return {"en": (folder / "summary.en.md").read_text("utf-8"), "zh": (folder / "summary.zh.md").read_text("utf-8")}
+
+
+def is_worth_telling(answer: Answer) -> bool:
+    """Whether an answer has more to say than its one figure."""
+    return answer.outcome is Outcome.ANSWERED and answer.row_count > 1 and bool(answer.summary)
+
+
+def facts_of(envelope: Envelope[Finished], result: Result) -> str:
+    """Return what the model gets: question, faithful summary, labels, and at most ROWS_SHOWN_MAX rows, as JSON."""
+    answer = envelope.body.answer
+    rows = [[_cut(cell) for cell in row[:COLUMNS_SHOWN_MAX]] for row in result.rows[:ROWS_SHOWN_MAX]]
+    facts = {
+        "question": envelope.question,
+        "known_facts": answer.summary,
+        "row_count": answer.row_count,
+        "columns": [each.label for each in answer.columns[:COLUMNS_SHOWN_MAX]],
+        "first_rows": rows,
+    }
+    return json.dumps(facts, ensure_ascii=False)
+
+
+class Teller:
+    """The model, what it is told, and whose results it may see."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        connections: Connections,
+        *,
+        prompts: Mapping[Language, str],
+        seconds_max: float,
+    ) -> None:
+        self._model = model
+        self._connections = connections
+        self._prompts = prompts
+        self._seconds_max = seconds_max
+
+    async def tell(
+        self, envelope: Envelope[Finished], result: Result, catalog: Catalog | None, *, now_ms: int
+    ) -> Envelope[Finished]:
+        """Return the event with its summary in the model's words, or as it was."""
+        answer = envelope.body.answer
+        # Half of what is left: the answer must be there in time, its words come second.
+        timeout_seconds = min(self._seconds_max, envelope.remaining_ms(now_ms) / 2_000)
+        if timeout_seconds < SECONDS_MIN or not is_worth_telling(answer) or not await self._may_see(envelope):
+            return envelope
+        facts = facts_of(envelope, result)
+        prompt = [ChatMessage("system", self._prompts[answer.language]), ChatMessage("user", facts)]
+        reply = await self._model.reply(prompt, timeout_seconds=timeout_seconds, tenant=envelope.tenant)
+        if isinstance(reply, Failure) or reply.is_cut:
+            return envelope
+        told = " ".join(reply.text.split())
+        if not is_fit(told, envelope, facts):
+            return envelope
+        if envelope.audience == "business" and (catalog is None or leaks(told, catalog, answer.language)):
+            return envelope
+        message = told if answer.message == answer.summary else answer.message
+        worded = answer.model_copy(update={"summary": told, "message": message})
+        return envelope.with_body(envelope.body.model_copy(update={"answer": worded}))
+
+    async def _may_see(self, envelope: Envelope[Finished]) -> bool:
+        """Whether cell values of this query may reach a model; of an unknown connection they may not."""
+        if not envelope.options.allow_llm_to_see_data or envelope.options.model == BUILTIN:
+            return False
+        connection = await self._connections.get(envelope.connection)
+        return connection is not None and connection.policy.of(envelope.tenant).allow_llm_to_see_data
+
+
+def is_fit(told: str, envelope: Envelope[Finished], facts: str) -> bool:
+    """Whether a text is prose of the reader's language and states no number that is not in the facts."""
+    language = envelope.body.answer.language
+    if not told or len(told) > LENGTH_MAX or _NOT_PROSE.search(told) or (language == "zh") != bool(_HAN.search(told)):
+        return False
+    return not unknown_numbers(told, known_numbers([facts]), facts)
+
+
+def _cut(cell: object) -> object:
+    return cell[:CELL_LENGTH_MAX] if isinstance(cell, str) else cell

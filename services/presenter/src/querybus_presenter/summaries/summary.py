@@ -1,0 +1,206 @@
+"""A summary that only says what the rows say: the one value, extremes, totals, trend, share, ranges and top values.
+
+Without a model. Every number in it is a cell, a count of rows, a sum of cells that are meant to be added, or a share
+of such a sum. A large result is described, not carried; of a result that is not wholly at hand only the first rows
+are described, and that is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final
+
+from querybus_presenter.charts.shape import Facet, Number, Role, Shape, decimal, total
+from querybus_presenter.summaries.values import in_words, number_in_words
+from querybus_presenter.wording.labels import is_neutral
+from querybus_presenter.wording.texts import Texts
+
+CELLS_MAX: Final = 6
+LARGE_ROWS_MIN: Final = 10
+QUARTILE_ROWS_MIN: Final = 20
+DESCRIBED_MAX: Final = 3
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def fixed_summary(row_count: int, texts: Texts) -> str:
+    """Return what is said where no summary is wanted or possible."""
+    return texts.outcome["answered"].format(count=row_count)
+
+
+def summary(shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str | None = None) -> str:
+    """Return the faithful summary of a result; `labels` name its columns in speech.
+
+    `counted` is the plural name for people of what a single figure counts, if that is certain.
+    """
+    if shape.row_count == 0:
+        return texts.summary["empty"]
+    if shape.is_whole and shape.row_count == 1:
+        return _one_row(shape, labels, texts, counted)
+    count = number_in_words(Decimal(shape.row_count))
+    said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
+    if shape.is_truncated:
+        said.append(texts.summary["cut"].format(count=count))
+    told = _figures(shape, labels, texts) if shape.is_whole else []
+    if not told and shape.rows >= LARGE_ROWS_MIN:
+        told = _described(shape, labels, texts)
+        if told and not shape.is_whole:
+            said.append(texts.summary["at_hand"].format(count=number_in_words(Decimal(shape.rows))))
+    return ("" if texts.language == "zh" else " ").join((*said, *told))
+
+
+def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None) -> str:
+    cells = [
+        (label, value)
+        for each, label in zip(shape.facets, labels, strict=True)
+        if (value := in_words(each.cells[0], each.kind, texts, as_year=each.as_year, with_cents=each.with_cents))
+    ]
+    if not cells:
+        return texts.summary["no_value"]
+    if len(shape.facets) == 1:
+        return _one_value(*cells[0], texts, counted if shape.facets[0].cells[0] not in (0, 1) else None)
+    told = [
+        value if is_neutral(label, texts) else texts.summary["labelled"].format(label=label, value=value)
+        for label, value in cells[:CELLS_MAX]
+    ]
+    return texts.summary["separator"].join(told) + texts.summary["end"]
+
+
+def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str:
+    """Return a sentence: the label takes part in it only if it says something in the reader's language."""
+    if counted:
+        return texts.summary["count_of"].format(value=value, label=counted)
+    functions = {texts.labels[each].casefold() for each in ("count", "sum", "avg", "min", "max")}
+    says_little = is_neutral(label, texts) or label.casefold() in functions or not label.isprintable()
+    if says_little or (texts.language == "zh" and not _HAN.search(label)) or re.search(r"[()*]", label):
+        return texts.summary["answer"].format(value=value)
+    words = label if len(label) > 1 and label[1].isupper() else label[0].lower() + label[1:]
+    is_plural = texts.language == "en" and bool(re.search(r"[^s]s$|_|^\w*[A-Z]", words))
+    return texts.summary["answer_of" if is_plural else "is"].format(value=value, label=words)
+
+
+def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
+    """Return extremes, total, trend and top share of a result of one name and one amount a row."""
+    amounts = shape.of(Role.AMOUNT)
+    if len(shape.facets) != 2 or len(amounts) != 1:
+        return []
+    y = shape.facets.index(amounts[0])
+    x = shape.facets[1 - y]
+    known = [
+        (number, place)
+        for number, place in zip(amounts[0].numbers, x.cells, strict=True)
+        if number is not None and place is not None
+    ]
+    if len(known) < 2:
+        return []
+
+    def named(place: object) -> str:
+        return in_words(place, x.kind, texts, as_year=x.as_year)  # type: ignore[arg-type]
+
+    cents = amounts[0].with_cents
+    ranked = sorted(known, key=lambda each: each[0])
+    (low, low_name), (high, high_name) = ranked[0], ranked[-1]
+    if low == high:
+        return []
+    said = _trend(shape, x, amounts[0], texts) if x.role is Role.TIME else []
+    # Where several share an extreme, none of them is "the" highest.
+    label = "" if is_neutral(labels[y], texts) else labels[y]
+    if ranked[-2][0] != high and (name := named(high_name)):
+        told = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
+        said.append(re.sub(r"\s+:", ":", told))
+    if ranked[1][0] != low and (name := named(low_name)):
+        said.append(texts.summary["lowest"].format(name=name, value=_words(low, cents)))
+    if amounts[0].adds_up and len(known) == shape.row_count:
+        whole = total([number for number, _ in known])
+        said.append(texts.summary["total"].format(value=number_in_words(whole, with_cents=cents)))
+        if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
+            share = decimal(high) * 100 / whole
+            said.append(texts.summary["top_share"].format(name=name, share=number_in_words(round(share, 1))))
+    return said
+
+
+def _is_division(x: Facet, ranked: Sequence[tuple[Number, object]]) -> bool:
+    """Whether the rows divide one whole among several names, one of which has more than each other."""
+    low, second, high = ranked[0][0], ranked[-2][0], ranked[-1][0]
+    return len(ranked) > 2 and second != high and low >= 0 and x.distinct == len(x.cells)
+
+
+def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
+    """Return how an amount went from the first to the last point in time."""
+    points = sorted(
+        (
+            (key, place, number)
+            for key, place, number in zip(x.keys, x.cells, y.numbers, strict=True)
+            if key is not None and number is not None
+        ),
+        key=lambda each: each[0],
+    )
+    if len(points) < 3 or len({each[0] for each in points}) != shape.rows:
+        return []
+    (_, start, before), (_, end, after) = points[0], points[-1]
+    first, last = (in_words(each, x.kind, texts, as_year=x.as_year) for each in (start, end))
+    if before == after:
+        return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
+    low, high = sorted((before, after))
+    key = "rise" if after > before else "fall"
+    between = {"low": _words(low, y.with_cents), "high": _words(high, y.with_cents)}
+    return [texts.summary[key].format(first=first, last=last, **between)]
+
+
+def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
+    """Return ranges, middles and most frequent values of the first columns that say something."""
+    said: list[str] = []
+    columns = 0
+    for each, label in zip(shape.facets, labels, strict=True):
+        if is_neutral(label, texts) or columns == DESCRIBED_MAX:
+            continue
+        told = _of_column(each, label, texts)
+        columns += bool(told)
+        said.extend(told)
+    return said
+
+
+def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
+    if column.role is Role.AMOUNT:
+        known = sorted(each for each in column.numbers if each is not None)
+        low, high, last = known[0], known[-1], len(known) - 1
+        if low == high:
+            return []
+        # Quantiles are cells, not averages of two: nothing is said that is not in the result.
+        cents = column.with_cents
+        median = _words(known[last // 2], cents)
+        ends = {"low": _words(low, cents), "high": _words(high, cents)}
+        told = [texts.summary["range"].format(label=label, **ends, median=median)]
+        if len(known) >= QUARTILE_ROWS_MIN:
+            between = {"low": _words(known[last // 4], cents), "high": _words(known[3 * last // 4], cents)}
+            told.append(texts.summary["quartiles"].format(**between))
+        return told
+    if column.role is Role.TIME:
+        known_cells = [
+            cell for _, cell in sorted((k, c) for k, c in zip(column.keys, column.cells, strict=True) if k is not None)
+        ]
+        first, last_ = (
+            in_words(each, column.kind, texts, as_year=column.as_year) for each in (known_cells[0], known_cells[-1])
+        )
+        return [texts.summary["span"].format(label=label, first=first, last=last_)] if first != last_ else []
+    if column.role is not Role.CATEGORY:
+        return []
+    counts = Counter(str(each) for each in column.cells if each is not None)
+    count = number_in_words(Decimal(len(counts)))
+    (name, times), *others = counts.most_common(2)
+    if times == 1 or (others and others[0][1] == times):
+        return [texts.summary["all_different"].format(label=label, count=count)]
+    return [
+        texts.summary["values"].format(
+            label=label,
+            count=count,
+            name=in_words(name, column.kind, texts),
+            times=number_in_words(Decimal(times)),
+        )
+    ]
+
+
+def _words(number: Number, with_cents: bool) -> str:
+    return number_in_words(decimal(number), with_cents=with_cents)

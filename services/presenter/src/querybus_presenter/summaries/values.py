@@ -1,0 +1,133 @@
+"""Cell values in words of a language: numbers with separators, dates as people write them, nothing rounded away.
+
+Decimals come as text on the wire. A number keeps at most DECIMALS_MAX decimals; what is smaller keeps three figures.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from querybus.core.catalog import ColumnKind, Language
+from querybus.core.messages import Scalar
+from querybus_presenter.wording.texts import Texts
+
+DECIMALS_MAX: Final = 2
+TEXT_LENGTH_MAX: Final = 80
+
+NUMERIC: Final = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
+TEMPORAL: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+
+_MONTHS: Final = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+_YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr)(?:$|[\W_])|年份?$", re.IGNORECASE)
+
+_MONEY_LIKE = re.compile(
+    r"(?:^|[\W_])(?:price|revenue|amount|cost|salary|wage|budget|turnover|income|profit|fee|payment|balance)s?(?:$|_)"
+    r"|(?:金额|销售额|营业额|价格|单价|总价|收入|成本|费用|工资|薪资|利润|预算|余额)$",
+    re.IGNORECASE,
+)
+
+
+def number(value: Scalar) -> Decimal | None:
+    """Return a cell as a finite number, also from a decimal's text; None for anything else.
+
+    >>> number("12.50"), number("12a"), number(True)
+    (Decimal('12.50'), None, None)
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        found = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def is_year(name: str) -> bool:
+    """Return whether a column's name or label says that its numbers are years, which take no separators.
+
+    >>> is_year("Year of birth"), is_year("birth_year"), is_year("yearly total"), is_year("出生年份")
+    (True, True, False, True)
+    """
+    return _YEAR_LIKE.search(name) is not None
+
+
+def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = False, with_cents: bool = False) -> str:
+    """Return a cell as a sentence may hold it; the empty text for no value."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or kind is ColumnKind.BOOLEAN:
+        return texts.summary["yes" if value in (True, 1, "1", "true", "t") else "no"]
+    found = number(value) if kind in NUMERIC or not isinstance(value, str) else None
+    if found is not None:
+        return str(value) if as_year else number_in_words(found, with_cents=with_cents)
+    text = str(value)
+    if kind in TEMPORAL and (day := date_in_words(text, texts.language)):
+        return day
+    return text if len(text) <= TEXT_LENGTH_MAX else text[: TEXT_LENGTH_MAX - 1] + "…"
+
+
+def is_money(name: str) -> bool:
+    """Return whether a column's name or label says that its numbers are sums of money.
+
+    >>> is_money("unit_price"), is_money("销售额"), is_money("amount of rain"), is_money("priced items")
+    (True, True, False, False)
+    """
+    return _MONEY_LIKE.search(name) is not None
+
+
+def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
+    """Return a number with thousands apart; both languages write them alike. Money is told with its cents.
+
+    >>> [number_in_words(Decimal(each)) for each in ("1234567", "1234.5", "3.14159", "0.000123456", "-0.00")]
+    ['1,234,567', '1,234.5', '3.14', '0.000123', '0']
+    >>> number_in_words(Decimal("1234.5"), with_cents=True)
+    '1,234.50'
+    """
+    if with_cents and abs(value) >= Decimal("0.01"):
+        return f"{value:,.2f}"
+    if not value:
+        return "0"
+    decimals = DECIMALS_MAX if abs(value) >= Decimal("0.01") else max(DECIMALS_MAX, 2 - value.adjusted())
+    if decimals > 30:
+        return f"{value:.2e}"
+    text = f"{round(value, decimals):,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def date_in_words(text: str, language: Language) -> str | None:
+    """Return an ISO date, or date and time, as people write it; None if it is none.
+
+    >>> date_in_words("2024-03-05", "en"), date_in_words("2024-03-05 14:30:00", "zh")
+    ('5 March 2024', '2024年3月5日 14:30')
+    """
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        day = dt.date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        return None
+    words = (
+        f"{day.year}年{day.month}月{day.day}日"
+        if language == "zh"
+        else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    )
+    has_time = match[4] is not None and (match[4], match[5]) != ("00", "00")
+    return f"{words} {match[4]}:{match[5]}" if has_time else words

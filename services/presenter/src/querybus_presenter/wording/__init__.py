@@ -1,0 +1,1 @@
+"""Labels, options, explanations and confirmations in words of the reader."""

@@ -1,0 +1,103 @@
+"""What a business reader sees instead of column names: a display name, a comment, a term, or a numbered label.
+
+A result's column is led back to the catalog through the statement that was run, else by the name that the engine
+gave it and the tables of the draft. A label never equals a technical name of the catalog, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from querybus.core.catalog import Catalog, Language, Table
+from querybus.core.messages import ResultColumn
+from querybus.text.disclosure import is_plain_word, leaks
+from querybus.text.labels import LABEL_LENGTH_MAX, column_label
+from querybus_presenter.wording.lineage import Lineage
+from querybus_presenter.wording.texts import Texts
+
+_CALL = re.compile(
+    r"\s*(?P<function>count|sum|avg|min|max)\s*\(\s*(?:distinct\s+)?(?P<inner>[^()]*)\)\s*", re.IGNORECASE
+)
+_NAME = re.compile(r"(?:[\"`\[]?\w+[\"`\]]?\.)?[\"`\[]?(?P<name>[^\"`\[\].]+)[\"`\]]?")
+_EXPRESSION = re.compile(r"[()*+/<>=|'\"`%]|\bcase\b", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[_\s]+")
+
+
+def labels(
+    columns: Sequence[ResultColumn],
+    catalog: Catalog | None,
+    tables: Sequence[str],
+    texts: Texts,
+    origins: Sequence[Lineage] = (),
+) -> tuple[str, ...]:
+    """Return a distinct label for each column, in order. Without a catalog all of them are numbered.
+
+    `origins` counts only if it has one entry for each column.
+    """
+    known = origins if len(origins) == len(columns) else [Lineage()] * len(columns)
+    found: list[str] = []
+    for n, (column, origin) in enumerate(zip(columns, known, strict=True), 1):
+        label = _label(column.name, origin, catalog, tables, texts) if catalog else None
+        label = label or texts.labels["neutral"].format(n=n)
+        count = 2
+        distinct = label
+        while distinct.casefold() in {each.casefold() for each in found}:
+            distinct = texts.labels["again"].format(label=label, n=count)
+            count += 1
+        found.append(distinct)
+    return tuple(found)
+
+
+def is_neutral(label: str, texts: Texts) -> bool:
+    """Return whether a label only numbers its column and so says nothing in a sentence."""
+    before, after = texts.labels["neutral"].split("{n}")
+    return label.startswith(before) and label.endswith(after) and label[len(before) :].isdigit()
+
+
+def _label(name: str, origin: Lineage, catalog: Catalog, tables: Sequence[str], texts: Texts) -> str | None:
+    language = texts.language
+    inner = column_label(origin.column, catalog, language) if origin.column else None
+    function = origin.function
+    if origin.column is None and function is None:
+        call = _CALL.fullmatch(name)
+        function = call["function"].lower() if call else None
+        inner = _of_name(call["inner"] if call else name, catalog, tables, language)
+    if function is None:
+        return inner or _of_alias(name, catalog)
+    # A name that the statement's author gave to a figure says more than the function alone.
+    plain = texts.labels[function]
+    if function == "count" or inner is None:
+        return _of_alias(name, catalog) or plain
+    return texts.labels["of"].format(function=plain, label=inner)
+
+
+def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: Language) -> str | None:
+    match = _NAME.fullmatch(written.strip())
+    if match is None:
+        return None
+    for scope in (_named(catalog, tables), catalog.tables):
+        owners = [column for table in scope if (column := table.column(match["name"])) is not None]
+        offered = {column_label(each, catalog, language) for each in owners}
+        if len(offered) == 1:
+            return offered.pop()
+        if owners:
+            return None
+    return None
+
+
+def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
+    return tuple(table for each in tables if (table := catalog.table(each)) is not None)
+
+
+def _of_alias(alias: str, catalog: Catalog) -> str | None:
+    """Return a label made of the words of an alias that the statement's author chose."""
+    known = {each.casefold() for each in catalog.identifiers}
+    if alias.casefold() in known or _EXPRESSION.search(alias):
+        return None
+    words = _SEPARATORS.sub(" ", alias).strip()
+    if not words or words.casefold() in known or len(words) > LABEL_LENGTH_MAX:
+        return None
+    if not all(is_plain_word(each) for each in words.split()) or leaks(words, catalog, "en"):
+        return None
+    return words[0].upper() + words[1:]

@@ -1,0 +1,157 @@
+"""The two or three ways on that an outcome offers, each a complete question with a typed action.
+
+Texts come from the files; the questions are made of the person's own question and of the catalog's names for people
+(display names and comments), never of technical names. Without such names the plain form of a question is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from querybus.core.catalog import Catalog, Column, ColumnKind
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Option, OptionAction, Outcome, Trigger
+from querybus.text.disclosure import leaks
+from querybus.text.labels import column_label, table_label
+from querybus_presenter.wording.texts import OptionText, Texts
+
+OPTIONS_MIN: Final = 2
+OPTIONS_MAX: Final = 3
+VALUE_LENGTH_MAX: Final = 40
+
+CLASSES: Final[dict[FailureCode, str]] = {
+    FailureCode.COLUMN_NOT_FOUND: "column",
+    FailureCode.AMBIGUOUS_COLUMN: "column",
+    FailureCode.TABLE_NOT_FOUND: "table",
+    FailureCode.MISSING_DATABASE_INFO: "table",
+    FailureCode.TIMEOUT: "amount",
+    FailureCode.COST: "amount",
+    FailureCode.RESOURCE_LIMIT: "amount",
+    FailureCode.EXPIRED: "amount",
+    FailureCode.PERMISSION: "access",
+    FailureCode.CONNECTION: "later",
+    FailureCode.LOCK: "later",
+    FailureCode.MODEL_UNAVAILABLE: "later",
+    FailureCode.INTERNAL: "later",
+    FailureCode.CANCELLED: "later",
+    FailureCode.AMBIGUOUS_QUESTION: "detail",
+    FailureCode.LLM_EXPLANATION: "detail",
+    FailureCode.SAFETY: "reading",
+    FailureCode.WRITE_OUTCOME_UNKNOWN: "reading",
+}
+"""Which ways on a code offers; a code without a row is about the wording of the question."""
+OTHER_CLASS: Final = "wording"
+
+TRIGGER_CLASSES: Final[dict[Trigger, str]] = {
+    Trigger.AMBIGUOUS_QUESTION: "detail",
+    Trigger.SQL_EXECUTION_ERROR: "wording",
+    Trigger.MISSING_DATABASE_INFO: "table",
+    Trigger.MISSING_VALUE: "column",
+    Trigger.COST: "amount",
+}
+_OFFERING: Final = frozenset(
+    {Outcome.CLARIFICATION, Outcome.REFUSED, Outcome.FAILED, Outcome.CANCELLED, Outcome.EXPIRED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the questions are made of."""
+
+    question: str
+    catalog: Catalog | None
+    tables: tuple[str, ...]
+    texts: Texts
+
+    @property
+    def stem(self) -> str:
+        """The question without the sign at its end."""
+        return self.question.strip().rstrip("?？.。!！;； \t\r\n")
+
+
+def class_of(outcome: Outcome, code: FailureCode | None, trigger: Trigger | None) -> str | None:
+    """Return the class of options of an outcome, or None if it offers none."""
+    if outcome not in _OFFERING:
+        return None
+    if outcome is Outcome.EXPIRED:
+        return "amount"
+    if outcome is Outcome.CANCELLED:
+        return "later"
+    if trigger is not None and (outcome is Outcome.CLARIFICATION or code is None):
+        return TRIGGER_CLASSES[trigger]
+    if code is None:
+        return "reading" if outcome is Outcome.REFUSED else OTHER_CLASS
+    return CLASSES.get(code, OTHER_CLASS)
+
+
+def options(name: str, subject: Subject) -> tuple[Option, ...]:
+    """Return the options of a class, numbered from 1."""
+    listed = subject.texts.options[name][:OPTIONS_MAX]
+    offered = list(islice(_tables(subject), OPTIONS_MAX))
+    found: list[Option] = []
+    for n, each in enumerate(listed, 1):
+        # The first choice of data asks what there is; each further one names data that there is.
+        earlier = sum(before.action is OptionAction.CHOOSE_SOURCE for before in listed[: n - 1])
+        is_open = name in ("table", "reading") and earlier == 0
+        label = None if is_open or not offered else offered[(earlier - 1) % len(offered)]
+        found.append(Option(id=str(n), text=each.text, question=_question(each, subject, label), action=each.action))
+    return tuple(found)
+
+
+def _question(option: OptionText, subject: Subject, table: str | None) -> str:
+    forms = subject.texts.questions
+    known: dict[str, str] = {"question": subject.question.strip(), "stem": subject.stem}
+    match option.action:
+        case OptionAction.CHOOSE_SOURCE:
+            return forms["choose_source"].format(label=table) if table else forms["choose_source_plain"]
+        case OptionAction.REPLACE_DIMENSION:
+            label = next((label for label, column in _columns(subject) if _groups(column)), None)
+            if label is None:
+                return forms["replace_dimension_plain"].format(**known)
+            return forms["replace_dimension"].format(**known, label=label)
+        case OptionAction.ADD_FILTER:
+            for label, column in _columns(subject):
+                value = _common_value(column)
+                if value is not None and not leaks(value, subject.catalog, subject.texts.language):
+                    return forms["add_filter"].format(**known, label=label, value=value)
+            return forms["add_filter_plain"].format(**known)
+        case _:
+            return forms[option.action].format(**known)
+
+
+def _tables(subject: Subject) -> Iterator[str]:
+    """Yield the names for people of tables, those of the question first."""
+    if subject.catalog is None:
+        return
+    named = [table for each in subject.tables if (table := subject.catalog.table(each)) is not None]
+    others = (each for each in subject.catalog.tables if not any(each is known for known in named))
+    for table in (*named, *others):
+        label = table_label(table, subject.texts.language)
+        if label is not None:
+            yield label
+
+
+def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:
+    """Yield the columns with a name for people of the tables that the question is about."""
+    if subject.catalog is None:
+        return
+    for each in subject.tables:
+        table = subject.catalog.table(each)
+        for column in table.columns if table else ():
+            label = column_label(column, subject.catalog, subject.texts.language)
+            if label is not None and not column.personal:
+                yield label, column
+
+
+def _groups(column: Column) -> bool:
+    return column.kind in (ColumnKind.TEXT, ColumnKind.BOOLEAN) and bool(column.values)
+
+
+def _common_value(column: Column) -> str | None:
+    if column.kind is not ColumnKind.TEXT or not column.values:
+        return None
+    value = column.values[0]
+    return value if value.strip() and len(value) <= VALUE_LENGTH_MAX and value.isprintable() else None

@@ -1,0 +1,1 @@
+"""Repair rules and the pipeline that tries them in memory."""

@@ -1,0 +1,100 @@
+"""An aggregate in WHERE moves to HAVING, or becomes a sub-query where a row's own value is compared with it.
+
+`COUNT(*) > 3` is a condition on groups; `age > AVG(age)` compares each row with the whole table. Both are assumptions.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import read, write
+from querybus_recovery.rules.candidate import Candidate
+
+
+def aggregate_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with every aggregate out of WHERE."""
+    del catalog
+    if failure.code is not FailureCode.AGGREGATE_MISUSE:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    changed: list[str] = []
+    for select in list(tree.find_all(exp.Select)):
+        where = select.args.get("where")
+        if where is None:
+            continue
+        _expand_aliases(select, where)
+        parts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        moved = [each for each in parts if _own_aggregates(each, select)]
+        if not moved:
+            continue
+        kept = [each for each in parts if each not in moved]
+        groups: list[exp.Expr] = []
+        for each in moved:
+            changed.append(each.sql(dialect=draft.dialect.value))
+            if _compares_rows(each, select):
+                kept.append(_with_sub_query(each, select, draft))
+            else:
+                groups.append(each)
+        select.set("where", exp.Where(this=exp.and_(*[each.copy() for each in kept], copy=False)) if kept else None)
+        if groups:
+            having = select.args.get("having")
+            conditions = [*([having.this] if having is not None else []), *groups]
+            select.set("having", exp.Having(this=exp.and_(*[each.copy() for each in conditions], copy=False)))
+            if select.args.get("group") is None:
+                plain = [each.unalias() for each in select.expressions if each.find(exp.AggFunc) is None]
+                if plain and all(isinstance(each, exp.Column) for each in plain):
+                    select.set("group", exp.Group(expressions=[each.copy() for each in plain]))
+    if not changed:
+        return ()
+    return (
+        Candidate(
+            RuleName.AGGREGATE_CONDITION,
+            write(tree, draft.dialect),
+            keeps_meaning=False,
+            before=", ".join(changed),
+            after="HAVING",
+            doubt=0.4,
+        ),
+    )
+
+
+def _own_aggregates(node: exp.Expr, select: exp.Select) -> list[exp.AggFunc]:
+    return [each for each in node.find_all(exp.AggFunc) if each.find_ancestor(exp.Select) is select]
+
+
+def _expand_aliases(select: exp.Select, where: exp.Expr) -> None:
+    meant = {
+        each.alias.lower(): each.this
+        for each in select.expressions
+        if isinstance(each, exp.Alias) and each.find(exp.AggFunc)
+    }
+    for column in list(where.find_all(exp.Column)):
+        if not column.table and column.name.lower() in meant and column.find_ancestor(exp.Select) is select:
+            column.replace(meant[column.name.lower()].copy())
+
+
+def _compares_rows(condition: exp.Expr, select: exp.Select) -> bool:
+    """Return whether one side is a plain column of the row and the other an aggregate."""
+    if not isinstance(condition, exp.Binary) or select.args.get("group") is not None:
+        return False
+    sides = (condition.left, condition.right)
+    return any(isinstance(one, exp.Column) and _own_aggregates(other, select) for one, other in (sides, sides[::-1]))
+
+
+def _with_sub_query(condition: exp.Expr, select: exp.Select, draft: Draft) -> exp.Expr:
+    del draft
+    changed = condition.copy()
+    for aggregate in list(changed.find_all(exp.AggFunc)):
+        if aggregate.find_ancestor(exp.Select) is not None:
+            continue
+        inner = exp.Select(expressions=[aggregate.copy()])
+        inner.set("from_", select.args["from_"].copy())
+        if select.args.get("joins"):
+            inner.set("joins", [each.copy() for each in select.args["joins"]])
+        aggregate.replace(exp.Subquery(this=inner))
+    return changed

@@ -1,0 +1,93 @@
+"""A text compared with a reference of numbers is compared with the text of the table that it refers to.
+
+Only in a statement that failed for its names: `country = 'usa'` where `country` holds numbers of `countries`. An
+assumption; the text column is the one that holds the value, else the one called name or as the table.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import bare, glance, identifier, read, sites, write
+from querybus.text.similarity import plain, singular, words
+from querybus_recovery.rules.candidate import Candidate
+
+_CODES = (
+    FailureCode.COLUMN_NOT_FOUND,
+    FailureCode.AMBIGUOUS_COLUMN,
+    FailureCode.MISSING_ALIAS,
+    FailureCode.TYPE_MISMATCH,
+)
+_NUMBERS = (ColumnKind.INTEGER, ColumnKind.NUMBER)
+
+
+def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with each such comparison made with the referenced table's text."""
+    if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).has_text_comparison:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    changed: list[tuple[str, str]] = []
+    for site in list(sites(tree, catalog)):
+        comparison = site.column.parent
+        if not isinstance(comparison, exp.EQ | exp.NEQ | exp.Like):
+            continue
+        literal = comparison.right if comparison.left is site.column else comparison.left
+        if not isinstance(literal, exp.Literal) or not literal.is_string or literal.name.replace(".", "").isdigit():
+            continue
+        source = (
+            site.source(site.qualifier)
+            if site.qualifier
+            else next((e for e in site.sources if e.owned(site.column.name)), None)
+        )
+        table = catalog.table(source.table) if source and source.table else None
+        column = table.column(site.column.name) if table else None
+        if table is None or column is None or column.kind not in _NUMBERS:
+            continue
+        key = next(
+            (each for each in table.foreign_keys if [e.lower() for e in each.columns] == [column.name.lower()]), None
+        )
+        parent = catalog.table(key.referred_table, key.referred_schema) if key else None
+        if key is None or parent is None:
+            continue
+        text = _text_of(parent, literal.name, site.column.name)
+        if text is None:
+            continue
+        changed.append((comparison.sql(dialect=draft.dialect.value), f"{parent.name}.{text.name}"))
+        inner = exp.Select(expressions=[bare(key.referred_columns[0])]).from_(exp.Table(this=identifier(parent.name)))
+        positive = (
+            exp.EQ(this=bare(text.name), expression=literal.copy())
+            if not isinstance(comparison, exp.Like)
+            else exp.Like(this=bare(text.name), expression=literal.copy())
+        )
+        inner.set("where", exp.Where(this=positive))
+        holder: exp.Expr = exp.In(this=site.column.copy(), query=exp.Subquery(this=inner))
+        comparison.replace(exp.Not(this=holder) if isinstance(comparison, exp.NEQ) else holder)
+    if not changed:
+        return ()
+    return (
+        Candidate(
+            RuleName.REFERENCED_TEXT,
+            write(tree, draft.dialect),
+            keeps_meaning=False,
+            before=", ".join(each[0] for each in changed),
+            after=", ".join(each[1] for each in changed),
+            doubt=0.05,
+        ),
+    )
+
+
+def _text_of(table: Table, value: str, written: str) -> Column | None:
+    texts = [each for each in table.columns if each.kind is ColumnKind.TEXT]
+    holding = [each for each in texts if value.casefold() in (known.casefold() for known in each.values)]
+    if len(holding) == 1:
+        return holding[0]
+    own = {singular(plain(table.name)), singular(plain(written))}
+    named = [each for each in texts if singular(plain(each.name)) in own or "name" in words(each.name)]
+    return named[0] if len(named) == 1 else texts[0] if len(texts) == 1 else None

@@ -1,0 +1,113 @@
+"""A condition on a column of a table that refers to this one becomes a condition on the referring rows.
+
+`x = 1` on a child's column: `key IN (SELECT reference FROM child WHERE x = 1)`. No row is multiplied. An assumption.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import (
+    bare,
+    equal,
+    glance,
+    identifier,
+    own_sources,
+    read,
+    reference,
+    unresolved,
+    write,
+)
+from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.join_owner import asks_for_other_rows
+from querybus_recovery.rules.joins.links import paths
+
+TRIED_MAX: Final = 2
+
+
+def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the condition moved into a sub-query, over one key or two."""
+    if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+        return ()
+    found: list[Candidate] = []
+    for place in range(TRIED_MAX):
+        tree = read(draft.sql, draft.dialect)
+        if tree is None:
+            return ()
+        lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+        if not lacking:
+            return ()
+        site = lacking[0]
+        if asks_for_other_rows(site, {site.column.name.lower()}, catalog):
+            return ()
+        condition = _condition(site.column)
+        if condition is None or len(list(condition.find_all(exp.Column))) != 1:
+            return ()
+        name = site.column.name
+        ways = [
+            (source, path)
+            for source in own_sources(site.scope, catalog)
+            if source.table and (not site.qualifier or site.qualifier.lower() == source.alias.lower())
+            for path in paths(catalog, source.table, multiplying=True)
+            if any(each.multiplies for each in path) and len(path[0].columns) == 1
+            and (table := catalog.table(path[-1].other)) is not None and table.column(name) is not None
+        ]  # fmt: skip
+        ways.sort(key=lambda each: (len(each[1]), sum(link.doubt for link in each[1])))
+        if place >= len(ways):
+            break
+        source, path = ways[place]
+        before = condition.sql(dialect=draft.dialect.value)
+        column = bare(name) if len(path) == 1 else reference(path[-1].other, name)
+        site.column.replace(column)
+        inner = exp.Select(
+            expressions=[
+                bare(path[0].other_columns[0]) if len(path) == 1 else reference(path[0].other, path[0].other_columns[0])
+            ],
+        ).from_(exp.Table(this=identifier(path[0].other)))
+        if len(path) == 2:
+            last = path[1]
+            inner.append(
+                "joins",
+                exp.Join(
+                    this=exp.Table(this=identifier(last.other)),
+                    on=equal(last.table, last.columns, last.other, last.other_columns),
+                ),
+            )
+        holder = exp.In(this=reference(source.alias, path[0].columns[0]), query=exp.Subquery(this=inner))
+        condition.replace(holder)
+        negated = isinstance(condition, exp.NEQ)
+        inner.set(
+            "where", exp.Where(this=exp.EQ(this=condition.left, expression=condition.right) if negated else condition)
+        )
+        if negated:
+            holder.replace(exp.Not(this=holder.copy()))
+        found.append(
+            Candidate(
+                RuleName.ROWS_OF_CHILD,
+                write(tree, draft.dialect),
+                keeps_meaning=False,
+                before=before,
+                after=path[-1].other,
+                brings=tuple(each.other for each in path),
+                doubt=0.8 + 0.4 * (len(path) - 1) + 0.1 * place + sum(each.doubt for each in path),
+            )
+        )
+    return tuple(found)
+
+
+def _condition(column: exp.Column) -> exp.Expr | None:
+    """Return the comparison of a WHERE's conjunction that the column stands in."""
+    node: exp.Expr = column
+    while node.parent is not None and not isinstance(node.parent, exp.And | exp.Or | exp.Not | exp.Where | exp.Paren):
+        node = node.parent
+        if isinstance(node, exp.Query | exp.Having):
+            return None
+    where = node.find_ancestor(exp.Where, exp.Select)
+    return node if isinstance(where, exp.Where) and isinstance(node, exp.Predicate) else None

@@ -1,0 +1,1 @@
+"""Rules for missing and wrong joins."""

@@ -1,0 +1,172 @@
+"""An alias that the block uses but never declares becomes a join with the table that has all columns taken from it.
+
+An assumption. The join was meant, so rows may meet several others; but one table must fit, over one
+key, or the question name one of those that fit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import (
+    Source,
+    add_join,
+    equal,
+    free_alias,
+    glance,
+    keep_owners,
+    own_columns,
+    own_sources,
+    read,
+    unresolved,
+    write,
+)
+from querybus.text.similarity import words
+from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.links import Link, between, owners_of, paths
+
+RIVALS_MAX: Final = 6
+_CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
+
+
+def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the missing table joined under the alias."""
+    if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_alias:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    lacking = [
+        each
+        for each in unresolved(tree, catalog)
+        if each.qualifier and each.source(each.qualifier) is None and each.select is not None
+    ]
+    if not lacking:
+        return ()
+    site = lacking[0]
+    select, alias = site.select, site.qualifier
+    if select is None:
+        return ()
+    names = {each.name.lower() for each in own_columns(site.scope) if each.table.lower() == alias.lower()}
+    sources = [each for each in own_sources(site.scope, catalog) if each.table and each.columns]
+    present = {(each.table or "").lower() for each in sources}
+    fitting = [
+        table
+        for table in owners_of(catalog, site.column.name)
+        if all(table.column(name) is not None for name in names) and table.name.lower() not in present
+    ]
+    named = [each for each in fitting if each.name.lower() == alias.lower()]
+    ways: list[tuple[Source, tuple[Link, ...]]] = []
+    for table in named or fitting:
+        direct = [(source, (link,)) for source in sources for link in between(catalog, source.table or "", table.name)]
+        ways += direct
+    if not ways:
+        ways = [
+            (source, path)
+            for source in sources
+            for path in paths(catalog, source.table or "", multiplying=True)
+            if len(path) == 2 and path[-1].other in {table.name for table in named or fitting}
+            and path[0].other.lower() not in present
+        ]  # fmt: skip
+    declared = [each for each in ways if all(link.is_declared for link in each[1])]
+    ways = declared or ways
+    hinted = [each for each in ways if set(words(alias)) & set(words(each[1][-1].other))]
+    ways = hinted or ways
+    if len(ways) > 1:
+        # What is selected or compared with a value is hardly what the tables are joined on.
+        ways = [each for each in ways if not names & {column.lower() for column in each[1][-1].other_columns}]
+    if len(ways) > 1:
+        # Aliases are numbered as their tables are joined: this one was joined to an earlier one.
+        earlier = [each for each in ways if _comes_before(each[0].alias, alias)]
+        ways = earlier or ways
+    if not 0 < len(ways) <= RIVALS_MAX or _may_be_again(sources, names, catalog):
+        return ()
+    return tuple(
+        candidate
+        for place in range(len(ways))
+        if (candidate := _joined(draft, catalog, alias, ways[place], is_rival=len(ways) > 1)) is not None
+    )
+
+
+def _joined(
+    draft: Draft,
+    catalog: Catalog,
+    alias: str,
+    way: tuple[Source, tuple[Link, ...]],
+    *,
+    is_rival: bool,
+) -> Candidate | None:
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return None
+    site = next(
+        each
+        for each in unresolved(tree, catalog)
+        if each.qualifier == alias and each.source(alias) is None and each.select is not None
+    )
+    select = site.select
+    if select is None:
+        return None
+    source, path = way
+    added = tuple(
+        each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
+    )
+    keep_owners(select, site.scope, catalog, added)
+    here = source.alias
+    for link in path:
+        is_last = link is path[-1]
+        joined = alias if is_last else free_alias(tree, link.other)
+        join = add_join(select, link.other, joined, equal(here, link.columns, joined, link.other_columns))
+        _place_early(select, join)
+        here = joined
+    return Candidate(
+        RuleName.JOIN_ALIAS,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=alias,
+        after=path[-1].other,
+        doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path),
+        brings=tuple(each.other for each in path),
+        is_rival=is_rival,
+    )
+
+
+def _comes_before(one: str, other: str) -> bool:
+    """Return whether two aliases are of one series and the first is the earlier: T1 and T2."""
+    name, number = one.rstrip("0123456789"), one[len(one.rstrip("0123456789")) :]
+    name_2, number_2 = other.rstrip("0123456789"), other[len(other.rstrip("0123456789")) :]
+    return name.lower() == name_2.lower() and bool(number) and bool(number_2) and int(number) < int(number_2)
+
+
+def _may_be_again(sources: list[Source], names: set[str], catalog: Catalog) -> bool:
+    """Return whether a table that is there already may have been meant once more, over another of its keys."""
+    return any(
+        all(each.owned(name) for name in names)
+        and any(
+            len(between(catalog, other.table or "", each.table or "")) > 1 for other in sources if other is not each
+        )
+        for each in sources
+    )
+
+
+def _place_early(select: exp.Select, join: exp.Join) -> None:
+    """Move a join before the first one whose condition speaks of it, as engines read joins from the left."""
+    alias = join.this.alias_or_name.lower()
+    joins: list[exp.Join] = select.args["joins"]
+    for place, each in enumerate(joins):
+        condition = each.args.get("on")
+        if (
+            each is not join
+            and condition is not None
+            and any(column.table.lower() == alias for column in condition.find_all(exp.Column))
+        ):
+            joins.remove(join)
+            joins.insert(place, join)
+            return

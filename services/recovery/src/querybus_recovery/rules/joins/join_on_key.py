@@ -1,0 +1,189 @@
+"""A join on columns that do not exist becomes a join on the foreign key that connects its two tables.
+
+An assumption. Where no key connects them directly, the tables of the shortest way are joined between; of several as
+short the question must tell which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import Source, equal, free_alias, glance, identifier, own_sources, read, scopes, write
+from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.links import Link, between, routes, telling
+
+RIVALS_MAX: Final = 4
+_CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.JOIN_ERROR)
+
+
+def join_on_key(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with every such condition replaced; nothing where none can be."""
+    if failure.code not in _CODES:
+        return ()
+    if (
+        not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins
+        and failure.code is not FailureCode.JOIN_ERROR
+    ):
+        return ()
+    candidates: list[Candidate] = []
+    for place in range(RIVALS_MAX):
+        candidate = _joined(draft, catalog, place)
+        if candidate is None:
+            break
+        candidates.append(candidate)
+        if not candidate.is_rival:
+            break
+    return tuple(candidates)
+
+
+@dataclass(slots=True)
+class _Ways:
+    """Which of several ways as short is taken, and what tells it from the others."""
+
+    place: int
+    count: int = 1
+    brings: tuple[str, ...] = ()
+
+
+def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return None
+    changed: list[tuple[str, str]] = []
+    doubt = 0.0
+    ways = _Ways(place)
+    for scope in scopes(tree):
+        sources = {each.alias.lower(): each for each in own_sources(scope, catalog)}
+        for join in list(scope.expression.args.get("joins") or []):
+            found = _mend(tree, scope, join, sources, catalog, draft, ways)
+            if found is not None:
+                changed.append(found[:2])
+                doubt = max(doubt, found[2])
+    if not changed or place >= ways.count:
+        return None
+    return Candidate(
+        RuleName.JOIN_ON_KEY,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=", ".join(each[0] for each in changed),
+        after=", ".join(each[1] for each in changed),
+        doubt=doubt,
+        brings=ways.brings,
+        is_rival=ways.count > 1,
+    )
+
+
+def _mend(
+    tree: exp.Expr,
+    scope: Scope,
+    join: exp.Join,
+    sources: dict[str, Source],
+    catalog: Catalog,
+    draft: Draft,
+    ways: _Ways,
+) -> tuple[str, str, float] | None:
+    joined = sources.get(join.this.alias_or_name.lower())
+    condition = join.args.get("on")
+    if joined is None or joined.table is None or not joined.columns or condition is None:
+        return None
+    for part in list(condition.flatten()) if isinstance(condition, exp.And) else [condition]:
+        sides = (part.left, part.right) if isinstance(part, exp.EQ) else ()
+        columns = [each for each in sides if isinstance(each, exp.Column)]
+        if len(columns) != 2:
+            continue
+        lacking = [each for each in columns if _lacks(each, sources)]
+        if not lacking:
+            continue
+        before = part.sql(dialect=draft.dialect.value)
+        earlier = _earlier(scope, join, sources)
+        meant = [each for each in columns if each.table.lower() != joined.alias.lower()]
+        partners = [each for each in earlier if any(each.alias.lower() == one.table.lower() for one in meant)]
+        for place, pool in enumerate((partners, [each for each in earlier if each not in partners])):
+            found = _direct(scope, join, joined, pool, columns, catalog)
+            if found is not None:
+                link, partner = found
+                after = equal(joined.alias, link.columns, partner.alias, link.other_columns)
+                part.replace(after)
+                return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
+        for partner in partners or earlier:
+            known = routes(catalog, partner.table or "", joined.table)
+            if not 0 < len(known) <= RIVALS_MAX or len(known[0]) < 2 or (len(known) > 1 and ways.count > 1):
+                continue
+            way = known[min(ways.place, len(known) - 1)]
+            if any(each.other.lower() in _tables(sources) for each in way[:-1]):
+                continue
+            if len(known) > 1:
+                ways.count = len(known)
+                ways.brings = (
+                    *(each.other for each in way[:-1]),
+                    *(name for each in way for name in telling(catalog, each)),
+                )
+            joins: list[exp.Expr] = scope.expression.args["joins"]
+            here = partner.alias
+            for link in way[:-1]:
+                alias = free_alias(tree, link.other)
+                node = exp.Table(this=identifier(link.other))
+                if alias != link.other:
+                    node.set("alias", exp.TableAlias(this=identifier(alias)))
+                added = exp.Join(this=node, on=equal(here, link.columns, alias, link.other_columns))
+                added.parent, added.arg_key = scope.expression, "joins"
+                joins.insert(joins.index(join), added)
+                here = alias
+            part.replace(equal(here, way[-1].columns, joined.alias, way[-1].other_columns))
+            return before, ", ".join(each.other for each in way[:-1]), 0.5 + 0.3 * (len(way) - 1)
+    return None
+
+
+def _lacks(column: exp.Column, sources: dict[str, Source]) -> bool:
+    source = sources.get(column.table.lower())
+    if column.table:
+        return source is None or (bool(source.columns) and source.owned(column.name) is None)
+    return not any(each.owned(column.name) or not each.columns for each in sources.values())
+
+
+def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[Source]:
+    found: list[Source] = []
+    start = scope.expression.args.get("from_")
+    for each in (start, *(scope.expression.args.get("joins") or [])):
+        if each is join:
+            break
+        if each is not None and (source := sources.get(each.this.alias_or_name.lower())) is not None:
+            found.append(source)
+    return [each for each in found if each.table]
+
+
+def _direct(
+    scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
+) -> tuple[Link, Source] | None:
+    found = [(link, each) for each in pool for link in between(catalog, joined.table or "", each.table or "")]
+    if len(found) > 1:
+        names = {each.name.lower() for each in written}
+        named = [
+            (link, each)
+            for link, each in found
+            if names
+            & {
+                name.lower()
+                for name in (link.columns if len({one.columns for one, _ in found}) > 1 else link.other_columns)
+            }
+        ]
+        found = named or found
+    if len(found) > 1:
+        used = {
+            each.name.lower()
+            for other in (joined_ for joined_ in (scope.expression.args.get("joins") or []) if joined_ is not join)
+            for each in other.find_all(exp.Column)
+        }
+        found = [(link, each) for link, each in found if not used & {name.lower() for name in link.other_columns}]
+    return found[0] if len(found) == 1 else None
+
+
+def _tables(sources: dict[str, Source]) -> set[str]:
+    return {(each.table or "").lower() for each in sources.values()}

@@ -1,0 +1,271 @@
+"""A column that no table in scope has is taken from the table one or two keys away that has it, which is joined.
+
+An assumption. Only joins that cannot multiply rows: towards what a key refers to, or to a table whose own key it is.
+Rows may multiply where nothing counts them: under MIN, MAX or distinct values, and where the block asks for the rows of
+the joined table themselves, as their columns in its outputs and aggregates show. Of several owners the one whose values
+fit what the column is compared with comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import (
+    Site,
+    Source,
+    add_join,
+    equal,
+    free_alias,
+    glance,
+    identifier,
+    keep_owners,
+    own_columns,
+    own_sources,
+    read,
+    unresolved,
+    write,
+)
+from querybus.text.similarity import words
+from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.links import Link, paths, telling
+from querybus_recovery.rules.names.rename_column import near
+
+_CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
+TRIED_MAX: Final = 2
+KEYS_TRIED_MAX: Final = 8
+FARTHER_MAX: Final = 0.4
+SAME_MAX: Final = 0.02
+VARIANT_MIN: Final = 0.8
+NO_TEXT_DOUBT: Final = 0.6
+LACKS_VALUE_DOUBT: Final = 0.15
+HOLDS_VALUE_BONUS: Final = 0.35
+
+
+def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with each table joined that could be meant, the nearest first."""
+    if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    every = unresolved(tree, catalog, failure.facts.name)
+    lacking = [each for each in every if each.select is not None]
+    lacking = [each for each in lacking if each.column.find_ancestor(exp.Join, exp.Select) is each.select]
+    if not lacking:
+        return ()
+    first = lacking[0]
+    same = [each for each in lacking if each.select is first.select]
+    every_way = sorted(_ways(first, same, catalog), key=lambda each: each[0])
+    ways = [each for each in every_way[:TRIED_MAX] if each[0] <= every_way[0][0] + FARTHER_MAX]
+    # Several keys may lead to the same table: the question may say which.
+    ways += [
+        each
+        for each in every_way[TRIED_MAX:KEYS_TRIED_MAX]
+        if each[0] <= ways[0][0] + SAME_MAX and each[2][-1].other == ways[0][2][-1].other
+    ]
+    place = next(number for number, each in enumerate(every) if each.column is first.column)
+    found: list[Candidate] = []
+    for doubt, alias, path, column in ways:
+        own = read(draft.sql, draft.dialect)
+        if own is None:
+            return ()
+        site = unresolved(own, catalog, failure.facts.name)[place]
+        found.append(_joined(own, site, alias, path, column, doubt, draft, catalog))
+    return tuple(found)
+
+
+def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, str, tuple[Link, ...], str]]:
+    select = site.select
+    if select is None:
+        return []
+    name, qualifier = site.column.name, site.qualifier
+    sources = [each for each in own_sources(site.scope, catalog) if each.table and each.columns]
+    present = {(each.table or "").lower() for each in sources}
+    qualified = [each for each in sources if each.alias.lower() == qualifier.lower()]
+    hinted = set(words(qualifier)) if qualifier and not qualified else set[str]()
+    others = {each.column.name.lower() for each in same}
+    may_multiply = _does_not_count(select) or asks_for_other_rows(site, others, catalog)
+    literals = _literals(site.column)
+    found: list[tuple[float, str, tuple[Link, ...], str]] = []
+    for number, source in enumerate(sources):
+        for path in paths(catalog, source.table or "", multiplying=may_multiply):
+            last = path[-1].other
+            table = catalog.table(last)
+            if table is None or last.lower() in present or any(each.other.lower() in present for each in path):
+                continue
+            given = _given(name, table, sources, catalog)
+            if given is None:
+                continue
+            column, further = given
+            if path[-1].multiplies and column in path[-1].other_columns:
+                continue
+            if qualifier and not qualified and not hinted & set(words(last)):
+                continue  # an alias that was never declared is for the rule about such aliases
+            doubt = 0.6 + 0.5 * (len(path) - 1) + further + sum(each.doubt for each in path) + 0.02 * number
+            doubt += 0.4 * sum(each.multiplies for each in path)
+            doubt += misfit(table, column, literals)
+            doubt -= 0.1 if {each.lower() for each in path[0].columns} & _grouped(select) else 0.0
+            doubt += 0.25 if qualified and source not in qualified else 0.0
+            doubt -= 0.3 if hinted & set(words(last)) else 0.0
+            doubt -= 0.05 * (sum(table.column(each) is not None for each in others) - 1)
+            found.append((max(doubt, 0.1), source.alias, path, column))
+    return found
+
+
+def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> tuple[str, float] | None:
+    exact = table.column(name)
+    if exact is not None:
+        return exact.name, 0.0
+    ranked = sorted(((near(name, each.name, table), each.name) for each in table.columns), reverse=True)
+    if not ranked or ranked[0][0] < VARIANT_MIN or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < 0.01):
+        return None
+    if any(
+        near(name, each, catalog.table(source.table) if source.table else None) >= VARIANT_MIN
+        for source in sources
+        for each in source.columns
+    ):
+        return None  # what stands as near in the block itself is rather meant
+    return ranked[0][1], 0.4 + (1 - ranked[0][0])
+
+
+def asks_for_other_rows(site: Site, lacking: set[str], catalog: Catalog) -> bool:
+    """Return whether the block is about the rows of the table that owns the lacking column, not of those it names.
+
+    So it is if the column stands in an output, an order or an aggregate while nothing is aggregated of the named
+    tables; or if rows are counted within groups of a named table's own key, each of which it has just once.
+    """
+    select = site.select
+    if select is None:
+        return False
+    for each in select.find_all(exp.AggFunc):
+        if each.find_ancestor(exp.Select) is not select or isinstance(each, exp.Min | exp.Max):
+            continue
+        inner = {column.name.lower() for column in each.find_all(exp.Column)}
+        if (
+            not lacking & inner
+            and not isinstance(each.this, exp.Distinct)
+            and not _is_count_in_own_groups(each, select, site, catalog)
+        ):
+            return False
+    around = site.column.find_ancestor(exp.Where, exp.Select)
+    if not isinstance(around, exp.Where):
+        return True
+    return any(
+        _is_count_in_own_groups(each, select, site, catalog)
+        for each in select.find_all(exp.Count)
+        if each.find_ancestor(exp.Select) is select
+    )
+
+
+def _is_count_in_own_groups(aggregate: exp.AggFunc, select: exp.Select, site: Site, catalog: Catalog) -> bool:
+    group = select.args.get("group")
+    if not isinstance(aggregate, exp.Count) or group is None:
+        return False
+    grouped = {each.name.lower() for each in group.expressions if isinstance(each, exp.Column)}
+    for source in own_sources(site.scope, catalog):
+        table = catalog.table(source.table) if source.table else None
+        if table is None:
+            continue
+        own = [{each.lower() for each in key} for key in (table.primary_key, *table.unique_keys) if key]
+        own += [{each.name.lower()} for each in table.columns if _is_unique(each, table)]
+        if any(key <= grouped for key in own):
+            return True
+    return False
+
+
+def _is_unique(column: Column, table: Table) -> bool:
+    return bool(table.row_estimate) and column.distinct_count == table.row_estimate and (table.row_estimate or 0) > 1
+
+
+def _grouped(select: exp.Select) -> set[str]:
+    group = select.args.get("group")
+    return {each.name.lower() for each in group.expressions if isinstance(each, exp.Column)} if group else set()
+
+
+def _literals(column: exp.Column) -> tuple[exp.Literal, ...]:
+    """Return what a column is compared with for equality."""
+    parent = column.parent
+    if isinstance(parent, exp.EQ | exp.NEQ):
+        given = [parent.expression if parent.this is column else parent.this]
+    elif isinstance(parent, exp.In) and parent.this is column:
+        given = parent.expressions
+    else:
+        given = []
+    return tuple(each for each in given if isinstance(each, exp.Literal))
+
+
+def misfit(table: Table, name: str, literals: tuple[exp.Literal, ...]) -> float:
+    """Return how ill a column fits what it is compared with: less than 0 where it holds the very value."""
+    column = table.column(name)
+    texts = [each.name for each in literals if each.is_string and not each.name.replace(".", "", 1).isdigit()]
+    if column is None or not texts:
+        return 0.0
+    if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER):
+        return NO_TEXT_DOUBT
+    known = {each.casefold() for each in column.values}
+    if any(each.casefold() in known for each in texts):
+        return -HOLDS_VALUE_BONUS
+    return LACKS_VALUE_DOUBT if column.values and column.values_complete else 0.0
+
+
+def _does_not_count(select: exp.Select) -> bool:
+    """Return whether more equal rows change nothing: DISTINCT, an IN or EXISTS around it, or MIN and MAX only."""
+    if select.args.get("limit") is not None:
+        return False
+    aggregates = [each for each in select.find_all(exp.AggFunc) if each.find_ancestor(exp.Select) is select]
+    cares = any(
+        not isinstance(each, exp.Min | exp.Max) and not isinstance(each.this, exp.Distinct) for each in aggregates
+    )
+    if cares:
+        return False
+    around = select.parent
+    while isinstance(around, exp.Subquery):
+        around = around.parent
+    if select.args.get("distinct") is not None or isinstance(around, exp.In | exp.Exists):
+        return True
+    return bool(aggregates) and all(each.find(exp.AggFunc) for each in select.expressions)
+
+
+def _joined(
+    tree: exp.Expr,
+    site: Site,
+    alias: str,
+    path: tuple[Link, ...],
+    column: str,
+    doubt: float,
+    draft: Draft,
+    catalog: Catalog,
+) -> Candidate:
+    select = site.select
+    assert select is not None  # noqa: S101 - `_ways` found none otherwise
+    before = site.column.sql(dialect=draft.dialect.value)
+    name, qualifier = site.column.name.lower(), site.qualifier.lower()
+    same = [each for each in own_columns(site.scope) if each.name.lower() == name and each.table.lower() == qualifier]
+    added = tuple(
+        each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
+    )
+    keep_owners(select, site.scope, catalog, added)
+    for link in path:
+        joined = free_alias(tree, link.other)
+        add_join(select, link.other, joined, equal(alias, link.columns, joined, link.other_columns))
+        alias = joined
+    for each in same:
+        each.set("this", identifier(column, each.this))
+        each.set("table", identifier(alias))
+        each.set("db", None)
+    return Candidate(
+        RuleName.JOIN_OWNER,
+        write(tree, draft.dialect),
+        keeps_meaning=False,
+        before=before,
+        after=f"{path[-1].other}.{column}",
+        doubt=doubt,
+        brings=(*(each.other for each in path), *(name for each in path for name in telling(catalog, each))),
+    )

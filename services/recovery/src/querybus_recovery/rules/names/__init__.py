@@ -1,0 +1,1 @@
+"""Rules for names that do not resolve or resolve twice."""

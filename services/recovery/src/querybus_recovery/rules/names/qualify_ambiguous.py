@@ -1,0 +1,85 @@
+"""A column that several joined tables own is taken from the first, where the joins make all of them equal.
+
+Inner joins on that very column only: under an outer join the sides differ, and then nothing is chosen.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import glance, identifier, own_sources, read, sites, write
+from querybus_recovery.rules.candidate import Candidate
+
+CODES: Final = (FailureCode.AMBIGUOUS_COLUMN, FailureCode.COLUMN_NOT_FOUND)
+"""A name that two derived tables give is sometimes reported as unknown."""
+
+
+def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the ambiguous column qualified everywhere, or nothing if one place stays doubtful."""
+    name = failure.facts.name
+    if failure.code not in CODES or not name:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).shares:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    chosen: set[str] = set()
+    for site in list(sites(tree, catalog, name)):
+        if site.qualifier:
+            continue
+        owners = [each.alias for each in own_sources(site.scope, catalog) if each.owned(name)]
+        if len(owners) < 2:
+            continue
+        if not _are_equal(site.scope, name, owners):
+            return ()
+        site.column.set("table", identifier(owners[0]))
+        chosen.add(owners[0])
+    if not chosen:
+        return ()
+    after = ", ".join(f"{each}.{name}" for each in sorted(chosen))
+    return (
+        Candidate(
+            RuleName.QUALIFY_AMBIGUOUS,
+            write(tree, draft.dialect),
+            keeps_meaning=True,
+            before=name,
+            after=after,
+            doubt=0.05,
+        ),
+    )
+
+
+def _are_equal(scope: Scope, name: str, owners: list[str]) -> bool:
+    """Return whether inner equal joins connect all owners by this column."""
+    groups: list[set[str]] = [{each.lower()} for each in owners]
+    joins: list[exp.Join] = scope.expression.args.get("joins") or []
+    for join in joins:
+        if join.side or join.kind not in ("", "INNER"):
+            return False
+        condition = join.args.get("on")
+        for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+            equal = part.unnest() if isinstance(part, exp.Expr) else part
+            if not isinstance(equal, exp.EQ):
+                continue
+            left, right = equal.left, equal.right
+            if not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+                continue
+            if left.name.lower() == right.name.lower() == name.lower():
+                _connect(groups, left.table.lower(), right.table.lower())
+    return len(groups) == 1
+
+
+def _connect(groups: list[set[str]], one: str, other: str) -> None:
+    touched = [each for each in groups if one in each or other in each]
+    if len(touched) < 2:
+        return
+    for each in touched:
+        groups.remove(each)
+    groups.append(set().union(*touched))

@@ -1,0 +1,63 @@
+"""A table that the catalog does not know takes the name of the one table that is nearly spelt so.
+
+Case, separators, plural and typing differences only; an assumption, as every rename is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import identifier, read, write
+from querybus.text.similarity import closest
+from querybus_recovery.rules.candidate import Candidate
+
+CLEAR_DOUBT: Final = 0.2
+TWICE_DOUBT: Final = 0.9
+
+
+def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with every unknown table renamed, as far as there is a clear counterpart."""
+    if failure.code is not FailureCode.TABLE_NOT_FOUND:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    changed: dict[str, str] = {}
+    doubt = CLEAR_DOUBT
+    for table in tree.find_all(exp.Table):
+        name = table.name
+        if not name or name.lower() in own or catalog.table(name) is not None:
+            continue
+        known = closest(name, [each.name for each in catalog.tables])
+        if known is None:
+            continue
+        beside = table.find_ancestor(exp.Select)
+        if beside is not None and any(
+            each.name.lower() == known.lower() and each.find_ancestor(exp.Select) is beside
+            for each in beside.find_all(exp.Table)
+        ):
+            doubt = TWICE_DOUBT  # a table joined with itself says little: rather another one was meant
+        table.set("this", identifier(known, table.this))
+        changed[name] = known
+    if not changed:
+        return ()
+    renamed = {before.lower(): after for before, after in changed.items()}
+    for column in tree.find_all(exp.Column):
+        if column.table.lower() in renamed:
+            column.set("table", identifier(renamed[column.table.lower()]))
+    return (
+        Candidate(
+            RuleName.RENAME_TABLE,
+            write(tree, draft.dialect),
+            keeps_meaning=False,
+            before=", ".join(changed),
+            after=", ".join(changed.values()),
+            doubt=doubt,
+        ),
+    )

@@ -1,0 +1,73 @@
+"""A column behind the wrong alias goes to the one table in scope that owns it.
+
+An assumption: the person's question may have meant another column of the table that was written.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import Source, glance, identifier, read, sites, write
+from querybus.text.similarity import words
+from querybus_recovery.rules.candidate import Candidate
+
+_CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
+
+
+def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with each such reference at its only owner."""
+    if failure.code not in _CODES:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_qualified:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    changed: dict[str, str] = {}
+    for site in list(sites(tree, catalog)):
+        name = site.column.name
+        if not site.qualifier or site.is_resolved:
+            continue
+        owners = [each for each in site.sources if each.owned(name)]
+        owners = [each for each in owners if not _would_equal_itself(site.column, each.alias, name)]
+        if len(owners) != 1:
+            continue
+        if isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join):
+            continue  # what connects two tables is for the rule about keys
+        if site.source(site.qualifier) is None and not _sounds_like(site.qualifier, owners[0]):
+            continue  # an alias that was never declared rather means a join that was left out
+        changed[f"{site.qualifier}.{name}"] = f"{owners[0].alias}.{name}"
+        site.column.set("table", identifier(owners[0].alias))
+    if not changed:
+        return ()
+    return (
+        Candidate(
+            RuleName.REQUALIFY,
+            write(tree, draft.dialect),
+            keeps_meaning=False,
+            before=", ".join(changed),
+            after=", ".join(changed.values()),
+            doubt=0.4,
+        ),
+    )
+
+
+def _sounds_like(alias: str, source: Source) -> bool:
+    return bool(set(words(alias)) & set(words(source.table or source.alias)))
+
+
+def _would_equal_itself(column: exp.Column, alias: str, name: str) -> bool:
+    """Return whether a comparison would then have the same column on both sides."""
+    parent = column.parent
+    if not isinstance(parent, exp.Predicate | exp.Binary):
+        return False
+    return any(
+        isinstance(each, exp.Column)
+        and each is not column
+        and each.table.lower() in (alias.lower(), "")
+        and each.name.lower() == name.lower()
+        for each in parent.iter_expressions()
+    )

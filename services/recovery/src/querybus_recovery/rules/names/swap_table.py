@@ -1,0 +1,99 @@
+"""A block over one table that lacks a column reads the one other table that has every column the block names.
+
+An assumption: the wrong table was written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import glance, identifier, own_columns, own_sources, read, unresolved, write
+from querybus.text.similarity import words
+from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.links import between, owners_of
+
+TRIED_MAX: Final = 2
+
+
+def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with the table replaced."""
+    if failure.code is not FailureCode.COLUMN_NOT_FOUND:
+        return ()
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+    if not lacking:
+        return ()
+    site = lacking[0]
+    select = site.select
+    sources = list(own_sources(site.scope, catalog))
+    if (
+        select is None
+        or len(sources) != 1
+        or not sources[0].table
+        or any(isinstance(e, exp.Star) for e in select.expressions)
+    ):
+        return ()
+    source = sources[0]
+    written = [each for each in own_columns(site.scope) if each.table.lower() in ("", source.alias.lower())]
+    aliases = {each.alias.lower() for each in select.expressions if isinstance(each, exp.Alias)}
+    names = {each.name.lower() for each in written if not isinstance(each.this, exp.Star)} - aliases
+    fitting = [
+        table
+        for table in owners_of(catalog, site.column.name)
+        if all(table.column(name) is not None for name in names) and table.name.lower() != (source.table or "").lower()
+    ]
+    if not fitting:
+        return ()
+    ranked = sorted(
+        fitting,
+        key=lambda table: (
+            not between(catalog, source.table or "", table.name),
+            -len(set(words(table.name)) & set(words(source.table or ""))),
+        ),
+    )
+    node = next(
+        (
+            each
+            for each in select.find_all(exp.Table)
+            if each.name.lower() == (source.table or "").lower() and each.find_ancestor(exp.Select) is select
+        ),
+        None,
+    )
+    if node is None:
+        return ()
+    known = {each.lower() for each in source.columns}
+    by_name = [each for each in written if each.table.lower() == (source.table or "").lower() and not node.alias]
+    found: list[Candidate] = []
+    for number, table in enumerate(ranked[:TRIED_MAX]):
+        node.set("this", identifier(table.name))
+        for column in by_name:
+            column.set("table", identifier(table.name))
+        doubt = (0.5 if len(names) > 1 else 0.75) + (0.15 * number) + (0.2 if len(fitting) > 1 else 0.0)
+        # Aggregates count the rows of the table that was written: then a join keeps more of what was said. The same
+        # where it has another of the columns and a key to the table that has them all.
+        doubt += 0.35 if select.find(exp.AggFunc) is not None else 0.0
+        keys = {each.lower() for link in between(catalog, source.table or "", table.name) for each in link.columns}
+        doubt += 0.35 if keys and (names & known) - keys else 0.0
+
+        found.append(
+            Candidate(
+                RuleName.SWAP_TABLE,
+                write(tree, draft.dialect),
+                keeps_meaning=False,
+                before=source.table or "",
+                after=table.name,
+                doubt=doubt,
+                brings=(table.name,),
+                drops=(source.table or "",),
+            )
+        )
+    return tuple(found)

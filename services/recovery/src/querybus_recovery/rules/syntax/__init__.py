@@ -1,0 +1,1 @@
+"""Rules for text that is not of the dialect."""

