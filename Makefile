@@ -42,7 +42,7 @@ up: $(STAMP) ## run the bus and every service, each in its own process, until Ct
 ask: $(STAMP) ## ask the demo shop: make ask Q="How many orders are there?"
 	@$(BIN)/querybus ask "$(Q)"
 
-# Snowflake's connector and its stand-in each need other versions than the house, so each has a lock and a place of its own.
+# Snowflake's connector and its stand-in each need other versions than the stack, so each has a lock and a place of its own.
 build/environments/%/.set-up: requirements-%.lock
 	@echo "Setting up build/environments/$*, once ..."
 	@if command -v uv >/dev/null 2>&1; then \
@@ -75,10 +75,10 @@ fix: $(STAMP) ## put format and simple lint findings right
 bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
 	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
-faults: $(STAMP) ## kill, stop, restart and fill a running house and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
+faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
-kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running house under load, and print what it did
+kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
 bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -traces, -translator

@@ -1,6 +1,6 @@
-"""Measures what each door of the gateway costs, and how it bears many who wait.
+"""Measures what each API of the gateway costs, and how it bears many who wait.
 
-a: CPU of one gateway per question, over HTTP and gRPC above the bus door, in the same run and by turns; every
+a: CPU of one gateway per question, over HTTP and gRPC above the bus API, in the same run and by turns; every
 question is answered at once by stages that think nothing, in this process. b: a thousand callers that wait at the
 same time. c: a reader of events beside readers that do not read. d: the memory of a thousand idle readers of events.
 Medians of rounds. Prints a table and writes build/bench/gateway.json. A missed target is no error unless `--strict`
@@ -67,7 +67,7 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
 Ask = Callable[[], Coroutine[Any, Any, str]]
 
 
-class House:
+class Stack:
     """A gateway in a process of its own; the other stages stand here."""
 
     def __init__(self, group: ProcessGroup, bus: EmbeddedNats, http: int, rpc: int) -> None:
@@ -128,7 +128,7 @@ class House:
 
 
 @contextlib.asynccontextmanager
-async def house(directory: Path) -> AsyncGenerator[House]:
+async def stack(directory: Path) -> AsyncGenerator[Stack]:
     async with ProcessGroup(directory) as group, EmbeddedNats((CALLER,), sync="2m") as bus:
         await bus.migrate()
         executor = await bus.connect("executor")
@@ -160,7 +160,7 @@ async def house(directory: Path) -> AsyncGenerator[House]:
             "QUERYBUS_LOG_LEVEL": "warning",
         }
         await group.start("gateway", [sys.executable, "-m", "querybus_gateway"], environment)
-        made = House(group, bus, http, rpc)
+        made = Stack(group, bus, http, rpc)
         await made.start_stages()
         async with httpx.AsyncClient() as client:
             for _ in range(300):
@@ -177,8 +177,8 @@ async def house(directory: Path) -> AsyncGenerator[House]:
 
 
 @contextlib.asynccontextmanager
-async def doors(made: House) -> AsyncGenerator[dict[str, Ask]]:
-    """Give a way to ask by each door, which returns the outcome."""
+async def apis(made: Stack) -> AsyncGenerator[dict[str, Ask]]:
+    """Give a way to ask by each API, which returns the outcome."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=CALLERS)
     headers = {"Authorization": f"Bearer {KEY}", "Prefer": "wait=30"}
     question = v1.Question(question="How many?", connection="shop")
@@ -206,10 +206,10 @@ async def doors(made: House) -> AsyncGenerator[dict[str, Ask]]:
         yield {"bus": by_bus, "http": by_http, "grpc": by_grpc}
 
 
-async def cost(made: House, rounds: int, questions: int) -> dict[str, float]:
-    """Return the CPU milliseconds of the gateway per question at each door, and what is above the bus door."""
+async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
+    """Return the CPU milliseconds of the gateway per question at each API, and what is above the bus API."""
     found: dict[str, list[float]] = {}
-    async with doors(made) as asks:
+    async with apis(made) as asks:
         for ask in asks.values():
             await many(ask, CALLERS, questions // 4)
         for turn in range(rounds):
@@ -237,11 +237,11 @@ async def many(ask: Ask, callers: int, questions: int) -> None:
             group.create_task(caller())
 
 
-async def waiting(made: House) -> dict[str, float]:
+async def waiting(made: Stack) -> dict[str, float]:
     """Let WAITING callers wait over HTTP at the same time for questions that nobody answers yet."""
     before = memory_mb(made.pids)
     made.held.clear()
-    async with doors(made) as asks:
+    async with apis(made) as asks:
         tasks = [asyncio.create_task(asks["http"]()) for _ in range(WAITING)]
         await asyncio.sleep(6)
         held = memory_mb(made.pids)
@@ -260,7 +260,7 @@ async def waiting(made: House) -> dict[str, float]:
     }
 
 
-async def slow_readers(made: House, rounds: int) -> dict[str, float]:
+async def slow_readers(made: Stack, rounds: int) -> dict[str, float]:
     """Time a reader of NOTES large notes beside SLOW others, who read as well or read nothing at all."""
     talker = await made.user(StageName.GENERATOR)
     headers = {"Authorization": f"Bearer {KEY}"}
@@ -312,7 +312,7 @@ async def drain(reader: asyncio.StreamReader) -> None:
         pass
 
 
-async def open_events(made: House, query: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def open_events(made: Stack, query: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Open a stream of events, read its head, and leave the rest to what the system and 1 KiB here buffer."""
     place = urlsplit(made.address)
     reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=1_024)
@@ -324,7 +324,7 @@ async def open_events(made: House, query: str) -> tuple[asyncio.StreamReader, as
     return reader, writer
 
 
-async def idle_readers(made: House) -> dict[str, float]:
+async def idle_readers(made: Stack) -> dict[str, float]:
     """Return the gateway's memory per reader of events on which nothing happens, and what they cost in CPU."""
     headers = {"Authorization": f"Bearer {KEY}"}
     made.held.clear()
@@ -352,7 +352,7 @@ async def idle_readers(made: House) -> dict[str, float]:
 
 async def measure(rounds: int, questions: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
-        async with house(Path(directory)) as made:
+        async with stack(Path(directory)) as made:
             figures = await cost(made, rounds, questions)
             figures |= await idle_readers(made)
             figures |= await waiting(made)
@@ -363,7 +363,7 @@ async def measure(rounds: int, questions: int) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--questions", type=int, default=300, help="of one door in one round")
+    parser.add_argument("--questions", type=int, default=300, help="of one API in one round")
     parser.add_argument("--strict", action="store_true", help="a missed target is an error")
     given = parser.parse_args()
     # Both ends of a thousand connections may be here.

@@ -300,8 +300,8 @@ def memory_mib() -> float:
         "from querybus_generator.settings import Settings\n"
         "service = build(Settings(llm_base_url='http://127.0.0.1:9/v1'))\n"
         "model = next(part for part in service.parts if part.name == 'model')\n"
-        "door = model._door(model._own[0])\n"
-        "asyncio.run(door.start())\n"
+        "client = model._client(model._own[0])\n"
+        "asyncio.run(client.start())\n"
         "print(int(open('/proc/self/statm').read().split()[1]) / 256)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
@@ -321,16 +321,16 @@ async def run(rounds: int, seconds: float) -> dict[str, Any]:
     show(figures)
     loads = await rates(place, questions, recorded.prompts[0], seconds)
     show(loads)
-    told = {"faults": await faults(place, questions)}
-    show(told)
-    return figures | loads | told
+    reported = {"faults": await faults(place, questions)}
+    show(reported)
+    return figures | loads | reported
 
 
 def show(figures: dict[str, Any]) -> None:
     for name, value in figures.items():
         if name == "faults":
-            for fault, told in value.items():
-                print(f"{fault:20}", "  ".join(f"{key} {figure}" for key, figure in told.items()))
+            for fault, reported in value.items():
+                print(f"{fault:20}", "  ".join(f"{key} {figure}" for key, figure in reported.items()))
         else:
             print(f"{name:24} {value}", flush=True)
 
@@ -344,7 +344,9 @@ def main() -> int:
     short = [name for name, most in AT_MOST.items() if figures[name] > most]
     short += [name for name, least in AT_LEAST.items() if figures[name] < least]
     short += [
-        f"{name}: left over" for name, told in figures["faults"].items() if told["tasks_left"] or told["sockets_left"]
+        f"{name}: left over"
+        for name, reported in figures["faults"].items()
+        if reported["tasks_left"] or reported["sockets_left"]
     ]
     print("met" if not short else f"NOT MET: {', '.join(short)}")
     report = {

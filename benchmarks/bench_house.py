@@ -1,9 +1,9 @@
-"""Measures the running house against what it is built on and what it replaces, in the same run on the same machine.
+"""Measures the running stack against what it is built on and what it replaces, in the same run on the same machine.
 
 a: verbs that think nothing against raw nats-py JetStream hops of the same count and size, and a whole question of one
 caller; b: CPU per question at 64 callers above a hand-written ChatOpenAI + sqlite3 loop; c: questions per second with
 a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity.
-Medians of rounds taken in turn. Prints a table and writes build/bench/house.json. A missed target is no error unless
+Medians of rounds taken in turn. Prints a table and writes build/bench/stack.json. A missed target is no error unless
 `--strict` is given. Linux only: CPU is read from /proc.
 """
 
@@ -29,8 +29,8 @@ from typing import Any
 import uvloop
 from callers import Callers, Window, measure
 from hop_pipeline import HopPipeline, Route
-from house_under_load import FIRST_NUMBER, HouseUnderLoad
 from process_group import ROOT, ProcessGroup
+from stack_under_load import FIRST_NUMBER, StackUnderLoad
 
 from querybus.core.subjects import StageName
 
@@ -125,12 +125,12 @@ def fsync_ms(directory: Path) -> float:
     return statistics.median(times)
 
 
-async def row_a(bench: Bench, house: HouseUnderLoad) -> None:
+async def row_a(bench: Bench, stack: StackUnderLoad) -> None:
     async with HopPipeline("raw", bench.group) as raw:
         async with HopPipeline("null", bench.group) as null:
             route = await null.route()
             await _hops(bench, null, raw, route)
-        sizes = await house.sizes()
+        sizes = await stack.sizes()
         times: dict[str, list[float]] = {"floor": [], "full": []}
 
         async def ask_raw(_: int) -> str:
@@ -138,7 +138,7 @@ async def row_a(bench: Bench, house: HouseUnderLoad) -> None:
 
         for _ in range(bench.rounds):
             times["floor"].append((await bench.window(ask_raw, 1)).p50_ms)
-            times["full"].append((await bench.window(house.ask, 1)).p50_ms)
+            times["full"].append((await bench.window(stack.ask, 1)).p50_ms)
     bench.put("a_full_floor_p50_ms", times["floor"])
     bench.put("a_full_p50_ms", times["full"])
     bench.put("a_full_above_floor_ms", [a - b for a, b in zip(times["full"], times["floor"], strict=True)])
@@ -168,39 +168,39 @@ async def _hops(bench: Bench, null: HopPipeline, raw: HopPipeline, route: Route)
 async def _loop_window(bench: Bench, callers: int) -> Window:
     """Return a window of the hand-written loop, which has callers and CPU of its own."""
     bench.spins.append(spin_ms())
-    bench.group.tell("loop", f"{callers} {bench.seconds / 3} {bench.seconds}")
+    bench.group.report("loop", f"{callers} {bench.seconds / 3} {bench.seconds}")
     found = json.loads(await bench.group.line("loop"))
     window = Window(found["seconds"], Counter(found["outcomes"]), tuple(found["milliseconds"]), found["cpu_seconds"])
     bench.note(window)
     return window
 
 
-async def _against_loop(bench: Bench, house: HouseUnderLoad) -> list[tuple[Window, Window]]:
+async def _against_loop(bench: Bench, stack: StackUnderLoad) -> list[tuple[Window, Window]]:
     await bench.group.start("loop", [sys.executable, "benchmarks/direct_loop.py"], speaks=True)
     task = {
-        "base_url": house.base_url,
-        "database": str(house.database),
-        "messages": house.messages,
+        "base_url": stack.base_url,
+        "database": str(stack.database),
+        "messages": stack.messages,
         "number": str(FIRST_NUMBER),
     }
-    bench.group.tell("loop", json.dumps(task))
+    bench.group.report("loop", json.dumps(task))
     await bench.group.line("loop")
     windows: list[tuple[Window, Window]] = []
     for _ in range(bench.rounds):
         loop = await _loop_window(bench, CALLERS)
-        windows.append((loop, await bench.window(house.ask, CALLERS, cpu=house.cpu)))
+        windows.append((loop, await bench.window(stack.ask, CALLERS, cpu=stack.cpu)))
     await bench.group.stop("loop")
     return windows
 
 
-async def row_b(bench: Bench, house: HouseUnderLoad) -> None:
-    await house.delay_model(0)
-    before = house.cpu_by_service()
+async def row_b(bench: Bench, stack: StackUnderLoad) -> None:
+    await stack.delay_model(0)
+    before = stack.cpu_by_service()
     asked = 0
-    windows = await _against_loop(bench, house)
+    windows = await _against_loop(bench, stack)
     asked = sum(window.outcomes.total() for _, window in windows)
     # Warming up is in these shares as well, so they are scaled to what the windows say.
-    moved = {name: seconds - before[name] for name, seconds in house.cpu_by_service().items()}
+    moved = {name: seconds - before[name] for name, seconds in stack.cpu_by_service().items()}
     share = sum(window.cpu_seconds for _, window in windows) / sum(moved.values())
     bench.put("b_loop_cpu_ms", [loop.cpu_ms for loop, _ in windows])
     bench.put("b_house_cpu_ms", [window.cpu_ms for _, window in windows])
@@ -211,9 +211,9 @@ async def row_b(bench: Bench, house: HouseUnderLoad) -> None:
         bench.figures[f"b_{name}_cpu_ms"] = round(seconds * share * 1_000 / asked, 2)
 
 
-async def row_c(bench: Bench, house: HouseUnderLoad) -> None:
-    await house.delay_model(MODEL_SECONDS)
-    windows = await _against_loop(bench, house)
+async def row_c(bench: Bench, stack: StackUnderLoad) -> None:
+    await stack.delay_model(MODEL_SECONDS)
+    windows = await _against_loop(bench, stack)
     bench.put("c_per_second", [window.per_second for _, window in windows], 1)
     bench.put("c_p50_ms", [window.p50_ms for _, window in windows], 1)
     bench.put("c_loop_per_second", [loop.per_second for loop, _ in windows], 1)
@@ -221,32 +221,32 @@ async def row_c(bench: Bench, house: HouseUnderLoad) -> None:
     bench.put("c_cpu_ms", [window.cpu_ms for _, window in windows])
 
 
-async def row_d(bench: Bench, house: HouseUnderLoad) -> None:
-    await house.delay_model(MODEL_SECONDS)
+async def row_d(bench: Bench, stack: StackUnderLoad) -> None:
+    await stack.delay_model(MODEL_SECONDS)
     found: dict[int, float] = {}
     for count in (1, 2, 4):
-        await house.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
-        windows = [await bench.window(house.ask, CALLERS) for _ in range(bench.rounds)]
+        await stack.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
+        windows = [await bench.window(stack.ask, CALLERS) for _ in range(bench.rounds)]
         found[count] = bench.put(f"d_{count}_per_second", [each.per_second for each in windows], 1)
     for count in (2, 4):
         bench.figures[f"d_{count}_to_1"] = round(found[count] / found[1], 2)
-    await house.replicas(StageName.GENERATOR, 1)
+    await stack.replicas(StageName.GENERATOR, 1)
 
 
-async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
-    await house.delay_model(MODEL_SECONDS)
+async def row_e(bench: Bench, stack: StackUnderLoad) -> None:
+    await stack.delay_model(MODEL_SECONDS)
     # The cap of queries in flight is the server's own way to refuse, so it stands at its default.
-    await house.replicas(StageName.GATEWAY, 1, in_flight_max=CALLERS)
-    async with Callers(house.ask, CALLERS) as callers:
+    await stack.replicas(StageName.GATEWAY, 1, in_flight_max=CALLERS)
+    async with Callers(stack.ask, CALLERS) as callers:
         await callers.warm(bench.seconds / 3)
         alone = await callers.window(2 * bench.seconds)
     bench.note(alone)
     peak = max(alone.per_second, bench.figures.get("c_per_second", 0.0))
-    before = most = house.memory_mb()
+    before = most = stack.memory_mb()
     ended: list[tuple[float, str]] = []
 
     async def one(number: int) -> None:
-        word = await house.ask_within(number, OVERLOAD_DEADLINE_SECONDS)
+        word = await stack.ask_within(number, OVERLOAD_DEADLINE_SECONDS)
         ended.append((time.monotonic(), word))
 
     begun, number = time.monotonic(), 0
@@ -256,7 +256,7 @@ async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
             while number < passed * peak * OVERLOAD:
                 number += 1
                 group.create_task(one(number))
-            most = max(most, house.memory_mb())
+            most = max(most, stack.memory_mb())
             await asyncio.sleep(0.02)
     steady = [word for at, word in ended if begun + OVERLOAD_WARM_SECONDS <= at < begun + lasts]
     words = Counter(word for _, word in ended)
@@ -281,7 +281,7 @@ async def row_e(bench: Bench, house: HouseUnderLoad) -> None:
     print("   e ended as: " + ", ".join(f"{word} {count}" for word, count in words.most_common()))
 
 
-ROWS: Mapping[str, tuple[str, Callable[[Bench, HouseUnderLoad], Awaitable[None]]]] = {
+ROWS: Mapping[str, tuple[str, Callable[[Bench, StackUnderLoad], Awaitable[None]]]] = {
     "a": ("null verbs and one caller against raw hops", row_a),
     "b": (f"CPU per question, {CALLERS} callers, instant model", row_b),
     "c": (f"{CALLERS} callers, model of {MODEL_SECONDS:g} s", row_c),
@@ -295,9 +295,9 @@ async def run(bench: Bench, rows: Sequence[str]) -> None:
     assert main is not None
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, main.cancel)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(bench.group)
-        house = await stack.enter_async_context(HouseUnderLoad(bench.directory, bench.group))
+    async with AsyncExitStack() as exits:
+        await exits.enter_async_context(bench.group)
+        stack = await exits.enter_async_context(StackUnderLoad(bench.directory, bench.group))
         for name in rows:
             title, row = ROWS[name]
             bench.syncs.append(fsync_ms(bench.directory))
@@ -305,7 +305,7 @@ async def run(bench: Bench, rows: Sequence[str]) -> None:
             begun = time.monotonic()
             known = set(bench.figures)
             print(f"{name}: {title}", flush=True)
-            await row(bench, house)
+            await row(bench, stack)
             for figure, value in bench.figures.items():
                 if figure not in known:
                     print(f"   {figure:28}{value:12,.10g}{_spread(bench, figure)}{_judged(figure, value)}")

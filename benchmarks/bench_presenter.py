@@ -36,7 +36,7 @@ from querybus.text.disclosure import leaks
 from querybus_cli.evaluation.check_statements import catalog_of
 from querybus_presenter.charts.chart import Drawn, Kind, chart
 from querybus_presenter.charts.shape import shape_of
-from querybus_presenter.present import worded
+from querybus_presenter.present import rendered_error
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.wording.texts import load_texts
 
@@ -444,13 +444,13 @@ def judge_summaries(count: int) -> tuple[dict[str, float], list[str]]:
             result = result.model_copy(update={"row_count": rows * 31, "truncated": number % 2 == 0})
         language: Language = "zh" if number % 2 else "en"
         labels = [f"c{'x' * n} {name}" for n, (name, _) in enumerate(columns, 1)]
-        told = summary(shape_of(result, labels), labels, WORDS[language, "business"])
-        said = told
+        reported = summary(shape_of(result, labels), labels, WORDS[language, "business"])
+        said = reported
         for label in sorted(labels, key=len, reverse=True):
             said = said.replace(label, " ").replace(label[0].lower() + label[1:], " ")
         invented = [each for each in stated(said) if not is_known(each, result)]
         if invented:
-            wrong.append(f"summary: {told!r}: {', '.join(map(str, invented))}")
+            wrong.append(f"summary: {reported!r}: {', '.join(map(str, invented))}")
     return {"summaries": float(count), "numbers_invented": float(len(wrong))}, wrong
 
 
@@ -470,8 +470,8 @@ def is_known(stated_number: Decimal, result: Result) -> bool:
         if numbers and sum(numbers):
             known.append(sum(numbers, Decimal(0)))
             shares.append(max(numbers) * 100 / sum(numbers))
-    as_told = any(abs(stated_number - each) <= Decimal("0.0051") for each in known)
-    return as_told or any(stated_number == round(each, 1) for each in shares)
+    as_reported = any(abs(stated_number - each) <= Decimal("0.0051") for each in known)
+    return as_reported or any(stated_number == round(each, 1) for each in shares)
 
 
 # CPU
@@ -516,7 +516,7 @@ def cpu_ms(audience: Audience, language: Language, columns: int) -> tuple[float,
             question="Which things sell best?", language=language, asked_at=0, deadline_at=60_000, body=body,
         )  # fmt: skip
         begun = time.process_time_ns()
-        worded(envelope, catalog, WORDS[language, audience])
+        rendered_error(envelope, catalog, WORDS[language, audience])
         if number >= 40:
             taken.append((time.process_time_ns() - begun) / 1e6)
     return statistics.median(taken), statistics.quantiles(taken, n=10)[0]

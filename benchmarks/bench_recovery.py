@@ -1,7 +1,7 @@
 """Measures recovery's rules on answers that really failed: how many run, how many are right, what was harmed.
 
 Every answer goes the way of production in one process: the validator's check with the engine's EXPLAIN behind it, the
-recovery verb without a model, and each mend back as a draft, up to its limits. Some databases and one model were left
+recovery verb without a model, and each repair back as a draft, up to its limits. Some databases and one model were left
 out while rules were developed; they are reported apart. `--mutants` measures broken reference statements instead.
 """
 
@@ -40,7 +40,7 @@ from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
 from querybus_recovery.rules import pipeline
-from querybus_recovery.rules.candidate import Candidate, Mend, Rule
+from querybus_recovery.rules.candidate import Candidate, Repair, Rule
 
 ROOT = Path(__file__).resolve().parents[1]
 HELD_MODELS = ("c3sql-chatgpt",)
@@ -114,7 +114,7 @@ async def go(place: Place, question: str, sql: str) -> Tried:
         body=Failed(code=FailureCode.INTERNAL, stage=StageName.VALIDATOR),
     )  # fmt: skip
     envelope = drafted(start, Drafted(draft=Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.BUILTIN)))
-    heard: list[Mend] = []
+    received: list[Repair] = []
     while True:
         draft = envelope.body.draft
         found = place.validate(draft.sql)
@@ -132,7 +132,7 @@ async def go(place: Place, question: str, sql: str) -> Tried:
         began = time.process_time()
         after = await recover(
             failed(envelope, found, StageName.VALIDATOR), Delivery(sequence=1, deliveries=1, now_ms=now),
-            catalogs=place, connections=place, guidance=GUIDANCE, on_mend=heard.append,
+            catalogs=place, connections=place, guidance=GUIDANCE, on_repair=received.append,
         )  # fmt: skip
         tried.milliseconds.append((time.process_time() - began) * 1_000)
         if not isinstance(after.body, Drafted):
@@ -140,7 +140,7 @@ async def go(place: Place, question: str, sql: str) -> Tried:
             return tried
         tried.mended = True
         tried.drafts.append(after.body.draft.sql)
-        tried.rules = tuple(step.rule.value for each in heard for step in each.steps)
+        tried.rules = tuple(step.rule.value for each in received for step in each.steps)
         envelope = cast("Envelope[Drafted]", after)
 
 

@@ -1,9 +1,9 @@
 """Measures what traces cost a question: CPU of all services together, against the same steps without any trace.
 
-Each service's own `Tracing` goes through what one question does to it, from the door over an EXPLAIN, the model and the
-database to the end; a test holds these steps against the spans of a question that a running house answered. Whatever is
+Each service's own `Tracing` goes through what one question does to it, from the API over an EXPLAIN, the model and the
+database to the end; a test holds these steps against the spans of a question that a running stack answered. Whatever is
 sampled is sent at once and by each service alone, over HTTP to a collector in a process of its own: dearer than the
-batches of a busy house. The difference of two loops in one run, median of rounds; CPU of this process with its
+batches of a busy stack. The difference of two loops in one run, median of rounds; CPU of this process with its
 exporting threads. Prints a table and writes build/bench/traces.json; fails above 0.3 ms per question at 1 %.
 """
 
@@ -58,7 +58,7 @@ ANSWERED: Way = (
     (StageName.EXECUTOR, EventName.APPROVED),
     (StageName.PRESENTER, EventName.CONCLUDED),
 )
-MENDED: Way = (
+REPAIRED: Way = (
     (StageName.GENERATOR, EventName.ASKED),
     (StageName.VALIDATOR, EventName.DRAFTED),
     (StageName.RECOVERY, EventName.FAILED),
@@ -66,7 +66,7 @@ MENDED: Way = (
     (StageName.EXECUTOR, EventName.APPROVED),
     (StageName.PRESENTER, EventName.CONCLUDED),
 )
-"""The first draft fails in the validator before any EXPLAIN; recovery mends it by rule."""
+"""The first draft fails in the validator before any EXPLAIN; recovery repairs it by rule."""
 
 
 def ask(services: Services, path: Way) -> Headers:
@@ -79,8 +79,8 @@ def ask(services: Services, path: Way) -> Headers:
         tracing = services[stage]
         with tracing.span(stage, headers, kind=SpanKind.CONSUMER):
             if is_sampled():
-                told = stage_attributes(stage, event, message_id="q:event:1", deliveries=1, query="q", thread="t")
-                describe(told)
+                reported = stage_attributes(stage, event, message_id="q:event:1", deliveries=1, query="q", thread="t")
+                describe(reported)
             headers = {}
             if path[number + 1 : number + 2] == ((StageName.RECOVERY, EventName.FAILED),):
                 with tracing.kept(stage, FailureCode.TABLE_NOT_FOUND):
@@ -172,8 +172,8 @@ CASES: Mapping[str, Case] = {
     "at_1_percent": Case("1 % sampled", 0.01, ANSWERED, 4_000),
     "sampled_never": Case("none sampled", 0.0, ANSWERED, 4_000),
     "sampled_always": Case("all sampled", 1.0, ANSWERED, 50),
-    "first_draft_failed": Case("first draft failed, 1 % sampled", 0.01, MENDED, 50),
-    "first_draft_failed_in_batches": Case("the same, sent in batches", 0.01, MENDED, 400, alone=False),
+    "first_draft_failed": Case("first draft failed, 1 % sampled", 0.01, REPAIRED, 50),
+    "first_draft_failed_in_batches": Case("the same, sent in batches", 0.01, REPAIRED, 400, alone=False),
 }
 """A question whose first draft failed is kept and sent whatever the share: the last two are the price of each such one."""
 

@@ -60,7 +60,7 @@ class Callers:
     async def __aexit__(
         self, error: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        # Each hears its last answer, so that nothing of this load is left for the next.
+        # Each receives its last answer, so that nothing of this load is left for the next.
         self._is_stopping = True
         try:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS if error is None else 0)

@@ -1,7 +1,7 @@
 """Draws what people see, to be looked at: ten charts and the cards of answers in both languages, as PNG.
 
 `make pictures` writes build/pictures/*.png and prints where. The figures are made up from a seed; the words and the
-specifications are the presenter's own, and the renderer is the one behind the doors.
+specifications are the presenter's own, and the renderer is the one behind the APIs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.picture import PictureForm, Pictures
 from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.shape import shape_of
-from querybus_presenter.present import worded
+from querybus_presenter.present import rendered_error
 from querybus_presenter.wording.texts import load_texts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -156,7 +156,7 @@ def card(language: Language, audience: Audience, question: str, body: Concluded)
         attempts=(Attempt(origin=Origin.MODEL, sql=body.sql, stage=StageName.VALIDATOR),) if body.sql else (),
         body=body,
     )
-    answer = worded(envelope, None, WORDS[language, audience]).body.answer
+    answer = rendered_error(envelope, None, WORDS[language, audience]).body.answer
     said = [answer.message, answer.next_step, answer.explanation, *answer.notes]
     lines = [f"» {question}", "", *(line for text in said if text for line in wrapped(text))]
     return [*lines, *(line for each in answer.options for line in wrapped(f"[{each.id}] {each.text}"))]

@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.fault_house import FaultHouse
 from benchmarks.fault_model import question
+from benchmarks.fault_stack import FaultStack
 from querybus.bus.client import BusClient, NotAccepted
 from querybus_cli.local.answers import DEMO
 
@@ -29,17 +29,17 @@ class Batched:
     asked_again: int
 
 
-async def batch_under_faults(house: FaultHouse, dice: random.Random) -> Batched:
+async def batch_under_faults(stack: FaultStack, dice: random.Random) -> Batched:
     """Submit a batch, kill both gateways in turn while it runs, and return what became of it."""
     items = [{"id": f"i{n}", "question": question(1_000 + n)} for n in range(ITEMS)]
     batch: dict[str, Any] = {
         "items": items, "connection": DEMO, "concurrency": CONCURRENCY, "deadline_seconds": DEADLINE_SECONDS,
     }  # fmt: skip
-    async with house.client() as client:
+    async with stack.client() as client:
         begun = await _called(client, {"batch": batch, "idempotency_key": "faults"})
         for number, seconds in enumerate(KILL_SECONDS, 1):
             await asyncio.sleep(seconds + dice.uniform(0.0, 1.0))
-            await house.kill_mid_work(f"gateway-{number}")
+            await stack.kill_mid_work(f"gateway-{number}")
         found: list[dict[str, Any]] = []
         while len(found) < ITEMS:
             read = await _called(client, {"action": "read", "batch_id": begun["id"], "offset": len(found)})

@@ -1,7 +1,7 @@
-"""Callers at the bus door, and what the log says of their queries afterwards: accepted, finished, lost, twice.
+"""Callers at the bus API, and what the log says of their queries afterwards: accepted, finished, lost, twice.
 
-A caller asks with an idempotency key until it is told that its question was accepted, and then for the answer. What
-became of a query is read from the event stream, never from what a caller heard.
+A caller asks with an idempotency key until it knows that its question was accepted, and then for the answer. What
+became of a query is read from the event stream, never from what a caller received.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.fault_batch import Batched
-from benchmarks.fault_house import FaultHouse
 from benchmarks.fault_model import question
+from benchmarks.fault_stack import FaultStack
 from benchmarks.fault_writes import Written
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
@@ -28,7 +28,7 @@ from querybus_cli.local.answers import DEMO
 
 DEADLINE_SECONDS = 60
 LATE_SECONDS = 10.0
-"""How long after its deadline a query may end, by the rules of the house."""
+"""How long after its deadline a query may end, by the rules of the stack."""
 CALL_SECONDS = 4.0
 ANSWER_SECONDS = 8
 ASK_SECONDS_MAX = 90.0
@@ -37,7 +37,7 @@ PAUSE_SECONDS = 0.2
 
 @dataclass
 class Asked:
-    """One question of the load and what its caller heard."""
+    """One question of the load and what its caller received."""
 
     number: int
     query_id: str = ""
@@ -57,8 +57,8 @@ class Figures:
     lost: int
     forked: int
     """Logs in which an event does not follow from the one before it."""
-    unheard: int
-    """Finished, but the door gave no answer."""
+    unreceived: int
+    """Finished, but the API gave no answer."""
     expired: int
     late: int
     executed_twice: int
@@ -89,7 +89,7 @@ class Load:
 
     def __init__(
         self,
-        house: FaultHouse,
+        stack: FaultStack,
         *,
         queries: int,
         seconds: float,
@@ -97,7 +97,7 @@ class Load:
         cancel_share: float = 0.0,
         deadline_seconds: int = DEADLINE_SECONDS,
     ) -> None:
-        self._house = house
+        self._stack = stack
         self._dice = random.Random(seed)
         self._seconds = seconds
         self._cancel_share = cancel_share
@@ -116,8 +116,8 @@ class Load:
         """Ask everything, spread over the time, and return when each caller has its answer or has given up."""
         self._begun = time.monotonic()
         starts = sorted(self._dice.random() for _ in self.asked)
-        async with self._house.client() as client, client.progress() as progress:
-            hearing = asyncio.create_task(self._hear(progress))
+        async with self._stack.client() as client, client.progress() as progress:
+            hearing = asyncio.create_task(self._receive(progress))
             try:
                 async with asyncio.TaskGroup() as group:
                     for each, start in zip(self.asked, starts, strict=True):
@@ -129,7 +129,7 @@ class Load:
                 with suppress(asyncio.CancelledError):
                     await hearing
 
-    async def _hear(self, progress: AsyncIterator[tuple[str, dict[str, Any]]]) -> None:
+    async def _receive(self, progress: AsyncIterator[tuple[str, dict[str, Any]]]) -> None:
         async for query, notice in progress:
             if notice.get("state") == "started":
                 self._begun_steps[str(notice["stage"]), query, int(notice["n"])] += 1
@@ -144,7 +144,7 @@ class Load:
         }
         until = time.monotonic() + ASK_SECONDS_MAX
         while not asked.query_id and time.monotonic() < until:
-            reply = await _heard(client, "ask", request, CALL_SECONDS)
+            reply = await _received(client, "ask", request, CALL_SECONDS)
             if "query_id" in reply:
                 asked.query_id = reply["query_id"]
                 asked.accepted_at = time.time()
@@ -154,11 +154,11 @@ class Load:
                 await asyncio.sleep(PAUSE_SECONDS)
         if cancel_after is not None and asked.query_id:
             await asyncio.sleep(cancel_after)
-            await _heard(client, "cancel", {"query_id": asked.query_id}, CALL_SECONDS)
+            await _received(client, "cancel", {"query_id": asked.query_id}, CALL_SECONDS)
         until = time.monotonic() + self._deadline_seconds + LATE_SECONDS
         while asked.query_id and not asked.outcome and time.monotonic() < until:
             wanted = {"query_id": asked.query_id, "wait_seconds": ANSWER_SECONDS}
-            reply = await _heard(client, "answer", wanted, ANSWER_SECONDS + CALL_SECONDS)
+            reply = await _received(client, "answer", wanted, ANSWER_SECONDS + CALL_SECONDS)
             asked.outcome = reply.get("outcome", "")
             if not asked.outcome:
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -167,7 +167,7 @@ class Load:
         """Return the row, once every query of the log has finished or can only be lost; `besides` those left out."""
         until = time.time() + self._deadline_seconds + LATE_SECONDS
         while True:
-            logs = await read_logs(self._house)
+            logs = await read_logs(self._stack)
             for query in besides:
                 logs.pop(query, None)
             accepted = {each.query_id for each in self.asked if each.query_id} | set(logs)
@@ -180,7 +180,7 @@ class Load:
 
     def _figures(self, logs: dict[str, list[Entry]], accepted: set[str]) -> Figures:
         finished = {query for query in accepted if _count(logs[query], EventName.FINISHED)}
-        heard = {each.query_id for each in self.asked if each.outcome}
+        received = {each.query_id for each in self.asked if each.outcome}
         known = {each.query_id: each.accepted_at for each in self.asked if each.query_id}
         outcomes = Counter(each.outcome for each in self.asked if each.outcome)
         ends = {query: _ended_at(logs[query]) for query in finished}
@@ -191,7 +191,7 @@ class Load:
             finished_twice=sum(_count(log, EventName.FINISHED) > 1 for log in logs.values()),
             lost=len(accepted - finished),
             forked=sum(not is_linear(log) for log in logs.values()),
-            unheard=len((finished & set(known)) - heard),
+            unreceived=len((finished & set(known)) - received),
             expired=outcomes["expired"],
             late=sum(end > _deadline(logs[query]) + LATE_SECONDS for query, end in ends.items()),
             executed_twice=sum(
@@ -208,14 +208,14 @@ class Load:
         )
 
 
-async def read_logs(house: FaultHouse) -> dict[str, list[Entry]]:
+async def read_logs(stack: FaultStack) -> dict[str, list[Entry]]:
     """Return the whole event stream by query, headers only."""
     logs: defaultdict[str, list[Entry]] = defaultdict(list)
 
     async def on_entry(entry: Entry) -> None:
         logs[entry.address.query].append(entry)
 
-    connection = await house.bus.connect(StageName.GATEWAY)
+    connection = await stack.bus.connect(StageName.GATEWAY)
     try:
         follower = Journal(Held(connection)).follow(on_entry)
         await follower.start()
@@ -237,7 +237,7 @@ def is_linear(log: list[Entry]) -> bool:
     return True
 
 
-async def _heard(client: BusClient, verb: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
+async def _received(client: BusClient, verb: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
     try:
         return await client.call(verb, payload, timeout_seconds=seconds)
     except NotAccepted:

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fault_house import FaultHouse
+from benchmarks.fault_stack import FaultStack
 from querybus.bus.client import BusClient, NotAccepted
 
 CHANGES = 40
 AT_ONCE = 6
 KILLS = 5
 PAUSED_SECONDS = 4.0
-"""Longer than the ack_wait of the row's house, so that another executor gets what the paused one holds."""
+"""Longer than the ack_wait of the row's stack, so that another executor gets what the paused one holds."""
 CALL_SECONDS = 35
 TRIES = 40
 LEDGER = "ledger"
@@ -59,7 +59,7 @@ class Written:
         return cls(len(counts), twice, untrue, sum(outcome == "unknown" for outcome in said.values()))
 
 
-async def write_under_faults(house: FaultHouse, dice: random.Random) -> Written:
+async def write_under_faults(stack: FaultStack, dice: random.Random) -> Written:
     """Confirm changes while both executors are killed and paused in turn; return what became of the changes."""
     said: dict[int, str] = {}
     places = asyncio.Semaphore(AT_ONCE)
@@ -68,24 +68,24 @@ async def write_under_faults(house: FaultHouse, dice: random.Random) -> Written:
         async with places:
             said[number] = await _changed(client, number)
 
-    async with house.client() as client:
+    async with stack.client() as client:
         changing = [asyncio.create_task(change(client, number)) for number in range(CHANGES)]
-        hurting = asyncio.create_task(_hurt(house, dice, changing))
+        hurting = asyncio.create_task(_hurt(stack, dice, changing))
         await asyncio.gather(*changing)
         await hurting
-    return Written.of(house.directory, said)
+    return Written.of(stack.directory, said)
 
 
-async def _hurt(house: FaultHouse, dice: random.Random, changing: list[asyncio.Task[None]]) -> None:
+async def _hurt(stack: FaultStack, dice: random.Random, changing: list[asyncio.Task[None]]) -> None:
     for number in range(KILLS):
         name = f"executor-{number % 2 + 1}"
         await asyncio.sleep(dice.uniform(0.3, 1.2))
-        await house.kill_mid_work(name)
-        await house.ready(name)
+        await stack.kill_mid_work(name)
+        await stack.ready(name)
         other = f"executor-{(number + 1) % 2 + 1}"
-        house.signal(other, signal.SIGSTOP)
+        stack.signal(other, signal.SIGSTOP)
         await asyncio.sleep(PAUSED_SECONDS)
-        house.signal(other, signal.SIGCONT)
+        stack.signal(other, signal.SIGCONT)
         if all(each.done() for each in changing):
             return
 
@@ -111,7 +111,7 @@ async def _changed(client: BusClient, number: int) -> str:
 
 
 async def _finished(client: BusClient, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Call until the query that it is about has finished; a call that was not heard is made again, which is harmless."""
+    """Call until the query that it is about has finished; a call that was not received is made again, which is harmless."""
     reply: dict[str, Any] = {}
     for _ in range(TRIES):
         try:

@@ -1,7 +1,7 @@
-"""Hurts a running house in one way per row and reads from its log that nothing was lost and nothing ended twice.
+"""Hurts a running stack in one way per row and reads from its log that nothing was lost and nothing ended twice.
 
 Every service is a process of its own, the bus syncs every write, the model is a stub process, callers come through the
-bus door. Deterministic up to the machine's timing: seed, questions, first drafts and times of faults follow from
+bus API. Deterministic up to the machine's timing: seed, questions, first drafts and times of faults follow from
 --seed. Prints a table and writes build/bench/faults.json. A killed process is held for a moment before, so that it
 dies with messages in its hands. `executed twice` counts an approval whose execution began more than once; a read that
 is repeated costs time, not correctness. Progress is lossy, so while the bus is down it is a lower bound.
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fault_batch import batch_under_faults
-from benchmarks.fault_house import ROOT, FaultHouse, Plan
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
+from benchmarks.fault_stack import ROOT, FaultStack, Plan
 from benchmarks.fault_writes import ledger_connection, write_under_faults
 from querybus.bus.admin.embedded_cluster import EmbeddedCluster
 from querybus.bus.admin.embedded_server import EmbeddedNats
@@ -46,7 +46,7 @@ REQUIRED: Mapping[str, int] = {
     "lost": 0,
     "finished_twice": 0,
     "forked": 0,
-    "unheard": 0,
+    "unreceived": 0,
     "expired": 0,
     "late": 0,
     "written_twice": 0,
@@ -55,12 +55,12 @@ REQUIRED: Mapping[str, int] = {
     "asked_again": 0,
 }
 
-Inflict = Callable[[FaultHouse, Load, random.Random], Coroutine[Any, Any, None]]
+Inflict = Callable[[FaultStack, Load, random.Random], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One experiment: a house, what is done to it while it works, and what must be seen for it to count."""
+    """One experiment: a stack, what is done to it while it works, and what must be seen for it to count."""
 
     title: str
     inflict: Inflict
@@ -74,86 +74,86 @@ class Row:
     """Whether no query may fail: where one replica of each service is gone for a moment only."""
 
 
-async def nothing(_: FaultHouse, __: Load, ___: random.Random) -> None:
+async def nothing(_: FaultStack, __: Load, ___: random.Random) -> None:
     """No fault: what the other rows compare with."""
 
 
-async def kill_each(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def kill_each(stack: FaultStack, load: Load, dice: random.Random) -> None:
     for number, service in enumerate(SERVICES, 1):
         await load.at((number + dice.uniform(-0.3, 0.3)) / (len(SERVICES) + 1))
-        await house.kill_mid_work(f"{service}-1")
+        await stack.kill_mid_work(f"{service}-1")
 
 
-async def roll(house: FaultHouse, load: Load, _: random.Random) -> None:
+async def roll(stack: FaultStack, load: Load, _: random.Random) -> None:
     await load.at(0.1)
     for service in SERVICES:
         name = f"{service}-1"
-        before = house.supervisor.pids().get(name)
-        house.signal(name, signal.SIGTERM)
-        while house.supervisor.pids().get(name) in (before, None):
+        before = stack.supervisor.pids().get(name)
+        stack.signal(name, signal.SIGTERM)
+        while stack.supervisor.pids().get(name) in (before, None):
             await asyncio.sleep(0.1)
-        await house.ready(name)
+        await stack.ready(name)
 
 
-async def restart_bus(house: FaultHouse, load: Load, dice: random.Random) -> None:
-    assert isinstance(house.bus, EmbeddedNats)
+async def restart_bus(stack: FaultStack, load: Load, dice: random.Random) -> None:
+    assert isinstance(stack.bus, EmbeddedNats)
     await load.at(dice.uniform(0.2, 0.4))
-    await house.bus.restart(pause_seconds=0.5)
+    await stack.bus.restart(pause_seconds=0.5)
     await load.at(dice.uniform(0.6, 0.8))
-    await house.bus.restart(by_force=True, pause_seconds=0.5)
+    await stack.bus.restart(by_force=True, pause_seconds=0.5)
 
 
-async def kill_leader(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def kill_leader(stack: FaultStack, load: Load, dice: random.Random) -> None:
     """Kill the server that leads the event stream, and once it is back the one that leads it then."""
-    assert isinstance(house.bus, EmbeddedCluster)
+    assert isinstance(stack.bus, EmbeddedCluster)
     for share in (dice.uniform(0.15, 0.25), dice.uniform(0.6, 0.7)):
         await load.at(share)
-        leader = await house.bus.leader_of(EVENTS)
+        leader = await stack.bus.leader_of(EVENTS)
         leader.kill()
         await asyncio.sleep(AWAY_SECONDS)
         await leader.start()
-        await house.bus.settled()
+        await stack.bus.settled()
 
 
-async def slow_down(house: FaultHouse, load: Load, _: random.Random) -> None:
+async def slow_down(stack: FaultStack, load: Load, _: random.Random) -> None:
     end = asyncio.create_task(load.at(0.9))
     while not end.done():
-        house.signal("executor-1", signal.SIGSTOP)
+        stack.signal("executor-1", signal.SIGSTOP)
         await asyncio.sleep(SLOW_STOPPED_SECONDS)
-        house.signal("executor-1", signal.SIGCONT)
+        stack.signal("executor-1", signal.SIGCONT)
         await asyncio.sleep(SLOW_RUNNING_SECONDS)
 
 
-async def pause(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def pause(stack: FaultStack, load: Load, dice: random.Random) -> None:
     await load.at(dice.uniform(0.2, 0.3))
     for name in ("generator-1", "presenter-1"):
-        house.signal(name, signal.SIGSTOP)
+        stack.signal(name, signal.SIGSTOP)
     await asyncio.sleep(PAUSED_SECONDS)
     for name in ("generator-1", "presenter-1"):
-        house.signal(name, signal.SIGCONT)
+        stack.signal(name, signal.SIGCONT)
 
 
-async def fill(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def fill(stack: FaultStack, load: Load, dice: random.Random) -> None:
     await load.at(dice.uniform(0.3, 0.5))
-    await house.limit_events(1_024)
+    await stack.limit_events(1_024)
     await asyncio.sleep(FULL_SECONDS)
-    await house.limit_events(None)
+    await stack.limit_events(None)
 
 
-async def stop_generator(house: FaultHouse, load: Load, _: random.Random) -> None:
+async def stop_generator(stack: FaultStack, load: Load, _: random.Random) -> None:
     await load.at(0.2)
-    house.signal("generator-1", signal.SIGSTOP)
+    stack.signal("generator-1", signal.SIGSTOP)
 
 
-async def write_changes(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def write_changes(stack: FaultStack, load: Load, dice: random.Random) -> None:
     """Confirm changes while both executors are killed and paused in turn."""
     await load.at(0.05)
-    load.written = await write_under_faults(house, dice)
+    load.written = await write_under_faults(stack, dice)
 
 
-async def run_batch(house: FaultHouse, load: Load, dice: random.Random) -> None:
+async def run_batch(stack: FaultStack, load: Load, dice: random.Random) -> None:
     """Run a batch while both gateways are killed in turn."""
-    load.batched = await batch_under_faults(house, dice)
+    load.batched = await batch_under_faults(stack, dice)
 
 
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
@@ -192,12 +192,12 @@ ROWS: Mapping[str, Row] = {
 
 
 async def measure(row: Row, *, queries: int, seconds: float, seed: int) -> Figures:
-    """Run one row in a house of its own."""
+    """Run one row in a stack of its own."""
     directory = Path(tempfile.mkdtemp(prefix="querybus-faults-"))
     try:
-        async with FaultHouse(directory, replace(row.plan, seed=seed)) as house:
+        async with FaultStack(directory, replace(row.plan, seed=seed)) as stack:
             load = Load(
-                house,
+                stack,
                 queries=queries,
                 seconds=seconds,
                 seed=seed,
@@ -208,7 +208,7 @@ async def measure(row: Row, *, queries: int, seconds: float, seed: int) -> Figur
                 group.create_task(load.run())
                 # The load's clock begins with its first step.
                 await asyncio.sleep(0)
-                group.create_task(row.inflict(house, load, random.Random(seed)))
+                group.create_task(row.inflict(stack, load, random.Random(seed)))
             return await load.figures()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -232,7 +232,7 @@ COLUMNS = (
     ("finished_twice", "twice"),
     ("lost", "lost"),
     ("forked", "forked"),
-    ("unheard", "unheard"),
+    ("unreceived", "unreceived"),
     ("expired", "expired"),
     ("late", "late"),
     ("refused", "refused"),

@@ -1,7 +1,7 @@
 """Five durable hops in five processes, once as `stage(...)` with verbs that think nothing, once as nats-py alone.
 
 Both have the same bus, permissions, streams, durables and settings, sync `always`; the caller appends the first event
-and hears the last, as the gateway does.
+and receives the last, as the gateway does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STAGES = (StageName.GENERATOR, StageName.RECOVERY, StageName.VALIDATOR, StageNam
 ANSWER_SECONDS = 30.0
 READY_SECONDS = 60.0
 DEADLINE_MS = 60_000
-HEARD_SLOTS = 256
+RECEIVE_SLOTS = 256
 
 Route = list[tuple[str, int]]
 """The events of a query in order, with their bytes on the wire."""
@@ -47,7 +47,7 @@ class HopPipeline:
         self._group = group
         self._bus = EmbeddedNats()
         self._connection: Client | None = None
-        self._ear: PullLoop | None = None
+        self._subscriber: PullLoop | None = None
         self._waiting: dict[str, asyncio.Future[None]] = {}
 
     async def __aenter__(self) -> Self:
@@ -64,7 +64,7 @@ class HopPipeline:
         await self._close()
 
     async def ask_null(self, number: int) -> str:
-        return await self._heard(await self._ask_null(number))
+        return await self._received(await self._ask_null(number))
 
     async def ask_raw(self, route: Route) -> str:
         assert self._connection is not None
@@ -72,13 +72,13 @@ class HopPipeline:
         self._expect(query)
         subject = event_subject(TENANT, query, query, EventName.ASKED)
         await self._connection.jetstream().publish(subject, raw_payload(route), timeout=ANSWER_SECONDS)
-        return await self._heard(query)
+        return await self._received(query)
 
     async def route(self) -> Route:
         """Return the events of one query and their sizes."""
         assert self._connection is not None
         query = await self._ask_null(0)
-        await self._heard(query)
+        await self._received(query)
         entries = await Journal(Held(self._connection)).query(TENANT, query)
         return [(entry.address.event.value, len(entry.data)) for entry in entries]
 
@@ -116,7 +116,7 @@ class HopPipeline:
     def _expect(self, query: str) -> None:
         self._waiting[query] = asyncio.get_running_loop().create_future()
 
-    async def _heard(self, query: str) -> str:
+    async def _received(self, query: str) -> str:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._waiting[query]
@@ -152,21 +152,21 @@ class HopPipeline:
                 while self._kind == "null" and not await asyncio.to_thread(is_ready, f"http://127.0.0.1:{port}"):
                     await asyncio.sleep(0.1)
         self._connection = await self._bus.connect(StageName.GATEWAY)
-        # The gateway's own durable, for both kinds alike: it is how the last event is heard.
-        self._ear = PullLoop(
+        # The gateway's own durable, for both kinds alike: it is how the last event is received.
+        self._subscriber = PullLoop(
             Held(self._connection),
             stream=EVENTS,
             durable=StageName.GATEWAY,
-            slots=HEARD_SLOTS,
+            slots=RECEIVE_SLOTS,
             handle=self._on_finished,
         )
-        await self._ear.start()
+        await self._subscriber.start()
         assert self._bus.pid is not None
         self._pids = (*self._group.pids(f"{self._kind}-"), self._bus.pid)
 
     async def _close(self) -> None:
-        if self._ear is not None:
-            await self._ear.drain()
+        if self._subscriber is not None:
+            await self._subscriber.drain()
         if self._connection is not None:
             await self._connection.close()
         await self._group.stop(*self._group.names(f"{self._kind}-"))

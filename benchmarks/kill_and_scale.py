@@ -1,7 +1,7 @@
-"""Adds replicas to a running house, restarts service after service and takes replicas away again, all under load.
+"""Adds replicas to a running stack, restarts service after service and takes replicas away again, all under load.
 
 `querybus up` with the settings of production (two replicas of each service once they are added, every write synced, its
-`ack_wait`, the start-up check of the bus), a stub model in a process of its own, callers at the bus door who go on asking
+`ack_wait`, the start-up check of the bus), a stub model in a process of its own, callers at the bus API who go on asking
 for as long as a step takes. A rolling restart is SIGTERM to one replica and the next one's turn when its successor is
 ready. What became of each query is read from the log; the lag is what the gauges say by which replicas are scaled
 (`querybus_consumer_pending` and `_ack_pending`). Prints a table, writes build/bench/kill_and_scale.json and fails if a
@@ -28,8 +28,8 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fault_house import HELD_SECONDS, READY_SECONDS, ROOT, FaultHouse, Plan
 from benchmarks.fault_load import Asked, Figures, Load
+from benchmarks.fault_stack import HELD_SECONDS, READY_SECONDS, ROOT, FaultStack, Plan
 from benchmarks.faults import machine
 from benchmarks.process_group import free_ports
 from querybus.core.subjects import READS, StageName
@@ -44,7 +44,7 @@ WAVE_SECONDS = 3.0
 LOOK_SECONDS = 0.5
 LAG_SECONDS_MAX = 60.0
 """How long after the last answer of a step the gauges may show something; they look every five seconds themselves."""
-NONE_OF = ("not_answered", "lost", "finished_twice", "forked", "unheard", "expired", "late")
+NONE_OF = ("not_answered", "lost", "finished_twice", "forked", "unreceived", "expired", "late")
 """What no step may show."""
 NO_LAG: Mapping[str, float] = {str(stage): 0.0 for stage in READS}
 _LAG = re.compile(r'^querybus_consumer_(ack_)?pending\{consumer="([a-z]+)"\} (\S+)$', re.MULTILINE)
@@ -80,7 +80,7 @@ class Step:
     finished_twice: int
     lost: int
     forked: int
-    unheard: int
+    unreceived: int
     expired: int
     late: int
     refused: int
@@ -97,16 +97,16 @@ class Step:
 
 
 class Journey:
-    """A running house with a second replica of each service that comes and goes."""
+    """A running stack with a second replica of each service that comes and goes."""
 
-    def __init__(self, house: FaultHouse, size: Size, say: Callable[[Step], None]) -> None:
-        self._house = house
+    def __init__(self, stack: FaultStack, size: Size, say: Callable[[Step], None]) -> None:
+        self._stack = stack
         self._size = size
         self._say = say
-        self._firsts = {each.service: each for each in house.supervisor.replicas}
+        self._firsts = {each.service: each for each in stack.supervisor.replicas}
         ports = free_ports(len(size.added))
         self._seconds = {each: _second(self._firsts[each], port) for each, port in zip(size.added, ports, strict=True)}
-        self._others = Supervisor(tuple(self._seconds.values()), house.said.append)
+        self._others = Supervisor(tuple(self._seconds.values()), stack.said.append)
         self._asked = 0
         self._loads: list[Load] = []
         self._known: set[str] = set()
@@ -169,7 +169,7 @@ class Journey:
         self._note("all of it, read at the end", figures, seconds, lag_max, self.steps[-1].lag_seconds)
 
     def _together(self, loads: Iterable[Load]) -> Load:
-        whole = Load(self._house, queries=0, seconds=0.0, seed=0)
+        whole = Load(self._stack, queries=0, seconds=0.0, seed=0)
         whole.asked = [each for load in loads for each in load.asked]
         return whole
 
@@ -183,7 +183,7 @@ class Journey:
             finished_twice=figures.finished_twice,
             lost=figures.lost,
             forked=figures.forked,
-            unheard=figures.unheard,
+            unreceived=figures.unreceived,
             expired=figures.expired,
             late=figures.late,
             refused=figures.refused,
@@ -195,14 +195,14 @@ class Journey:
         self._say(step)
 
     def _wave(self, loads: list[Load], group: asyncio.TaskGroup) -> None:
-        load = Load(self._house, queries=0, seconds=WAVE_SECONDS, seed=self._asked)
+        load = Load(self._stack, queries=0, seconds=WAVE_SECONDS, seed=self._asked)
         load.asked = [Asked(self._asked + number) for number in range(round(WAVE_SECONDS * self._size.per_second))]
         self._asked += len(load.asked)
         loads.append(load)
         group.create_task(load.run())
 
     async def _restart(self, service: StageName) -> None:
-        replicas = [(self._house.supervisor, self._firsts[service])]
+        replicas = [(self._stack.supervisor, self._firsts[service])]
         if self._size.restarts_added and service in self._seconds:
             replicas.append((self._others, self._seconds[service]))
         for supervisor, replica in replicas:
@@ -251,17 +251,17 @@ async def _ready(replicas: Iterable[Replica]) -> None:
 
 
 def _lags(replicas: Sequence[Replica]) -> dict[str, float]:
-    """Return by durable the most messages that a replica tells of, waiting and in hand together."""
+    """Return by durable the most messages that a replica says something of, waiting and in hand together."""
     found: dict[str, float] = {}
     for each in replicas:
         try:
             with urllib.request.urlopen(f"{_address(each)}/metrics", timeout=5) as response:
-                told = _LAG.findall(response.read().decode())
+                reported = _LAG.findall(response.read().decode())
         except (OSError, HTTPException):
             # It is just being restarted.
             continue
         mine: dict[str, float] = {}
-        for _, name, value in told:
+        for _, name, value in reported:
             mine[name] = mine.get(name, 0.0) + float(value)
         for name, value in mine.items():
             found[name] = max(found.get(name, 0.0), value)
@@ -269,9 +269,9 @@ def _lags(replicas: Sequence[Replica]) -> dict[str, float]:
 
 
 async def measure(size: Size, directory: Path, say: Callable[[Step], None] = lambda _: None) -> list[Step]:
-    """Run the whole journey in a house of its own; return its steps, and last what became of all their queries."""
-    async with FaultHouse(directory, size.plan) as house:
-        journey = Journey(house, size, say)
+    """Run the whole journey in a stack of its own; return its steps, and last what became of all their queries."""
+    async with FaultStack(directory, size.plan) as stack:
+        journey = Journey(stack, size, say)
         await journey.run()
     return journey.steps
 
@@ -289,7 +289,7 @@ COLUMNS = (
 )
 
 
-def tell(step: Step) -> None:
+def print_step(step: Step) -> None:
     values = asdict(step)
     cells = " ".join(f"{values[key]:>{max(8, len(title))}g}" for key, title in COLUMNS)
     wrong = step.broken()
@@ -304,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{'':52}" + " ".join(f"{title:>{max(8, len(title))}}" for _, title in COLUMNS), flush=True)
     directory = Path(tempfile.mkdtemp(prefix="querybus-scale-"))
     try:
-        steps = asyncio.run(measure(Size(per_second=given.per_second), directory, tell))
+        steps = asyncio.run(measure(Size(per_second=given.per_second), directory, print_step))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     met = not any(each.broken() for each in steps)

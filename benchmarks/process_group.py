@@ -67,7 +67,7 @@ class ProcessGroup:
             raise RuntimeError(f"{name} ended:\n" + "\n".join(lines[-LOG_LINES_SHOWN:]))
         return said.decode().strip()
 
-    def tell(self, name: str, line: str) -> None:
+    def report(self, name: str, line: str) -> None:
         """Write a line to the process's input."""
         given = self._processes[name].stdin
         assert given is not None

@@ -2,7 +2,7 @@
 
 `make docs` calls it.
 
-A house test compares what it makes with what is committed.
+A rule test compares what it makes with what is committed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def metrics_page() -> str:
 
 def failures_page() -> str:
     """Return docs/failures.md: what follows from each failure code."""
-    rows = ["| code | new draft by a model | mend by rule | ends as |", "|---|---|---|---|"]
+    rows = ["| code | new draft by a model | repair by rule | ends as |", "|---|---|---|---|"]
     rows += [
         f"| `{code}` | {'yes' if each.to_model else 'no'} | {'yes' if each.by_rule else 'no'} | {each.ending} |"
         for code, each in TRAITS.items()

@@ -21,7 +21,7 @@ HASH = "ab" * 32
 
 
 class Gateway:
-    """Ends every query as it was told, and keeps what it was asked."""
+    """Ends every query as it was reported, and keeps what it was asked."""
 
     def __init__(self, *endings: dict[str, Any]) -> None:
         self._endings = list(endings)
@@ -175,7 +175,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "/help lists them" in shown
 
 
-def test_a_key_comes_from_the_environment_a_file_or_a_house_of_this_folder(
+def test_a_key_comes_from_the_environment_a_file_or_a_stack_of_this_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -96,7 +96,7 @@ def test_a_model_without_an_address_is_a_mistake_of_use(folder: Path, monkeypatc
     assert "QUERYBUS_LLM_BASE_URL" in str(refused)
 
 
-def test_what_a_rule_fixed_is_counted_under_its_name_and_off_mends_nothing(folder: Path) -> None:
+def test_what_a_rule_fixed_is_counted_under_its_name_and_off_repairs_nothing(folder: Path) -> None:
     item = ITEMS[1]
     figures, _ = figures_of(folder, [item])
     assert figures["by_rule"] == {"rename_column": {"items": 1, "executable": 1, "right": 1}}

@@ -63,7 +63,7 @@ def test_the_needed_columns_are_those_of_the_scope_that_names_them():
 def test_a_label_of_a_table_that_is_not_there_is_a_slip_that_is_named():
     with pytest.raises(ValueError, match="no table lion"):
         evaluation.evaluate_labels(
-            {"zoo": catalog("zoo", keeper="id")}, evaluation.label_items("zoo | how many? | lion")
+            {"zoo": catalog("zoo", backup="id")}, evaluation.label_items("zoo | how many? | lion")
         )
 
 

@@ -32,10 +32,10 @@ def test_a_question_is_explained_for_people(url: str) -> None:
 
 def test_a_question_is_explained_for_programs(url: str) -> None:
     shown = RUN.invoke(app, ["explain-question", "average price of mugs", "--database", url, "--json"])
-    told = json.loads(shown.output.splitlines()[-1])
-    assert told["is_answered"]
-    assert told["sql"] == 'SELECT AVG("price") FROM "mugs"'
-    assert [each["text"] for each in told["words"]] == ["average", "price", "of", "mugs"]
+    reported = json.loads(shown.output.splitlines()[-1])
+    assert reported["is_answered"]
+    assert reported["sql"] == 'SELECT AVG("price") FROM "mugs"'
+    assert [each["text"] for each in reported["words"]] == ["average", "price", "of", "mugs"]
 
 
 def test_a_question_that_is_asked_about_exits_with_three(url: str) -> None:

@@ -67,7 +67,7 @@ def test_a_search_of_a_file_needs_no_bus(tmp_path: Path):
     assert json.loads(ran.output)["key"] == "How many customers?"
 
 
-def test_a_search_hears_an_embeddings_model_where_one_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_search_receives_an_embeddings_model_where_one_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "shop.yaml"
     file.write_text(TEXT, encoding="utf-8")
     command = ["knowledge", "search", "howmany customerz", "--file", str(file), "--json"]

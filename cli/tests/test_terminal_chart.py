@@ -18,7 +18,7 @@ CITY = {"field": "city", "type": "nominal"}
 N = {"field": "n", "type": "quantitative"}
 
 
-def test_the_longest_bar_fills_the_room_and_the_others_their_share_of_it() -> None:
+def test_the_longest_bar_fills_the_capacity_and_the_others_their_share_of_it() -> None:
     lines = chart_lines(spec("bar", [{"city": "a", "n": 8}, {"city": "b", "n": 4}], x=CITY, y=N), 40)
     full, half = (line.count("█") for line in lines)
     assert full == 2 * half

@@ -66,8 +66,8 @@ def build(image: str, folder: Path) -> Path:
                 if stages > 1:
                     break
             case "ENV":
-                told = dict(each.split("=", 1) for each in shlex.split(rest))
-                environment |= {name: value for name, value in told.items() if name not in _LEFT_OUT}
+                reported = dict(each.split("=", 1) for each in shlex.split(rest))
+                environment |= {name: value for name, value in reported.items() if name not in _LEFT_OUT}
             case "WORKDIR":
                 here = folder / rest.lstrip("/")
             case "COPY":
@@ -93,12 +93,12 @@ def start(image: str, prefix: Path) -> str:
     (home / "connections.yaml").write_text(f"connections: [{{name: shop, url: 'sqlite:///{database}'}}]\n")
     isolated = {"PATH": os.defpath, "HOME": str(home), "PYTHONNOUSERSITE": "1"}
     paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
-    asked = _told([prefix / "bin/python", "-c", paths], isolated)
+    asked = _reported([prefix / "bin/python", "-c", paths], isolated)
     if any(not each.startswith(str(prefix)) for each in asked.stdout.split()):
         raise NotBuilt(f"{image}: packages from outside are seen: {asked.stdout}")
-    if _told([prefix / "bin/python", "-m", "pip"], isolated).returncode == 0:
+    if _reported([prefix / "bin/python", "-m", "pip"], isolated).returncode == 0:
         raise NotBuilt(f"{image}: it holds pip")
-    if driver and (found := _told([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode:
+    if driver and (found := _reported([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode:
         raise NotBuilt(f"{image}: its driver is not there: {found.stderr[-1_500:]}")
     if service == "cli":
         said, expected = _said([prefix / "bin/start", "--help"], isolated), "Usage: "
@@ -111,7 +111,7 @@ def start(image: str, prefix: Path) -> str:
 
 async def _on_an_empty_bus(service: str, prefix: Path, isolated: dict[str, str]) -> str:
     async with EmbeddedNats(sync="2m") as bus:
-        told = {
+        reported = {
             **isolated,
             "QUERYBUS_NATS_URL": bus.url,
             "QUERYBUS_NATS_PASSWORD": bus.password(service),
@@ -119,17 +119,17 @@ async def _on_an_empty_bus(service: str, prefix: Path, isolated: dict[str, str])
             "QUERYBUS_VERIFY_KEY": bus.verify_key,
             "QUERYBUS_CONNECTIONS_FILE": str(prefix / "home/connections.yaml"),
         }
-        return await asyncio.to_thread(_said, [prefix / "bin/start"], told)
+        return await asyncio.to_thread(_said, [prefix / "bin/start"], reported)
 
 
-def _told(command: Sequence[str | Path], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _reported(command: Sequence[str | Path], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=START_SECONDS_MAX, check=False
     )
 
 
 def _said(command: Sequence[str | Path], environment: dict[str, str]) -> str:
-    done = _told(command, environment)
+    done = _reported(command, environment)
     return done.stdout + done.stderr
 
 
@@ -149,9 +149,9 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _run(command: Sequence[str], folder: Path, told: dict[str, str]) -> None:
+def _run(command: Sequence[str], folder: Path, reported: dict[str, str]) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTHON"))}
-    done = subprocess.run(command, cwd=folder, env=clean | told, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=clean | reported, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotBuilt(f"{command[-1]}\n{(done.stdout + done.stderr)[-2_000:]}")
 

@@ -187,7 +187,7 @@ STAGES: Final = Dashboard(
     (
         Panel(
             "Waiting messages",
-            "Messages of each durable that no worker holds, as its leader tells. It grows: add replicas.",
+            "Messages of each durable that no worker holds, as its leader reports. It grows: add replicas.",
             "short",
             (("max by (consumer) (querybus_consumer_pending)", "{{consumer}}"),),
         ),
@@ -282,11 +282,11 @@ STAGES: Final = Dashboard(
 SQL: Final = Dashboard(
     "sql",
     "QueryBus / SQL",
-    "What is wrong with drafts, what mends them, and what the databases do.",
+    "What is wrong with drafts, what repairs them, and what the databases do.",
     (
         Panel(
             "Failures by code",
-            "Failures in the chosen time, before any mend or retry.",
+            "Failures in the chosen time, before any repair or retry.",
             "short",
             (("sum by (code) (increase(querybus_failures_total[$__range])) > 0", "{{code}}"),),
             "bargauge",

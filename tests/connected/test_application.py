@@ -126,7 +126,7 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGESIZE")
 
 
-async def test_readiness_tells_that_the_bus_is_away_and_back(bus):
+async def test_readiness_reports_that_the_bus_is_away_and_back(bus):
     process = start(bus)
     try:
         async with httpx.AsyncClient(base_url=await line_of(process)) as client:

@@ -1,4 +1,4 @@
-"""A real cluster of three servers: every stream has three copies, and the house answers, fences and settles as on one."""
+"""A real cluster of three servers: every stream has three copies, and the stack answers, fences and settles as on one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from querybus.bus.admin.embedded_cluster import SERVERS, EmbeddedBus, EmbeddedCluster
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.admin.snapshots import Keeper, StreamState
+from querybus.bus.admin.snapshots import Publisher, StreamState
 from querybus.bus.application import NotSafe, assert_sync
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
@@ -21,7 +21,7 @@ from querybus.bus.log.publish import Duplicate, FenceLost, Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 from querybus_cli.app import UsageError
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import back_up, restore
 from querybus_cli.operations.operator import Place
 
@@ -82,7 +82,7 @@ async def test_questions_are_answered_from_end_to_end(cluster: EmbeddedCluster, 
         shop.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY); INSERT INTO customers VALUES (1), (2);")
     connections = tmp_path / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{database}"}]}))
-    async with House(HousePlan(connections_file=connections), cluster) as house, house.client("analyst") as client:
+    async with Stack(StackPlan(connections_file=connections), cluster) as stack, stack.client("analyst") as client:
         request = {"question": "How many customers are there?", "connection": "shop", "wait_seconds": 30}
         answers = await asyncio.gather(*(client.call("ask", request) for _ in range(8)))
         assert [each["rows"] for each in answers] == [[[2]]] * 8
@@ -104,27 +104,27 @@ async def test_a_backup_of_a_cluster_goes_onto_another_cluster_and_onto_one_serv
     cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:
     def quiet(_: str, __: int) -> None:
-        """Hear of no progress."""
+        """Receive of no progress."""
 
     async def states(bus: EmbeddedBus) -> dict[str, StreamState | None]:
-        connection = await bus.connect("keeper")
+        connection = await bus.connect("backup")
         try:
-            return {name: await Keeper(connection).state(name) for name in BACKED_UP}
+            return {name: await Publisher(connection).state(name) for name in BACKED_UP}
         finally:
             await connection.close()
 
     connection = await cluster.connect(StageName.GATEWAY)
     await append(connection, asked(), 0)
     await connection.close()
-    copies = await back_up(Place(cluster.url, cluster.password("keeper")), tmp_path / "kept", quiet)
+    copies = await back_up(Place(cluster.url, cluster.password("backup")), tmp_path / "kept", quiet)
     held = {each.stream: StreamState(each.messages, each.state["last_seq"]) for each in copies}
     assert (held["QUERYBUS"] or StreamState(0, 0)).messages > 0
     async with EmbeddedCluster(OUTSIDERS, store=tmp_path / "other", sizes=sizes()) as other:
-        await restore(Place(other.url, other.password("keeper")), tmp_path / "kept", quiet, at_once=True)
+        await restore(Place(other.url, other.password("backup")), tmp_path / "kept", quiet, at_once=True)
         assert await states(other) == held
         assert not any("stream KV_querybus_threads" in each for each in await other.migrate())
     async with EmbeddedNats(OUTSIDERS, sync="2m") as alone:
-        place = Place(alone.url, alone.password("keeper"))
+        place = Place(alone.url, alone.password("backup"))
         with pytest.raises(UsageError, match=r"replicas > 1 .*; restored: nothing; left: "):
             await restore(place, tmp_path / "kept", quiet, at_once=True)
         await restore(place, tmp_path / "kept", quiet, replicas=1, at_once=True)

@@ -147,73 +147,73 @@ async def has(read, wanted) -> bool:
     return await read() == wanted
 
 
-async def test_a_follower_hears_every_event_once_and_in_order_without_bodies(gateway, journal):
-    heard: list[Entry] = []
+async def test_a_follower_receives_every_event_once_and_in_order_without_bodies(gateway, journal):
+    received: list[Entry] = []
 
     async def note(entry: Entry) -> None:
-        heard.append(entry)
+        received.append(entry)
 
     old, _ = await ask(gateway)
     follower = journal.follow(note)
     await follower.start()
     await asyncio.wait_for(follower.caught_up(), 30)
-    assert [entry.address.query for entry in heard] == [old.query_id]
+    assert [entry.address.query for entry in received] == [old.query_id]
     envelope, sequence = await ask(gateway)
     await end(gateway, envelope, sequence)
-    await until(lambda: len(heard) == 4)
-    assert [entry.sequence for entry in heard] == [1, 2, 3, 4]
-    assert [entry.address.event.value for entry in heard] == ["asked", "asked", "concluded", "finished"]
-    assert all(entry.data == b"" for entry in heard)
-    assert heard[1].headers["Querybus-Deadline"] == str(envelope.deadline_at)
+    await until(lambda: len(received) == 4)
+    assert [entry.sequence for entry in received] == [1, 2, 3, 4]
+    assert [entry.address.event.value for entry in received] == ["asked", "asked", "concluded", "finished"]
+    assert all(entry.data == b"" for entry in received)
+    assert received[1].headers["Querybus-Deadline"] == str(envelope.deadline_at)
     assert await follower.ping() is None
     await follower.drain()
     assert gateway.last_error is None
 
 
 async def test_a_follower_goes_on_where_it_was_after_a_restart_of_the_bus(bus, gateway, journal):
-    heard: list[int] = []
+    received: list[int] = []
 
     async def note(entry: Entry) -> None:
-        heard.append(entry.sequence)
+        received.append(entry.sequence)
 
     await ask(gateway)
     follower = journal.follow(note)
     await follower.start()
-    await until(lambda: heard == [1])
+    await until(lambda: received == [1])
     await bus.restart(by_force=True)
     await until(lambda: gateway.is_connected)
     await append(gateway, asked(), 0)
-    await until(lambda: heard == [1, 2], 5)
+    await until(lambda: received == [1, 2], 5)
     await follower.drain()
 
 
 async def test_a_follower_does_not_lose_an_event_that_its_reader_choked_on(gateway, journal):
-    heard: list[int] = []
+    received: list[int] = []
 
     async def choke(entry: Entry) -> None:
-        if entry.sequence == 2 and 0 not in heard:
-            heard.append(0)
+        if entry.sequence == 2 and 0 not in received:
+            received.append(0)
             raise RuntimeError
-        heard.append(entry.sequence)
+        received.append(entry.sequence)
 
     for _ in range(4):
         await ask(gateway)
     follower = journal.follow(choke)
     await follower.start()
-    await until(lambda: heard == [1, 0, 2, 3, 4], 5)
+    await until(lambda: received == [1, 0, 2, 3, 4], 5)
     await follower.drain()
 
 
 async def test_a_follower_keeps_up_with_many_events(gateway, journal):
-    heard: list[int] = []
+    received: list[int] = []
 
     async def note(entry: Entry) -> None:
-        heard.append(entry.sequence)
+        received.append(entry.sequence)
 
     follower = journal.follow(note)
     await follower.start()
     for _ in range(5):
         await asyncio.gather(*(ask(gateway) for _ in range(200)))
-    await until(lambda: len(heard) == 1_000)
-    assert heard == list(range(1, 1_001))
+    await until(lambda: len(received) == 1_000)
+    assert received == list(range(1, 1_001))
     await follower.drain()

@@ -1,4 +1,4 @@
-"""The stores keep whole values: a reader sees one catalog or the one before, and hears of a change by itself."""
+"""The stores keep whole values: a reader sees one catalog or the one before, and learns of a change by itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Users:
         self.violations: list[str] = []
 
     async def held(self, name: str) -> Held:
-        connection = await self._bus.connect(name, on_error=self._hear)
+        connection = await self._bus.connect(name, on_error=self._receive)
         self._open.append(connection)
         return Held(connection)
 
@@ -43,7 +43,7 @@ class Users:
         for connection in self._open:
             await connection.close()
 
-    async def _hear(self, error: Exception) -> None:
+    async def _receive(self, error: Exception) -> None:
         self.violations.append(str(error))
 
 

@@ -144,7 +144,7 @@ async def test_an_update_moves_no_durable_and_deletes_nothing(bus: EmbeddedNats,
     await generator.close()
 
 
-async def test_a_durable_made_late_starts_with_what_comes_next_or_where_it_is_told(
+async def test_a_durable_made_late_starts_with_what_comes_next_or_where_it_is_reported(
     bus: EmbeddedNats, migrator: Client
 ) -> None:
     table = topology(bus.sizes, ("acme",))
@@ -166,7 +166,7 @@ async def test_a_durable_made_late_starts_with_what_comes_next_or_where_it_is_to
     await generator.close()
 
 
-async def test_what_the_server_refuses_is_told_in_its_words(migrator: Client) -> None:
+async def test_what_the_server_refuses_is_reported_in_its_words(migrator: Client) -> None:
     with pytest.raises(MigrateError, match="QUERYBUS: the server refuses to create it: replicas > 1"):
         await migrate(migrator, topology(Sizes(replicas=3)))
 

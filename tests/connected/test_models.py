@@ -133,7 +133,7 @@ async def test_calls_a_minute_hold_over_replicas_that_share_a_bus():
             assert number <= 24 + 1 + 4.0 * (moment - began + 1.0)
 
 
-async def test_a_streamed_reply_is_told_in_parts_and_counted_whole():
+async def test_a_streamed_reply_is_reported_in_parts_and_counted_whole():
     with ScriptedModel([say("SELECT one, two, three FROM four")]) as server:
         settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model="m", llm_streaming=True)
         metrics = Metrics("test")

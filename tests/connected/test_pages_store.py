@@ -33,11 +33,11 @@ async def bus() -> AsyncGenerator[EmbeddedNats]:
 
 @contextlib.asynccontextmanager
 async def user(bus: EmbeddedNats, name: str, violations: list[str] | None = None) -> AsyncGenerator[Client]:
-    async def hear(error: Exception) -> None:
+    async def receive(error: Exception) -> None:
         if violations is not None:
             violations.append(str(error))
 
-    connection = await bus.connect(name, on_error=hear)
+    connection = await bus.connect(name, on_error=receive)
     try:
         yield connection
     finally:

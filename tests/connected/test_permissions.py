@@ -122,7 +122,7 @@ PUBLISHED = {
 }
 
 # subject -> who may subscribe to it, of the six services
-HEARD = {
+RECEIVED = {
     **{f"_INBOX.{service}.>": {service} for service in SERVICES},
     "_INBOX.>": set(),
     "_INBOX.out.acme.app.>": set(),
@@ -210,13 +210,13 @@ def bus() -> Iterator[EmbeddedNats]:
 
 
 class Violations:
-    """What the server complained about, in order; it tells of a publish or subscription only afterwards."""
+    """What the server complained about, in order; it says something of a publish or subscription only afterwards."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
     async def __call__(self, error: Exception) -> None:
-        self.heard.append(str(error).lower())
+        self.received.append(str(error).lower())
 
     async def refused(self, connection: Client, word: str, subjects: list[str]) -> set[str]:
         """Return those of the subjects that the server has complained about by now."""
@@ -224,7 +224,9 @@ class Violations:
         await reach(connection)
         await asyncio.sleep(0.02)
         return {
-            each for each in subjects if any(f'violation for {word} to "{each.lower()}"' in one for one in self.heard)
+            each
+            for each in subjects
+            if any(f'violation for {word} to "{each.lower()}"' in one for one in self.received)
         }
 
 
@@ -271,9 +273,9 @@ async def test_a_service_publishes_what_its_row_grants_and_nothing_else(bus: Emb
 
 
 @pytest.mark.parametrize("service", SERVICES)
-async def test_a_service_hears_what_its_row_grants_and_nothing_else(bus: EmbeddedNats, service: str) -> None:
-    expected = {subject for subject, allowed in HEARD.items() if service not in allowed}
-    assert await refused_subscribes(bus, service, list(HEARD)) == expected
+async def test_a_service_receives_what_its_row_grants_and_nothing_else(bus: EmbeddedNats, service: str) -> None:
+    expected = {subject for subject, allowed in RECEIVED.items() if service not in allowed}
+    assert await refused_subscribes(bus, service, list(RECEIVED)) == expected
 
 
 async def test_migrate_can_neither_delete_nor_speak_nor_listen(bus: EmbeddedNats) -> None:
@@ -289,8 +291,8 @@ async def test_migrate_can_neither_delete_nor_speak_nor_listen(bus: EmbeddedNats
         "$KV.querybus_catalog.shop.head",
     ]
     assert await refused_publishes(bus, "migrate", denied) == set(denied)
-    heard = [">", "querybus.>", "_INBOX.gateway.>", "$JS.>"]
-    assert await refused_subscribes(bus, "migrate", heard) == set(heard)
+    received = [">", "querybus.>", "_INBOX.gateway.>", "$JS.>"]
+    assert await refused_subscribes(bus, "migrate", received) == set(received)
 
 
 TOOLS_DENIED = (
@@ -327,13 +329,13 @@ TOOLS = {
         "$JS.API.DIRECT.GET.KV_querybus_models",
         "$KV.querybus_models.some.key",
     },
-    "eraser": {
+    "purge": {
         "$JS.API.STREAM.PURGE.QUERYBUS",
         "$JS.API.STREAM.PURGE.QUERYBUS_HISTORY",
         "$JS.API.STREAM.PURGE.QUERYBUS_RESULTS",
         "$JS.API.STREAM.PURGE.QUERYBUS_ANSWERS",
     },
-    "keeper": {
+    "backup": {
         *(f"$JS.API.STREAM.{verb}.{name}" for name in KEPT for verb in ("INFO", "SNAPSHOT", "RESTORE")),
         *(f"$JS.SNAPSHOT.{verb}.{name}.abc" for name in KEPT for verb in ("ACK", "RESTORE")),
     },
@@ -345,8 +347,8 @@ TOOLS = {
 async def test_an_operators_tool_does_its_own_work_and_nothing_else(bus: EmbeddedNats, name: str) -> None:
     subjects = [*TOOLS_DENIED, *(subject for granted in TOOLS.values() for subject in granted)]
     assert await refused_publishes(bus, name, subjects) == set(subjects) - TOOLS[name]
-    heard = [">", "querybus.>", "_INBOX.gateway.>", "querybus.v1.event.*.*.*.finished", "querybus.v1.answer.>"]
-    assert await refused_subscribes(bus, name, heard) == set(heard)
+    received = [">", "querybus.>", "_INBOX.gateway.>", "querybus.v1.event.*.*.*.finished", "querybus.v1.answer.>"]
+    assert await refused_subscribes(bus, name, received) == set(received)
 
 
 async def test_an_outsider_publishes_nothing_but_its_own_calls_and_submits(bus: EmbeddedNats) -> None:
@@ -357,7 +359,7 @@ async def test_an_outsider_publishes_nothing_but_its_own_calls_and_submits(bus: 
     assert await stored(bus) == before
 
 
-async def test_an_outsider_hears_nothing_but_its_own_inbox_and_its_users_answers(bus: EmbeddedNats) -> None:
+async def test_an_outsider_receives_nothing_but_its_own_inbox_and_its_users_answers(bus: EmbeddedNats) -> None:
     assert await refused_subscribes(bus, ALICE.name, list(OUTSIDE_DENIED_SUBSCRIBE)) == set(OUTSIDE_DENIED_SUBSCRIBE)
     own = [
         "_INBOX.out.acme.app.>",
@@ -367,11 +369,11 @@ async def test_an_outsider_hears_nothing_but_its_own_inbox_and_its_users_answers
     assert await refused_subscribes(bus, ALICE.name, own) == set()
 
 
-async def test_another_tenant_neither_calls_nor_submits_nor_hears_as_this_one(bus: EmbeddedNats) -> None:
+async def test_another_tenant_neither_calls_nor_submits_nor_receives_as_this_one(bus: EmbeddedNats) -> None:
     denied = ["querybus.v1.call.acme.app.ask", "querybus.v1.submit.acme.app"]
     assert await refused_publishes(bus, OTHER.name, denied) == set(denied)
-    heard = ["querybus.v1.answer.acme.alice.*", "querybus.v1.answer.*.alice.*", "_INBOX.out.acme.app.>"]
-    assert await refused_subscribes(bus, OTHER.name, heard) == set(heard)
+    received = ["querybus.v1.answer.acme.alice.*", "querybus.v1.answer.*.alice.*", "_INBOX.out.acme.app.>"]
+    assert await refused_subscribes(bus, OTHER.name, received) == set(received)
 
 
 async def test_nobody_comes_in_without_a_password_or_with_a_wrong_one(bus: EmbeddedNats) -> None:
@@ -416,7 +418,7 @@ async def test_no_reply_subject_of_an_outsider_reaches_a_stream(bus: EmbeddedNat
         await reach(outsider)
         await asyncio.wait_for(answered.wait(), 30)
         await reach(gateway)
-    assert violations.heard == []
+    assert violations.received == []
     # The question itself was stored, its acknowledgement nowhere.
     assert await stored(bus, "QUERYBUS_SUBMIT") == queued + 1
     assert {stream: await stored(bus, stream) for stream in ALL_STREAMS} == before
@@ -457,8 +459,8 @@ async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus
         await generator.publish("querybus.v1.progress.acme.bob.q0", b'{"n": 0}')
         await generator.publish("querybus.v1.progress.acme.alice.q1", b'{"n": 1}')
         assert await asyncio.wait_for(anext(progress), 30) == ("q1", {"n": 1})
-    assert inside.heard == []
-    assert outside.heard == []
+    assert inside.received == []
+    assert outside.received == []
 
 
 async def test_a_submitted_question_waits_for_the_gateway_and_the_same_key_is_the_same_question(
@@ -478,7 +480,7 @@ async def test_a_submitted_question_waits_for_the_gateway_and_the_same_key_is_th
         assert message.subject == "querybus.v1.submit.other.app"
         assert (message.headers or {})["Idempotency-Key"] == "key-1"
         await message.ack_sync()
-    assert violations.heard == []
+    assert violations.received == []
 
 
 async def test_a_call_is_repeated_until_a_gateway_listens(bus: EmbeddedNats) -> None:
@@ -552,12 +554,12 @@ async def test_each_service_finds_its_topology_and_works_its_durable_without_a_v
         await message.ack_sync()
         await connection.jetstream().get_msg("QUERYBUS", subject=subject)
         await connection.jetstream().publish(f"querybus.v1.dead.{service}", b"{}")
-    assert violations.heard == []
+    assert violations.received == []
 
 
 async def test_the_sweeper_follows_headers_without_a_violation_and_without_a_durable(bus: EmbeddedNats) -> None:
     violations = Violations()
-    heard: asyncio.Queue[Msg] = asyncio.Queue()
+    received: asyncio.Queue[Msg] = asyncio.Queue()
     follow = {
         "deliver_policy": "all",
         "ack_policy": "none",
@@ -570,14 +572,14 @@ async def test_the_sweeper_follows_headers_without_a_violation_and_without_a_dur
     }
     async with user(bus, "gateway", violations) as gateway:
         inbox = gateway.new_inbox()
-        await gateway.subscribe(inbox, cb=heard.put)
+        await gateway.subscribe(inbox, cb=received.put)
         create = "$JS.API.CONSUMER.CREATE.QUERYBUS"
         body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox}}
         made = await gateway.request(create, json.dumps(body).encode(), timeout=30)
         assert "error" not in json.loads(made.data)
         headers = {"Querybus-Deadline": "7"}
         await gateway.jetstream().publish("querybus.v1.event.swept.t1.q1.asked", b"long body", headers=headers)
-        message = await asyncio.wait_for(heard.get(), 30)
+        message = await asyncio.wait_for(received.get(), 30)
         assert message.data == b""
         assert (message.headers or {})["Querybus-Deadline"] == "7"
         # The same right makes no durable, and changes none, whatever name the request holds.
@@ -585,7 +587,7 @@ async def test_the_sweeper_follows_headers_without_a_violation_and_without_a_dur
             body = {"stream_name": "QUERYBUS", "config": {**follow, "deliver_subject": inbox, **named}}
             answer = await gateway.request(create, json.dumps(body).encode(), timeout=30)
             assert "error" in json.loads(answer.data), named
-    assert violations.heard == []
+    assert violations.received == []
 
 
 async def test_the_validator_asks_and_the_executor_answers_without_a_violation(bus: EmbeddedNats) -> None:
@@ -598,4 +600,4 @@ async def test_the_validator_asks_and_the_executor_answers_without_a_violation(b
         await reach(executor)
         reply = await validator.request("querybus.v1.rpc.database.acme.shop.explain", b"{}", timeout=30)
         assert reply.data == b"explained"
-    assert violations.heard == []
+    assert violations.received == []

@@ -107,7 +107,7 @@ async def test_an_approval_carries_a_signature_over_what_was_stored(gateway, bus
     assert Verifier(public).verify(last.subject, last.headers["Nats-Msg-Id"], last.data, signature)
 
 
-async def test_headers_tell_event_deadline_tenant_and_version(gateway):
+async def test_headers_report_event_deadline_tenant_and_version(gateway):
     envelope, sequence = await ask(gateway, tenant="Ärger & Söhne")
     stored = await gateway.jetstream().get_msg("QUERYBUS", seq=sequence)
     assert stored.headers is not None
@@ -122,7 +122,7 @@ async def test_an_event_over_the_limit_says_so_at_once(gateway):
         await append(gateway, asked(question="x" * 1_100_000), 0)
 
 
-async def test_a_full_stream_is_told_apart_from_a_silent_one():
+async def test_a_full_stream_is_distinguished_from_a_silent_one():
     async with EmbeddedNats(sync="2m", sizes=sizes(events_bytes_max=65_536)) as bus:
         await bus.migrate()
         gateway = await bus.connect(StageName.GATEWAY)

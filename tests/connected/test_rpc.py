@@ -149,7 +149,7 @@ async def test_a_request_that_takes_long_is_not_asked_twice(bus):
     client = DatabaseClient(Held(validator), silent_seconds_max=1.5)
     database = Database(seconds=2.5)
     async with serving(bus, database, slots=1):
-        # The second waits for the only place, and hears the same beats.
+        # The second waits for the only place, and receives the same beats.
         replies = await asyncio.gather(*(client.explain("acme", "shop", request(seconds=20)) for _ in range(2)))
     assert [each.failure for each in replies] == [None, None]
     assert len(database.asked) == 2
@@ -172,7 +172,7 @@ async def test_what_is_asked_too_late_is_not_asked(bus, client):
     assert database.asked == []
 
 
-async def test_an_exception_is_told_without_its_text(bus, client):
+async def test_an_exception_is_reported_without_its_text(bus, client):
     async with serving(bus, Database()):
         reply = await client.explain("acme", "shop", request("boom"))
     assert reply.failure is not None
@@ -213,7 +213,7 @@ async def test_rubbish_is_answered_and_not_asked(bus):
     await validator.close()
 
 
-async def test_nobody_but_the_validator_is_heard(bus):
+async def test_nobody_but_the_validator_is_received(bus):
     errors: list[str] = []
 
     async def note(error: Exception) -> None:

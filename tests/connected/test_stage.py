@@ -111,7 +111,7 @@ async def test_a_message_of_a_worker_that_died_goes_to_another(bus, gateway):
     async with running(bus, GENERATOR, hanging, slots=1) as first:
         envelope, _ = await ask(gateway)
         await asyncio.wait_for(hanging.started.wait(), 30)
-        # Dead, as far as the bus can tell: no heartbeat, no settlement.
+        # Dead, as far as the bus can say: no heartbeat, no settlement.
         await first.broker.connection.close()
         async with running(bus, GENERATOR, second):
             await until(lambda: bool(second.calls), 5)
@@ -345,7 +345,7 @@ async def test_a_failure_reaches_recovery(bus, gateway):
         assert await log_of(gateway, envelope) == ["asked", "failed", "concluded"]
 
 
-async def test_whoever_listens_hears_that_a_stage_has_started(bus, gateway):
+async def test_whoever_listens_receives_that_a_stage_has_started(bus, gateway):
     envelope = asked()
     subscription = await gateway.subscribe(progress_subject("acme", "ann", envelope.query_id))
     await gateway.flush()

@@ -1,4 +1,4 @@
-"""The overlays as `kubectl kustomize` renders them, and what a pod of them is told.
+"""The overlays as `kubectl kustomize` renders them, and what a pod of them is reported.
 
 Without kubectl 1.30 or newer a renderer of our own stands in: it knows the part of kustomize that these files use and
 gives generated names no hash. A test holds it against kubectl wherever there is one.
@@ -29,8 +29,8 @@ def has_kubectl() -> bool:
     found = shutil.which("kubectl")
     if found is None:
         return False
-    told = subprocess.run([found, "version", "--client"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"v(\d+)\.(\d+)", told)
+    reported = subprocess.run([found, "version", "--client"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"v(\d+)\.(\d+)", reported)
     return match is not None and (int(match[1]), int(match[2])) >= OLDEST_KUBECTL
 
 
@@ -47,46 +47,49 @@ def rendered_text(overlay: str) -> str:
 
 def own_rendering(folder: Path, before: list[Resource] | None = None) -> list[Resource]:
     """Return what a kustomization gives; a component changes what was there `before`."""
-    told: Resource = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    reported: Resource = yaml.safe_load((folder / "kustomization.yaml").read_text())
     known = {"apiVersion", "kind", "namespace", "resources", "components", "labels", "configMapGenerator", "patches"}
-    assert set(told) <= known, f"{folder}: this renderer does not know {set(told) - known}"
+    assert set(reported) <= known, f"{folder}: this renderer does not know {set(reported) - known}"
     found = before if before is not None else []
-    for name in told.get("resources", ()):
+    for name in reported.get("resources", ()):
         path = folder / name
         found += (
             own_rendering(path) if path.is_dir() else [each for each in yaml.safe_load_all(path.read_text()) if each]
         )
-    for name in told.get("components", ()):
+    for name in reported.get("components", ()):
         own_rendering(folder / name, found)
-    for each in told.get("configMapGenerator", ()):
+    for each in reported.get("configMapGenerator", ()):
         _generate(folder, each, found)
-    for patch in told.get("patches", ()):
+    for patch in reported.get("patches", ()):
         for target in (each for each in found if _is_target(patch["target"], each)):
             for operation in yaml.safe_load(patch["patch"]):
                 _change(target, operation)
     for each in found:
-        for label in told.get("labels", ()):
+        for label in reported.get("labels", ()):
             each["metadata"].setdefault("labels", {}).update(label["pairs"])
             template = each.get("spec", {}).get("template", {})
             if label.get("includeTemplates") and template:
                 template["metadata"].setdefault("labels", {}).update(label["pairs"])
-        if "namespace" in told:
-            each["metadata"]["name" if each["kind"] == "Namespace" else "namespace"] = told["namespace"]
+        if "namespace" in reported:
+            each["metadata"]["name" if each["kind"] == "Namespace" else "namespace"] = reported["namespace"]
     return found
 
 
-def _generate(folder: Path, told: Resource, found: list[Resource]) -> None:
-    data = dict(each.split("=", 1) for each in told.get("literals", ()))
-    data |= {name: (folder / name).read_text() for name in told.get("files", ())}
+def _generate(folder: Path, reported: Resource, found: list[Resource]) -> None:
+    data = dict(each.split("=", 1) for each in reported.get("literals", ()))
+    data |= {name: (folder / name).read_text() for name in reported.get("files", ())}
     present = next(
-        (each for each in found if (each["kind"], each["metadata"]["name"]) == ("ConfigMap", told["name"])), None
+        (each for each in found if (each["kind"], each["metadata"]["name"]) == ("ConfigMap", reported["name"])), None
     )
-    assert (present is None) == ("behavior" not in told), told["name"]
+    assert (present is None) == ("behavior" not in reported), reported["name"]
     if present is None:
-        metadata = {"name": told["name"], **({"labels": dict(told["options"]["labels"])} if "options" in told else {})}
+        metadata = {
+            "name": reported["name"],
+            **({"labels": dict(reported["options"]["labels"])} if "options" in reported else {}),
+        }
         found.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     else:
-        present["data"] = data if told["behavior"] == "replace" else present["data"] | data
+        present["data"] = data if reported["behavior"] == "replace" else present["data"] | data
 
 
 def _is_target(target: Resource, resource: Resource) -> bool:

@@ -1,4 +1,4 @@
-"""The gauges of the bus tell what the leader of each durable and stream says, and nothing when it is silent."""
+"""The gauges of the bus say what the leader of each durable and stream says, and nothing when it is silent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def bus() -> AsyncIterator[EmbeddedNats]:
         yield server
 
 
-async def test_lag_age_and_workers_of_a_durable_are_told(bus: EmbeddedNats) -> None:
+async def test_lag_age_and_workers_of_a_durable_are_reported(bus: EmbeddedNats) -> None:
     gateway, generator = await bus.connect("gateway"), await bus.connect("generator")
     metrics = Metrics("generator")
     gauges = BusGauges(
@@ -80,7 +80,7 @@ async def test_a_silent_leader_is_unknown_and_not_zero(bus: EmbeddedNats) -> Non
     assert metrics.value("querybus_bus_leader", kind="consumer", name="generator") == 0
 
 
-async def test_the_gateway_tells_the_size_of_every_stream_within_its_rights(bus: EmbeddedNats) -> None:
+async def test_the_gateway_reports_the_size_of_every_stream_within_its_rights(bus: EmbeddedNats) -> None:
     trouble: list[Exception] = []
 
     async def note(error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""What the operator's handbook tells to type does what it says, as far as it can be typed without a cluster."""
+"""What the operator's handbook says to type does what it says, as far as it can be typed without a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.deploy.test_manifests import NO_SETTINGS, settings_of
 HANDBOOK = ROOT / "docs/operations.md"
 PAGES = (HANDBOOK, *(ROOT / "docs" / name for name in ("log.md", "runbook.md")))
 NOTES = 'import json, os, sys; open(os.environ["NOTES"], "a").write(json.dumps(sys.argv[1:]) + "\\n")'
-"""What stands in for kubectl and helm: it notes what it is told."""
+"""What stands in for kubectl and helm: it notes what it is reported."""
 
 
 def blocks(marked: str = "") -> list[str]:
@@ -72,16 +72,16 @@ def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Pa
     )
     assert done.returncode == 0, done.stderr
 
-    told: list[list[str]] = [json.loads(line) for line in (tmp_path / "notes").read_text().splitlines()]
+    reported: list[list[str]] = [json.loads(line) for line in (tmp_path / "notes").read_text().splitlines()]
     made: dict[str, dict[str, str]] = {}
-    for words in told:
+    for words in reported:
         if words[:5] == ["-n", "querybus", "create", "secret", "generic"]:
             made[words[5]] = dict(each.removeprefix("--from-literal=").split("=", 1) for each in words[6:])
     wanted = wanted_secrets()
     assert set(made) == set(wanted)
     assert all(keys <= set(made[name]) for name, keys in wanted.items()), made
     assert all(value for keys in made.values() for value in keys.values())
-    for file in (word for words in told for word in words if word.endswith(".yaml")):
+    for file in (word for words in reported for word in words if word.endswith(".yaml")):
         assert (ROOT / file).is_file(), file
 
     # The two halves of the key belong together.
@@ -139,7 +139,7 @@ def test_an_upgrade_applies_all_but_the_services_first_and_then_service_by_servi
 
 
 def commands_in(page: Path) -> list[list[str]]:
-    """Return each `querybus ...` that a page tells to type: in blocks and between backticks."""
+    """Return each `querybus ...` that a page says to type: in blocks and between backticks."""
     text = page.read_text()
     inline = re.findall(r"`(querybus [^`]+)`", text.replace("\n", " "))
     typed = [line for block in re.findall(r"```.*?\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
@@ -195,14 +195,14 @@ def test_every_panel_and_setting_that_the_handbook_names_exists() -> None:
     assert named
     assert {each for each in named if each.partition(" / ")[2] not in panels and each not in panels | titles} == set()
     settings = {f"QUERYBUS_{name.upper()}" for service in StageName for name in settings_of(service).model_fields}
-    told = set(re.findall(r"`?(QUERYBUS_[A-Z_]+[A-Z])\b", text))
+    reported = set(re.findall(r"`?(QUERYBUS_[A-Z_]+[A-Z])\b", text))
     known = settings | NO_SETTINGS | set(re.findall(r"\b(QUERYBUS_[A-Z]+)\b", "\n".join(BACKED_UP)))
     passwords = {f"QUERYBUS_PASSWORD_{each.upper()}" for each in service_users()}
     streams = {each.name for each in topology().streams}
-    assert told - known - passwords - streams - {"QUERYBUS_PASSWORD"} == set()
+    assert reported - known - passwords - streams - {"QUERYBUS_PASSWORD"} == set()
 
 
 def test_a_command_or_an_option_that_is_not_there_is_seen() -> None:
-    assert wrong_in(["dead", "bury", "1"])
+    assert wrong_in(["dead", "dead_letter", "1"])
     assert wrong_in(["backup", "there", "--gently"])
     assert not wrong_in(["dead", "list", "--stage", "generator"])

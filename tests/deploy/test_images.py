@@ -206,22 +206,22 @@ def compose() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("service", [str(each) for each in StageName])
-def test_a_composed_service_is_told_its_settings_and_is_closed(service: str) -> None:
-    told = compose()["services"][service]
+def test_a_composed_service_is_reported_its_settings_and_is_closed(service: str) -> None:
+    reported = compose()["services"][service]
     fields = settings_of(service).model_fields
     required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.is_required()}
-    assert required | {"QUERYBUS_NATS_PASSWORD"} <= set(told["environment"]) <= variables_of(service)
-    assert told["read_only"] is True
-    assert told["user"] == "10001:10001"
-    assert told["cap_drop"] == ["ALL"]
-    assert told["image"] == f"querybus-{service}:0.1.0"
-    assert all(port.startswith("127.0.0.1:") for port in told.get("ports", ()))
-    assert ("outside" in told["networks"]) == (service in ("gateway", "generator", "executor", "presenter"))
-    for volume in told.get("volumes", ()):
+    assert required | {"QUERYBUS_NATS_PASSWORD"} <= set(reported["environment"]) <= variables_of(service)
+    assert reported["read_only"] is True
+    assert reported["user"] == "10001:10001"
+    assert reported["cap_drop"] == ["ALL"]
+    assert reported["image"] == f"querybus-{service}:0.1.0"
+    assert all(port.startswith("127.0.0.1:") for port in reported.get("ports", ()))
+    assert ("outside" in reported["networks"]) == (service in ("gateway", "generator", "executor", "presenter"))
+    for volume in reported.get("volumes", ()):
         assert volume.endswith(":ro")
 
 
-def test_the_composed_migration_is_told_what_the_command_reads() -> None:
+def test_the_composed_migration_is_reported_what_the_command_reads() -> None:
     assert set(compose()["services"]["migrate"]["environment"]) == MIGRATE_VARIABLES
 
 

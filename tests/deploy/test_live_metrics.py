@@ -34,7 +34,7 @@ ROUNDS = 3
 SETTLE_SECONDS = 8.0
 
 
-class Desk:
+class Context:
     """A model whose answers follow from the kind of the question."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def set_prices(running: Running, base_url: str) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
-async def bury_one(running: Running) -> None:
+async def dead_letter_one(running: Running) -> None:
     """Put something that is no envelope into the log, as a broken publisher would."""
     environ = (Path("/proc") / str(running.children()["querybus_gateway"]) / "environ").read_bytes().decode()
     settings = {name: value for name, _, value in (each.partition("=") for each in environ.split("\0"))}
@@ -150,30 +150,30 @@ async def bury_one(running: Running) -> None:
         await connection.close()
 
 
-def load(running: Running, desk: Desk) -> dict[str, int]:
+def load(running: Running, context: Context) -> dict[str, int]:
     """Ask a mix of questions; return how many of each kind."""
     counted = {"first": 0, "retry": 0, "refused": 0, "failed": 0}
     for number in range(ROUNDS):
         for _ in range(2):
-            assert running.ask(desk.question(say(RIGHT)))["outcome"] == "answered"
+            assert running.ask(context.question(say(RIGHT)))["outcome"] == "answered"
             counted["first"] += 1
         wrong = say(f"SELECT COUNT(surname_of_somebody_{number}) FROM customers")
-        assert running.ask(desk.question(wrong, say(RIGHT)))["outcome"] == "answered"
+        assert running.ask(context.question(wrong, say(RIGHT)))["outcome"] == "answered"
         counted["retry"] += 1
-        assert running.ask(desk.question(say("DROP TABLE customers")))["outcome"] == "refused"
+        assert running.ask(context.question(say("DROP TABLE customers")))["outcome"] == "refused"
         counted["refused"] += 1
         nonsense = [say(f"SELECT COUNT(nonsense_{number}_{each}) FROM customers") for each in range(2)]
-        assert running.ask(desk.question(*nonsense), retries_max=1)["outcome"] == "failed"
+        assert running.ask(context.question(*nonsense), retries_max=1)["outcome"] == "failed"
         counted["failed"] += 1
         # The model breaks down: counted there, answered by the built-in translator or ended in some typed way.
         if number == 0:
-            running.ask(desk.question(fail(500)), retries_max=0, deadline_seconds=8)
+            running.ask(context.question(fail(500)), retries_max=0, deadline_seconds=8)
         time.sleep(1.5)
     return counted
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Generator[tuple[Running, Desk]]:
+def running(tmp_path: Path) -> Generator[tuple[Running, Context]]:
     import sqlite3
 
     if shutil.which("prometheus") is None:
@@ -189,27 +189,27 @@ def running(tmp_path: Path) -> Generator[tuple[Running, Desk]]:
     (tmp_path / "connections.yaml").write_text(
         json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]})
     )
-    desk = Desk()
-    with ScriptedModel(desk) as model:
-        house = Running(tmp_path, QUERYBUS_LLM_BASE_URL=model.base_url)
+    context = Context()
+    with ScriptedModel(context) as model:
+        stack = Running(tmp_path, QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
-            house.wait_ready()
-            set_prices(house, model.base_url)
-            yield house, desk
+            stack.wait_ready()
+            set_prices(stack, model.base_url)
+            yield stack, context
         finally:
-            house.stop()
+            stack.stop()
 
 
 @pytest.mark.timeout(240)
-async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Running, Desk], tmp_path: Path) -> None:
-    house, desk = running
-    addresses = json.loads((house.store / "processes.json").read_text()).values()
+async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Running, Context], tmp_path: Path) -> None:
+    stack, context = running
+    addresses = json.loads((stack.store / "processes.json").read_text()).values()
     prometheus = Prometheus(tmp_path / "prometheus", [each.removeprefix("http://") for each in addresses])
     try:
         assert selectors('a > 1 and up{job="x"} / querybus:b:max') == {'up{job="x"}', "querybus:b:max"}
         until(prometheus.is_up, 30, "every target is scraped")
-        counted = load(house, desk)
-        await bury_one(house)
+        counted = load(stack, context)
+        await dead_letter_one(stack)
         time.sleep(SETTLE_SECONDS)
 
         empty = [name for name, expression in panel_expressions() if not prometheus.series(expression)]

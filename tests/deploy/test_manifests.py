@@ -1,4 +1,4 @@
-"""The Kubernetes manifests: pods are restricted, told only what their service knows, and reach only what they need."""
+"""The Kubernetes manifests: pods are restricted, reported only what their service knows, and reach only what they need."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ VOLUMES_ALLOWED = {
 # Read by the process before its settings, or by Python's TLS.
 NO_SETTINGS = {"QUERYBUS_SECRETS_DIR", "SSL_CERT_FILE"}
 GRPC_SERVICE = "querybus.v1.QueryService"
-"""Asked for at the start of a gateway; `test_health_and_reflection_tell_what_is_served` asks a running one."""
+"""Asked for at the start of a gateway; `test_health_and_reflection_report_what_is_served` asks a running one."""
 MIGRATE_VARIABLES = {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_TENANTS"}
 
 
@@ -143,19 +143,19 @@ def test_the_check_of_the_profile_sees_each_breach(path: tuple[Any, ...], value:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 @pytest.mark.parametrize("service", [str(each) for each in StageName])
-def test_what_a_pod_is_told_are_settings_of_its_service_and_all_that_it_needs(
+def test_what_a_pod_is_reported_are_settings_of_its_service_and_all_that_it_needs(
     overlay: str, service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = environment(overlay, workloads(overlay)[service])
-    assert set(told) - NO_SETTINGS <= variables_of(service)
+    reported = environment(overlay, workloads(overlay)[service])
+    assert set(reported) - NO_SETTINGS <= variables_of(service)
     fields = settings_of(service).model_fields
     required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.default is PydanticUndefined}
     needed = required | {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_HTTP_HOST", "QUERYBUS_HTTP_PORT"}
-    assert needed <= set(told)
-    if told["QUERYBUS_ENVIRONMENT"] == "production":
-        assert told["QUERYBUS_NATS_MONITORING_URL"]
+    assert needed <= set(reported)
+    if reported["QUERYBUS_ENVIRONMENT"] == "production":
+        assert reported["QUERYBUS_NATS_MONITORING_URL"]
     # The settings themselves accept the values: a list is written as one, a number is in range.
-    for name, value in told.items():
+    for name, value in reported.items():
         monkeypatch.setenv(name, value if value is not None else "secret")
     monkeypatch.delenv("QUERYBUS_SECRETS_DIR", raising=False)
     settings_of(service)()
@@ -171,59 +171,59 @@ def test_secrets_are_secrets_and_only_where_they_are_needed(overlay: str) -> Non
             holders.setdefault(each["secretName"], set()).add(service)
         for each in (source["secretRef"] for source in container["envFrom"] if "secretRef" in source):
             holders.setdefault(each["name"], set()).add(service)
-        told = environment(overlay, workloads(overlay)[service])
+        reported = environment(overlay, workloads(overlay)[service])
         secret = {
             f"QUERYBUS_{name.upper()}"
             for name, field in settings_of(service).model_fields.items()
             if "SecretStr" in str(field.annotation)
         }
-        plain = {name for name in secret & set(told) if told[name] is not None}
+        plain = {name for name in secret & set(reported) if reported[name] is not None}
         assert plain == set(), f"{service} has a secret in the open"
-        assert ("QUERYBUS_SIGNING_KEY" in told) == (service is StageName.VALIDATOR)
-        assert ("QUERYBUS_LLM_API_KEY" in told) == issubclass(settings_of(service), ModelServiceSettings)
+        assert ("QUERYBUS_SIGNING_KEY" in reported) == (service is StageName.VALIDATOR)
+        assert ("QUERYBUS_LLM_API_KEY" in reported) == issubclass(settings_of(service), ModelServiceSettings)
     assert holders == {f"querybus-{service}": {service} for service in StageName} | {"querybus-databases": {"executor"}}
     assert of_kind(overlay, "Secret") == {}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_the_migration_is_told_what_the_command_reads(overlay: str) -> None:
+def test_the_migration_is_reported_what_the_command_reads(overlay: str) -> None:
     (job,) = of_kind(overlay, "Job").values()
-    told = environment(overlay, job)
-    assert set(told) - NO_SETTINGS == MIGRATE_VARIABLES
-    assert told["QUERYBUS_NATS_PASSWORD"] is None
+    reported = environment(overlay, job)
+    assert set(reported) - NO_SETTINGS == MIGRATE_VARIABLES
+    assert reported["QUERYBUS_NATS_PASSWORD"] is None
     gateway = environment(overlay, workloads(overlay)["gateway"])
-    assert gateway["QUERYBUS_TENANTS"] == told["QUERYBUS_TENANTS"] == "acme"
+    assert gateway["QUERYBUS_TENANTS"] == reported["QUERYBUS_TENANTS"] == "acme"
     assert "migrate" in service_users()
 
 
-def test_the_nightly_backup_is_closed_is_told_what_the_command_reads_and_keeps_only_its_own_secret(
+def test_the_nightly_backup_is_closed_is_reported_what_the_command_reads_and_keeps_only_its_own_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (cron,) = of_kind("prod", "CronJob").values()
     job = cron["spec"]["jobTemplate"]
     assert breaches(job) == []
-    told = environment("prod", job)
+    reported = environment("prod", job)
     (container,) = pod_of(job)["containers"]
-    assert set(told) - NO_SETTINGS == {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD"}
-    assert told["QUERYBUS_NATS_PASSWORD"] is None
+    assert set(reported) - NO_SETTINGS == {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD"}
+    assert reported["QUERYBUS_NATS_PASSWORD"] is None
     assert [each["valueFrom"]["secretKeyRef"]["name"] for each in container["env"] if "secretKeyRef" in str(each)] == [
-        "querybus-keeper"
+        "querybus-backup"
     ]
-    assert "keeper" in service_users()
+    assert "backup" in service_users()
     # It writes to its own volume, and the command takes these words.
     (claim,) = of_kind("prod", "PersistentVolumeClaim")
     (mounted,) = [each["name"] for each in pod_of(job)["volumes"] if "persistentVolumeClaim" in each]
     assert {"name": "backups", "mountPath": container["args"][1]} in container["volumeMounts"]
     assert (claim, mounted) == ("querybus-backups", "backups")
-    heard: list[Any] = []
-    monkeypatch.setattr(backups, "back_up", lambda place, folder, _: heard.append((place, folder)))
-    monkeypatch.setattr(backups, "thin_out", lambda *given: heard.append(given) or ())
+    received: list[Any] = []
+    monkeypatch.setattr(backups, "back_up", lambda place, folder, _: received.append((place, folder)))
+    monkeypatch.setattr(backups, "thin_out", lambda *given: received.append(given) or ())
     monkeypatch.setattr(backup_commands, "_show", lambda *_: None)
     monkeypatch.setattr(querybus_app, "run", lambda _: ())
-    environ = {"QUERYBUS_NATS_URL": told["QUERYBUS_NATS_URL"], "QUERYBUS_NATS_PASSWORD": "p"}
+    environ = {"QUERYBUS_NATS_URL": reported["QUERYBUS_NATS_URL"], "QUERYBUS_NATS_PASSWORD": "p"}
     done = CliRunner().invoke(querybus_app.app, container["args"], env=environ, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    (_, folder), (parent, newest, keep) = heard
+    (_, folder), (parent, newest, keep) = received
     assert (parent, newest, keep) == (Path("/backups"), folder, 14)
     assert folder.parent == Path("/backups")
 
@@ -232,15 +232,15 @@ def test_the_operators_pod_is_closed_holds_no_password_and_finds_the_bus_and_the
     pod = yaml.safe_load((ROOT / "deploy/k8s/tools/operator.yaml").read_text())
     assert breaches({"spec": {"template": pod}}) == []
     (container,) = pod["spec"]["containers"]
-    told = {each["name"]: each["value"] for each in container["env"]}
+    reported = {each["name"]: each["value"] for each in container["env"]}
     cron = of_kind("prod", "CronJob")["backup"]["spec"]["jobTemplate"]
     mounts = {each["name"]: each for each in pod_of(cron)["containers"][0]["volumeMounts"]}
-    assert told["QUERYBUS_NATS_URL"] == environment("prod", cron)["QUERYBUS_NATS_URL"]
-    assert "QUERYBUS_NATS_PASSWORD" not in told
+    assert reported["QUERYBUS_NATS_URL"] == environment("prod", cron)["QUERYBUS_NATS_URL"]
+    assert "QUERYBUS_NATS_PASSWORD" not in reported
     assert container["image"] == pod_of(cron)["containers"][0]["image"]
     assert {each["name"] for each in container["volumeMounts"]} == set(mounts)
-    assert told["SSL_CERT_FILE"].startswith(mounts["authorities"]["mountPath"])
-    # Every pod of the house's namespace reaches the bus; no policy names this one, so it reaches nothing else.
+    assert reported["SSL_CERT_FILE"].startswith(mounts["authorities"]["mountPath"])
+    # Every pod of the stack's namespace reaches the bus; no policy names this one, so it reaches nothing else.
     assert {where for where, _ in paths_out("prod", "operator")} == {"kube-system", "nats"}
 
 
@@ -272,19 +272,19 @@ def test_a_pod_lives_longer_than_its_drain_and_the_drain_longer_than_the_longest
 def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overlay: str) -> None:
     for service in StageName:
         workload = workloads(overlay)[service]
-        told = environment(overlay, workload)
+        reported = environment(overlay, workload)
         (container,) = pod_of(workload)["containers"]
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-        assert ports["metrics"] == int(told["QUERYBUS_HTTP_PORT"] or 0)
-        assert ports.get("http", 0) == int(told.get("QUERYBUS_API_PORT") or 0)
-        assert ports.get("grpc", 0) == int(told.get("QUERYBUS_GRPC_PORT") or 0)
+        assert ports["metrics"] == int(reported["QUERYBUS_HTTP_PORT"] or 0)
+        assert ports.get("http", 0) == int(reported.get("QUERYBUS_API_PORT") or 0)
+        assert ports.get("grpc", 0) == int(reported.get("QUERYBUS_GRPC_PORT") or 0)
         for probe, path in (("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
             assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
         startup = container["startupProbe"]
         if service is StageName.GATEWAY:
             # The kubelet speaks neither TLS nor keys, and knows no port by its name.
-            assert startup["grpc"] == {"port": int(told["QUERYBUS_GRPC_PORT"] or 0), "service": GRPC_SERVICE}
-            assert told["QUERYBUS_API_HOST"] == "0.0.0.0"
+            assert startup["grpc"] == {"port": int(reported["QUERYBUS_GRPC_PORT"] or 0), "service": GRPC_SERVICE}
+            assert reported["QUERYBUS_API_HOST"] == "0.0.0.0"
         else:
             assert startup["httpGet"] == {"path": "/livez", "port": "metrics"}
         assert startup["periodSeconds"] * startup["failureThreshold"] >= 60
@@ -303,7 +303,7 @@ def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overl
         assert "/" not in container["image"]
 
 
-def test_the_service_that_the_probe_asks_for_is_one_of_the_door() -> None:
+def test_the_service_that_the_probe_asks_for_is_one_of_the_api() -> None:
     assert GRPC_SERVICE in SERVICES
 
 
@@ -315,15 +315,15 @@ def test_keda_watches_the_durables_that_migrate_makes() -> None:
     for name, each in scaled.items():
         assert each["spec"]["scaleTargetRef"]["name"] == name
         (trigger,) = each["spec"]["triggers"]
-        told = trigger["metadata"]
+        reported = trigger["metadata"]
         assert trigger["type"] == "nats-jetstream"
-        assert all(isinstance(value, str) for value in told.values())
-        assert (told["stream"], told["consumer"]) in durables
-        assert (told["stream"], told["consumer"], told["account"]) == (EVENTS, name, BUS_ACCOUNT)
-        host, _, port = told["natsServerMonitoringEndpoint"].partition(":")
+        assert all(isinstance(value, str) for value in reported.values())
+        assert (reported["stream"], reported["consumer"]) in durables
+        assert (reported["stream"], reported["consumer"], reported["account"]) == (EVENTS, name, BUS_ACCOUNT)
+        host, _, port = reported["natsServerMonitoringEndpoint"].partition(":")
         assert host.split(".")[0].endswith("-headless")
         assert int(port) == values["monitor"]["port"]
-        assert int(told["lagThreshold"]) > 0
+        assert int(reported["lagThreshold"]) > 0
         spec = each["spec"]
         assert 1 <= spec["minReplicaCount"] < spec["maxReplicaCount"]
         slots = settings_of(name).model_fields["slots"].default
@@ -365,12 +365,12 @@ def test_every_way_out_exists_because_a_setting_needs_it(overlay: str) -> None:
     assert policies["default-deny"]["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     common = {("kube-system", 53), ("nats", 4222), ("nats", 8222)}
     for service in StageName:
-        told = environment(overlay, workloads(overlay)[service])
+        reported = environment(overlay, workloads(overlay)[service])
         ways = set(paths_out(overlay, service))
         wanted = set(common)
-        assert told["QUERYBUS_NATS_URL"] is not None
-        assert told["QUERYBUS_NATS_URL"].endswith(".nats.svc.cluster.local:4222")
-        assert (told["QUERYBUS_NATS_MONITORING_URL"] or "").endswith(".nats.svc.cluster.local:8222")
+        assert reported["QUERYBUS_NATS_URL"] is not None
+        assert reported["QUERYBUS_NATS_URL"].endswith(".nats.svc.cluster.local:4222")
+        assert (reported["QUERYBUS_NATS_MONITORING_URL"] or "").endswith(".nats.svc.cluster.local:8222")
         if "QUERYBUS_OTLP_ENDPOINT" in variables_of(service):
             wanted.add(("observability", 4318))
         beyond = ways - wanted
@@ -416,20 +416,20 @@ def test_only_prometheus_and_the_ingress_come_in(overlay: str) -> None:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_ingress_leads_every_service_of_the_grpc_contract_to_its_port(overlay: str) -> None:
-    doors = of_kind(overlay, "Ingress")
+    apis = of_kind(overlay, "Ingress")
     (service,) = of_kind(overlay, "Service").values()
     offered = {port["name"] for port in service["spec"]["ports"]}
     led: dict[str, dict[str, str]] = {}
-    for name, door in doors.items():
-        (rule,) = door["spec"]["rules"]
-        assert rule["host"] in door["spec"]["tls"][0]["hosts"]
+    for name, api in apis.items():
+        (rule,) = api["spec"]["rules"]
+        assert rule["host"] in api["spec"]["tls"][0]["hosts"]
         led[name] = {each["path"]: each["backend"]["service"]["port"]["name"] for each in rule["http"]["paths"]}
         assert set(led[name].values()) <= offered
     contract = "\n".join(file.read_text() for file in (ROOT / "proto/querybus/v1").glob("*.proto"))
     services = set(re.findall(r"^service (\w+)", contract, re.MULTILINE))
     assert services
     assert led == {"gateway": {"/": "http"}, "gateway-grpc": {f"/querybus.v1.{each}": "grpc" for each in services}}
-    annotations = doors["gateway-grpc"]["metadata"]["annotations"]
+    annotations = apis["gateway-grpc"]["metadata"]["annotations"]
     assert annotations["nginx.ingress.kubernetes.io/backend-protocol"] == "GRPC"
 
 

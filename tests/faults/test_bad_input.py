@@ -1,4 +1,4 @@
-"""What is no event dies with its reason, and the query whose log it stands on ends all the same: in the real house."""
+"""What is no event dies with its reason, and the query whose log it stands on ends all the same: in the real stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from nats.aio.client import Client
 
-from querybus.bus.admin.operator import Letter, OperatorDesk
+from querybus.bus.admin.operator import Letter, OperatorActions
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
@@ -21,7 +21,7 @@ from querybus.core.subjects import EventName, StageName, event_subject
 from querybus.core.topology import MAX_DELIVER
 from querybus_cli.local.local_stack import TENANT
 from tests.connected.queries import append, asked, new_id
-from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, faulty_house
+from tests.faults.faulty_stack import CONNECTION, Fault, FaultyStack, faulty_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -37,47 +37,47 @@ class Sent:
     letters: tuple[Letter, ...]
 
 
-async def raw_bytes(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def raw_bytes(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     query = new_id()
     await _store(gateway, query, b"\xff\x00 not an envelope")
     return query, "not an envelope of asked"
 
 
-async def half_an_envelope(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def half_an_envelope(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     query = new_id()
     await _store(gateway, query, b'{"envelope_version": "1.0", "user": "analyst", "question": "How many?"}')
     return query, "not an envelope of asked: event"
 
 
-async def version_nine(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def version_nine(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     envelope = asked(tenant=TENANT, user="analyst", connection=CONNECTION, envelope_version="9.0")
     await append(gateway, envelope, 0)
     return envelope.query_id, "envelope of version 9, this service reads 1"
 
 
-async def forged_tenant(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def forged_tenant(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     query = new_id()
     envelope = asked(tenant="another", user="analyst", connection=CONNECTION, query_id=query, thread_id=query)
     await _store(gateway, query, encode(envelope))
     return query, "tenant, thread or query of the body are not those of the subject"
 
 
-async def server_copy(_: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def server_copy(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     query = new_id()
     envelope = asked(tenant=TENANT, user="analyst", connection=CONNECTION, query_id=query, thread_id=query)
     await _store(gateway, query, encode(envelope), {"Nats-Stream": "QUERYBUS", "Nats-Sequence": "1"})
     return query, "a copy made by the server, not a published event"
 
 
-async def rubbish_in_a_running_query(house: FaultyHouse, gateway: Client) -> tuple[str, str]:
+async def rubbish_in_a_running_query(stack: FaultyStack, gateway: Client) -> tuple[str, str]:
     question = "How many customers are there, while somebody interferes?"
-    house.faults[question] = {StageName.GENERATOR: Fault("hang")}
-    async with house.house.client("analyst") as client:
+    stack.faults[question] = {StageName.GENERATOR: Fault("hang")}
+    async with stack.stack.client("analyst") as client:
         reply = await client.call(
             "ask", {"question": question, "connection": CONNECTION, "options": {"deadline_seconds": 5}}
         )
     query = reply["query_id"]
-    generator = await house.bus.connect(StageName.GENERATOR)
+    generator = await stack.bus.connect(StageName.GENERATOR)
     try:
         await generator.jetstream().publish(event_subject(TENANT, query, query, EventName.DRAFTED), b"{}")
     finally:
@@ -85,7 +85,7 @@ async def rubbish_in_a_running_query(house: FaultyHouse, gateway: Client) -> tup
     return query, "not an envelope of drafted"
 
 
-BAD: dict[str, Callable[[FaultyHouse, Client], Awaitable[tuple[str, str]]]] = {
+BAD: dict[str, Callable[[FaultyStack, Client], Awaitable[tuple[str, str]]]] = {
     "raw bytes": raw_bytes,
     "half an envelope": half_an_envelope,
     "an envelope of version 9": version_nine,
@@ -103,12 +103,12 @@ async def _store(connection: Client, query: str, data: bytes, headers: dict[str,
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sent(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[dict[str, tuple[Sent, str]]]:
     """Send everything at once and wait for each end."""
-    async with faulty_house(tmp_path_factory.mktemp("bad-input")) as house:
-        gateway = await house.bus.connect(StageName.GATEWAY)
+    async with faulty_stack(tmp_path_factory.mktemp("bad-input")) as stack:
+        gateway = await stack.bus.connect(StageName.GATEWAY)
         journal = Journal(Held(gateway))
 
         async def one(name: str) -> tuple[str, tuple[Sent, str]]:
-            query, reason = await BAD[name](house, gateway)
+            query, reason = await BAD[name](stack, gateway)
             async with asyncio.timeout(END_SECONDS):
                 while True:
                     log = await journal.events(TENANT, query)
@@ -119,10 +119,10 @@ async def sent(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[dict[
 
         try:
             ended = dict(await asyncio.gather(*(one(name) for name in BAD)))
-            assert await house.unsettled() == {}
-            operator = await house.bus.connect(OPERATOR)
+            assert await stack.unsettled() == {}
+            operator = await stack.bus.connect(OPERATOR)
             try:
-                letters = await OperatorDesk(operator).letters()
+                letters = await OperatorActions(operator).letters()
             finally:
                 await operator.close()
             yield {

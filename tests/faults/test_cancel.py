@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from benchmarks.fault_house import FaultHouse, Plan
+from benchmarks.fault_stack import FaultStack, Plan
 from querybus.core.subjects import EventName, StageName
 from querybus_cli.local.answers import DEMO
-from tests.faults.faulty_house import CONNECTION, Fault, FaultyHouse, assert_linear, faulty_house
+from tests.faults.faulty_stack import CONNECTION, Fault, FaultyStack, assert_linear, faulty_stack
 from tests.support.scripted_model import say
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
@@ -26,14 +26,14 @@ HANGING = [StageName.GENERATOR, StageName.VALIDATOR, StageName.EXECUTOR]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[FaultyHouse]:
-    async with faulty_house(tmp_path_factory.mktemp("cancel")) as made:
+async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[FaultyStack]:
+    async with faulty_stack(tmp_path_factory.mktemp("cancel")) as made:
         yield made
 
 
-async def cancelled(house: FaultyHouse, query: str) -> float:
-    """Cancel a query, assert what both callers hear, and return the seconds until it had finished."""
-    async with house.house.client("analyst") as client:
+async def cancelled(stack: FaultyStack, query: str) -> float:
+    """Cancel a query, assert what both callers receive, and return the seconds until it had finished."""
+    async with stack.stack.client("analyst") as client:
         begun = time.monotonic()
         reply = await client.call("cancel", {"query_id": query})
         assert reply.get("code") in (None, "cancelled"), reply
@@ -42,47 +42,47 @@ async def cancelled(house: FaultyHouse, query: str) -> float:
         assert ended["outcome"] == "cancelled"
         late = await client.call("cancel", {"query_id": query})
         assert (late["code"], late["outcome"]) == ("already_finished", "cancelled")
-    log = await house.log(query)
+    log = await stack.log(query)
     assert_linear(log)
     assert [each.address.event for each in log][-2:] == [EventName.CONCLUDED, EventName.FINISHED]
     return took
 
 
 @pytest.mark.parametrize("stage", HANGING)
-async def test_a_query_that_hangs_in_a_stage_is_cancelled_there(house: FaultyHouse, stage: StageName) -> None:
+async def test_a_query_that_hangs_in_a_stage_is_cancelled_there(stack: FaultyStack, stage: StageName) -> None:
     question = f"How many customers are there, hanging in {stage}?"
-    house.faults[question] = {stage: Fault("hang")}
-    async with house.house.client("analyst") as client:
+    stack.faults[question] = {stage: Fault("hang")}
+    async with stack.stack.client("analyst") as client:
         query = (await client.call("ask", {"question": question, "connection": CONNECTION}))["query_id"]
-    fault = house.faults[question][stage]
+    fault = stack.faults[question][stage]
     async with asyncio.timeout(10):
         while not fault.struck:
             await asyncio.sleep(0.02)
-    assert await cancelled(house, query) < SOON_SECONDS
+    assert await cancelled(stack, query) < SOON_SECONDS
     async with asyncio.timeout(10):
-        while await house.unsettled():
+        while await stack.unsettled():
             await asyncio.sleep(0.05)
 
 
-async def test_the_call_to_the_model_is_given_up(house: FaultyHouse) -> None:
+async def test_the_call_to_the_model_is_given_up(stack: FaultyStack) -> None:
     question = "How many customers are there, says a slow model?"
-    house.desk.scripts[question] = [say("SELECT 1", delay_seconds=60.0)]
-    async with house.house.client("analyst") as client:
+    stack.context.scripts[question] = [say("SELECT 1", delay_seconds=60.0)]
+    async with stack.stack.client("analyst") as client:
         query = (await client.call("ask", {"question": question, "connection": CONNECTION}))["query_id"]
     async with asyncio.timeout(10):
-        while not house.model.running:
+        while not stack.model.running:
             await asyncio.sleep(0.02)
-    assert await cancelled(house, query) < SOON_SECONDS
+    assert await cancelled(stack, query) < SOON_SECONDS
     async with asyncio.timeout(SOON_SECONDS):
-        while house.model.running:
+        while stack.model.running:
             await asyncio.sleep(0.02)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 async def test_a_query_on_a_paused_worker_or_waiting_behind_it_is_cancelled(tmp_path: Path) -> None:
-    async with FaultHouse(tmp_path, Plan()) as house, house.client() as client:
-        house.signal("generator-1", signal.SIGSTOP)
+    async with FaultStack(tmp_path, Plan()) as stack, stack.client() as client:
+        stack.signal("generator-1", signal.SIGSTOP)
         request: dict[str, Any] = {"question": "How many customers are there?", "connection": DEMO}
         queries = [(await client.call("ask", request))["query_id"] for _ in range(20)]
         begun = time.monotonic()
@@ -93,7 +93,7 @@ async def test_a_query_on_a_paused_worker_or_waiting_behind_it_is_cancelled(tmp_
         # Long before its deadline; the worker is still paused.
         assert time.monotonic() - begun < 30
         assert {each["outcome"] for each in ends} == {"cancelled"}
-        house.signal("generator-1", signal.SIGCONT)
+        stack.signal("generator-1", signal.SIGCONT)
         again = await client.call("ask", request | {"wait_seconds": 30})
         assert again["outcome"] == "answered"
         late = [await client.call("answer", {"query_id": each}) for each in queries]

@@ -13,7 +13,7 @@ from querybus.bus.log.journal import Entry
 from querybus.core.envelope import Envelope
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.metrics import Metrics
-from tests.faults.faulty_house import FaultyHouse, faulty_house
+from tests.faults.faulty_stack import FaultyStack, faulty_stack
 from tests.support.scripted_model import Step, say
 
 pytestmark = pytest.mark.connected
@@ -90,22 +90,22 @@ def ratio(metrics: Metrics, passes: str, among: tuple[str, ...]) -> float:
 
 
 async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered_again(tmp_path: Path) -> None:
-    async with faulty_house(tmp_path) as house:
+    async with faulty_stack(tmp_path) as stack:
         logs: dict[str, tuple[Entry, ...]] = {}
-        house.before[PRESENTER] = overtake
+        stack.before[PRESENTER] = overtake
         for name, (steps, outcome, _) in KNOWN.items():
             question = f"How many customers are there, {name}?"
-            house.desk.scripts[question] = list(steps)
-            answer = await house.ask(question)
+            stack.context.scripts[question] = list(steps)
+            answer = await stack.ask(question)
             assert answer["outcome"] == outcome, (name, answer)
-            logs[name] = await house.log(answer["query_id"])
+            logs[name] = await stack.log(answer["query_id"])
         for log in logs.values():
             conclusion = next(each for each in log if each.address.event is EventName.CONCLUDED)
             for deliveries in (1, 2, 4):
                 again = Again(conclusion, deliveries)
-                await house.settlements[PRESENTER].handle(again)
+                await stack.settlements[PRESENTER].handle(again)
                 assert again.ends == ["ack"]
-        metrics = house.metrics[PRESENTER]
+        metrics = stack.metrics[PRESENTER]
         assert counted(metrics) == {
             ("answered", "first"): 5,
             ("answered", "retry"): 2,
@@ -121,12 +121,12 @@ async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered
             assert [each.address.event for each in log].count(EventName.FINISHED) == 1
 
 
-async def overtake(house: FaultyHouse, envelope: Envelope[Any], sequence: int) -> None:
+async def overtake(stack: FaultyStack, envelope: Envelope[Any], sequence: int) -> None:
     """Let a second delivery of the same conclusion be presented and stored before the first one is."""
-    log = await house.log(envelope.query_id)
+    log = await stack.log(envelope.query_id)
     conclusion = next(each for each in log if each.sequence == sequence)
-    del house.before[PRESENTER]
+    del stack.before[PRESENTER]
     try:
-        await house.settlements[PRESENTER].handle(Again(conclusion, 2))
+        await stack.settlements[PRESENTER].handle(Again(conclusion, 2))
     finally:
-        house.before[PRESENTER] = overtake
+        stack.before[PRESENTER] = overtake

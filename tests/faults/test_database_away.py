@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,7 +25,7 @@ SHOP_SECONDS_MAX = 5.0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[House]:
+async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stack]:
     directory = tmp_path_factory.mktemp("away")
     shop = directory / "shop.sqlite"
     with sqlite3.connect(shop) as connection:
@@ -40,13 +40,13 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Hous
         ]
         file: Path = directory / "connections.yaml"
         file.write_text(json.dumps({"connections": connections}))
-        async with House(HousePlan(connections_file=file, sync="2m")) as made:
+        async with Stack(StackPlan(connections_file=file, sync="2m")) as made:
             yield made
 
 
 @pytest.mark.parametrize("away", ["refusing", "silent"])
-async def test_questions_to_a_database_that_is_away_hold_up_nobody_else(house: House, away: str) -> None:
-    async with house.client("analyst") as client:
+async def test_questions_to_a_database_that_is_away_hold_up_nobody_else(stack: Stack, away: str) -> None:
+    async with stack.client("analyst") as client:
 
         async def ask(connection: str) -> tuple[dict[str, Any], float]:
             begun = time.monotonic()

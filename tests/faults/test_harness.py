@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.fault_house import FaultHouse, Plan
 from benchmarks.fault_load import Load
+from benchmarks.fault_stack import FaultStack, Plan
 from benchmarks.faults import ROWS, Row, broken, measure
 from querybus.core.subjects import StageName
 
@@ -35,9 +35,9 @@ async def test_without_the_fence_the_harness_reports_queries_that_finished_twice
 
 
 async def test_with_acks_before_publishing_the_harness_reports_queries_that_were_lost() -> None:
-    async def kill_presenter(house: FaultHouse, load: Load, _: random.Random) -> None:
+    async def kill_presenter(stack: FaultStack, load: Load, _: random.Random) -> None:
         await load.at(0.5)
-        await house.kill_mid_work("presenter-1")
+        await stack.kill_mid_work("presenter-1")
 
     plan = Plan(modules={StageName.PRESENTER: "tests.faults.hasty_service"})
     row = Row("an ack before the publish", kill_presenter, plan, deadline_seconds=12)

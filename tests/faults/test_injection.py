@@ -14,7 +14,7 @@ import pytest_asyncio
 from querybus.bus.log.journal import Entry
 from querybus.core.failure import FailureCode
 from querybus.core.subjects import StageName
-from tests.faults.faulty_house import THINKERS, Fault, Faults, FaultyHouse, assert_linear, faulty_house
+from tests.faults.faulty_stack import THINKERS, Fault, Faults, FaultyStack, assert_linear, faulty_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -23,7 +23,7 @@ RECOVERY, PRESENTER = StageName.RECOVERY, StageName.PRESENTER
 
 RETRIED = {GENERATOR: FailureCode.UNKNOWN_GENERATION_FAILURE}
 SINGLE_EVENTS_MAX = 12
-HOUSE_SECONDS = 10.0
+STACK_SECONDS = 10.0
 """How long after its deadline a query may take to its end."""
 
 
@@ -91,25 +91,25 @@ class End:
 
 @dataclass(frozen=True)
 class Place:
-    house: FaultyHouse
+    stack: FaultyStack
     ends: dict[str, End]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Place]:
     """All cases at once: they wait for delays, not for each other."""
-    async with faulty_house(tmp_path_factory.mktemp("injection")) as house:
+    async with faulty_stack(tmp_path_factory.mktemp("injection")) as stack:
 
         async def one(name: str, case: Case) -> tuple[str, End]:
             question = f"How many customers are there, case {name}?"
-            house.faults[question] = case.faults
+            stack.faults[question] = case.faults
             begun = time.monotonic()
-            answer = await house.ask(question, retries_max=case.retries_max, deadline_seconds=case.deadline_seconds)
+            answer = await stack.ask(question, retries_max=case.retries_max, deadline_seconds=case.deadline_seconds)
             took = time.monotonic() - begun
-            return name, End(answer, await house.log(answer["query_id"]), took - case.deadline_seconds)
+            return name, End(answer, await stack.log(answer["query_id"]), took - case.deadline_seconds)
 
         ends = dict(await asyncio.gather(*(one(name, case) for name, case in CASES.items())))
-        yield Place(house, ends)
+        yield Place(stack, ends)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -118,28 +118,28 @@ async def test_a_query_that_meets_a_fault_ends_once_and_soon_on_a_linear_log(pla
     assert_linear(end.log)
     events = [entry.address.event.value for entry in end.log]
     assert len(events) <= case.events_max, events
-    assert end.late_seconds <= HOUSE_SECONDS
+    assert end.late_seconds <= STACK_SECONDS
     assert end.answer["outcome"] in case.outcomes, (end.answer["outcome"], end.answer["code"], events)
     for fault in case.faults.values():
         assert fault.struck, "the fault was never met"
 
 
 async def test_every_message_is_settled_after_all_faults(place: Place) -> None:
-    waiting = await place.house.unsettled()
-    ends = time.monotonic() + HOUSE_SECONDS
+    waiting = await place.stack.unsettled()
+    ends = time.monotonic() + STACK_SECONDS
     while waiting and time.monotonic() < ends:
         await asyncio.sleep(0.2)
-        waiting = await place.house.unsettled()
+        waiting = await place.stack.unsettled()
     assert waiting == {}
 
 
 async def test_each_query_is_counted_once_whatever_it_met(place: Place) -> None:
     counted = sum(
         sample.value
-        for family in place.house.metrics[PRESENTER].registry.collect()
+        for family in place.stack.metrics[PRESENTER].registry.collect()
         for sample in family.samples
         if sample.name == "querybus_queries_total"
     )
     assert counted == len(CASES)
-    for metrics in place.house.metrics.values():
+    for metrics in place.stack.metrics.values():
         assert metrics.value("querybus_permission_violations_total") == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fault_house import Plan
+from benchmarks.fault_stack import Plan
 from benchmarks.kill_and_scale import KILLED, Size, Step, measure
 from querybus.core.subjects import StageName
 
@@ -38,9 +38,9 @@ async def test_replicas_come_die_restart_and_go_under_load_and_nothing_is_lost_o
     assert max(each.lag_max for each in steps) > 0, "the gauges never showed the load"
 
 
-@pytest.mark.parametrize("name", ["lost", "finished_twice", "not_answered", "forked", "unheard", "expired", "late"])
+@pytest.mark.parametrize("name", ["lost", "finished_twice", "not_answered", "forked", "unreceived", "expired", "late"])
 def test_a_step_that_loses_or_doubles_a_query_is_broken(name: str) -> None:
-    counts = dict.fromkeys(("finished_twice", "lost", "forked", "unheard", "expired", "late", "refused"), 0)
+    counts = dict.fromkeys(("finished_twice", "lost", "forked", "unreceived", "expired", "late", "refused"), 0)
     step = Step(
         "one",
         1.0,

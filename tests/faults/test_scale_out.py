@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.fault_house import FaultHouse, Plan
 from benchmarks.fault_load import Load, is_linear, read_logs
+from benchmarks.fault_stack import FaultStack, Plan
 from querybus.core.subjects import EventName, StageName
 from querybus_cli.local.answers import DEMO
 from querybus_cli.local.supervise import Replica, Supervisor
@@ -23,7 +23,7 @@ MOVED = (StageName.GENERATOR, StageName.GATEWAY)
 
 
 def elsewhere(replica: Replica, folder: Path) -> Replica:
-    """Return the same service as another machine runs it: told by its environment, with a folder of its own."""
+    """Return the same service as another machine runs it: reported by its environment, with a folder of its own."""
     environment = {**replica.environment, "QUERYBUS_HTTP_PORT": "0", "HOME": str(folder), "TMPDIR": str(folder)}
     return replace(replica, number=2, environment=environment, log_file=folder / f"{replica.service}-2.log")
 
@@ -32,27 +32,27 @@ async def test_a_second_group_of_processes_joins_and_takes_over(tmp_path: Path) 
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    async with FaultHouse(first, Plan(model_delay_seconds=0.05)) as house:
-        moved = [each for each in house.supervisor.replicas if each.service in MOVED]
+    async with FaultStack(first, Plan(model_delay_seconds=0.05)) as stack:
+        moved = [each for each in stack.supervisor.replicas if each.service in MOVED]
         others = Supervisor(tuple(elsewhere(each, second) for each in moved), print)
         running = asyncio.create_task(others.run())
         try:
-            await joined(house)
-            load = Load(house, queries=QUERIES, seconds=4.0, seed=1)
+            await joined(stack)
+            load = Load(stack, queries=QUERIES, seconds=4.0, seed=1)
             async with asyncio.TaskGroup() as group:
                 group.create_task(load.run())
                 await asyncio.sleep(2)
                 # In the middle of the load the first machine gives them up.
                 for each in moved:
-                    house.supervisor.retire(each.name)
+                    stack.supervisor.retire(each.name)
             figures = await load.figures()
             assert (figures.accepted, figures.answered) == (QUERIES, QUERIES), figures
             assert (figures.lost, figures.finished_twice, figures.forked) == (0, 0, 0)
-            assert not {each.name for each in moved} & set(house.supervisor.pids())
-            async with house.client() as client:
+            assert not {each.name for each in moved} & set(stack.supervisor.pids())
+            async with stack.client() as client:
                 request: dict[str, Any] = {"question": "How many customers are there?", "connection": DEMO}
                 assert (await client.call("ask", request | {"wait_seconds": 30}))["outcome"] == "answered"
-            logs = await read_logs(house)
+            logs = await read_logs(stack)
             assert all(is_linear(log) for log in logs.values())
             assert all(log[-1].address.event is EventName.FINISHED for log in logs.values())
         finally:
@@ -60,9 +60,9 @@ async def test_a_second_group_of_processes_joins_and_takes_over(tmp_path: Path) 
             await asyncio.gather(running, return_exceptions=True)
 
 
-async def joined(house: FaultHouse) -> None:
+async def joined(stack: FaultStack) -> None:
     """Wait until each of their durables is pulled by two replicas."""
-    connection = await house.bus.connect("migrate")
+    connection = await stack.bus.connect("migrate")
     try:
         async with asyncio.timeout(90):
             for name in MOVED:

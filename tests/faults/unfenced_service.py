@@ -1,4 +1,4 @@
-"""A service that publishes without a fence and hears no cancel hint: what the harness must find out."""
+"""A service that publishes without a fence and receives no cancel hint: what the harness must find out."""
 
 from __future__ import annotations
 

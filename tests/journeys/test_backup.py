@@ -1,4 +1,4 @@
-"""What `querybus backup` copies from a running house a new bus goes on with, and nothing is overwritten or half read."""
+"""What `querybus backup` copies from a running stack a new bus goes on with, and nothing is overwritten or half read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest_asyncio
 from typer.testing import CliRunner
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.admin.snapshots import Keeper, SnapshotError, StreamState
+from querybus.bus.admin.snapshots import Publisher, SnapshotError, StreamState
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import UsageError, app
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import (
     MANIFEST,
     UNDER_WAY_SECONDS_MAX,
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_
 
 QUESTION = "How many customers are there?"
 LEFT_SECONDS, LONG_SECONDS = 0.5, 300.0
-"""Deadlines of queries that are under way when the backup is taken: one is over before a house works again."""
+"""Deadlines of queries that are under way when the backup is taken: one is over before a stack works again."""
 ENDED_SECONDS_MAX = 60.0
 
 
@@ -65,13 +65,13 @@ class Before:
 
 
 def quiet(_: str, __: int) -> None:
-    """Hear of no progress."""
+    """Receive of no progress."""
 
 
 async def states(bus: EmbeddedNats) -> dict[str, StreamState | None]:
-    connection = await bus.connect("keeper")
+    connection = await bus.connect("backup")
     try:
-        return {name: await Keeper(connection).state(name) for name in BACKED_UP}
+        return {name: await Publisher(connection).state(name) for name in BACKED_UP}
     finally:
         await connection.close()
 
@@ -112,7 +112,7 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
     connections = folder / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{folder}/shop.sqlite"}]}))
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
-        async with House(HousePlan(connections_file=connections), bus) as house, house.client("analyst") as client:
+        async with Stack(StackPlan(connections_file=connections), bus) as stack, stack.client("analyst") as client:
             found = await client.call("ask", {"question": QUESTION, "connection": "shop", "wait_seconds": 30})
             assert found["rows"] == [[2]], found
         gateway = Place(bus.url, bus.password("gateway"))
@@ -131,7 +131,7 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
         await connection.close()
         # Asked, concluded and finished of the first, what there is of the three that are left.
         assert await history_of(bus, 7) == 7
-        copies = await back_up(Place(bus.url, bus.password("keeper")), folder / "kept", quiet)
+        copies = await back_up(Place(bus.url, bus.password("backup")), folder / "kept", quiet)
         operator = Place(bus.url, bus.password("operator"))
         events = await history(operator, TENANT, found["query_id"], 0)
         yield Before(
@@ -148,12 +148,12 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
             await states(bus),
         )
         with pytest.raises(UsageError, match=r"has KV_querybus_limits, .* already"):
-            await restore(Place(bus.url, bus.password("keeper")), folder / "kept", quiet, at_once=True)
+            await restore(Place(bus.url, bus.password("backup")), folder / "kept", quiet, at_once=True)
 
 
-async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
+async def test_a_restored_stack_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
-        made = await restore(Place(bus.url, bus.password("keeper")), before.folder, quiet, at_once=True)
+        made = await restore(Place(bus.url, bus.password("backup")), before.folder, quiet, at_once=True)
         assert {each.stream for each in made} == set(BACKED_UP)
         assert await states(bus) == before.states
         changed = await bus.migrate()
@@ -161,11 +161,11 @@ async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(be
         operator, gateway = Place(bus.url, bus.password("operator")), Place(bus.url, bus.password("gateway"))
         assert await history(operator, TENANT, before.answered, 0) == before.events
         assert await listed(gateway, TENANT) == before.keys
-        async with House(HousePlan(connections_file=before.connections), bus) as house:
+        async with Stack(StackPlan(connections_file=before.connections), bus) as stack:
             assert (await ended(bus, before.left))[-2].envelope().body.outcome == "expired"
             assert (await ended(bus, before.ending))[-2].envelope().body.outcome == "replied"
             assert (await ended(bus, before.going_on))[-2].envelope().body.outcome == "answered"
-            async with house.client("analyst") as client:
+            async with stack.client("analyst") as client:
                 # The thread goes on behind what it had, and the history takes what is new, once.
                 more = {"question": QUESTION, "connection": "shop", "thread_id": before.thread, "wait_seconds": 30}
                 found = await client.call("ask", more)
@@ -177,7 +177,7 @@ async def test_a_restored_house_remembers_answers_and_ends_what_was_under_way(be
 
 async def test_one_stream_can_be_restored_alone_and_none_that_is_not_held(before: Before) -> None:
     async with EmbeddedNats((), sync="2m") as bus:
-        place = Place(bus.url, bus.password("keeper"))
+        place = Place(bus.url, bus.password("backup"))
         with pytest.raises(UsageError, match="does not hold KV_querybus_catalog"):
             await restore(place, before.folder, quiet, only=["KV_querybus_catalog"], at_once=True)
         made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1, at_once=True)
@@ -191,23 +191,23 @@ async def test_a_large_stream_goes_out_and_in_in_many_parts() -> None:
     parts: list[bytes] = []
     async with EmbeddedNats((), sync="2m") as bus:
         await bus.migrate()
-        gateway, connection = await bus.connect(StageName.GATEWAY), await bus.connect("keeper")
+        gateway, connection = await bus.connect(StageName.GATEWAY), await bus.connect("backup")
         for _ in range(40):
             # What cannot be made smaller, so that there is more than the server sends unasked.
             noise = new_id() + "".join(new_id() for _ in range(12_000))
             await gateway.jetstream().publish(f"querybus.v1.event.acme.t1.{new_id()}.asked", noise.encode())
-        config, state = await Keeper(connection).take(EVENTS, parts.append)
-        held = await Keeper(connection).state(EVENTS)
+        config, state = await Publisher(connection).take(EVENTS, parts.append)
+        held = await Publisher(connection).state(EVENTS)
         with pytest.raises(SnapshotError, match="already in use"):
-            await Keeper(connection).put(EVENTS, config, state, parts)
+            await Publisher(connection).put(EVENTS, config, state, parts)
         await gateway.close()
         await connection.close()
     assert len(parts) > 64
     async with EmbeddedNats((), sync="2m") as bus:
-        connection = await bus.connect("keeper")
-        assert await Keeper(connection).put(EVENTS, config, state, parts) == held
+        connection = await bus.connect("backup")
+        assert await Publisher(connection).put(EVENTS, config, state, parts) == held
         with pytest.raises(SnapshotError, match="stream not found"):
-            await Keeper(connection).take(HISTORY, parts.append)
+            await Publisher(connection).take(HISTORY, parts.append)
         await connection.close()
 
 
@@ -250,10 +250,10 @@ async def test_the_command_says_what_a_folder_holds_and_which_bus_it_wants(befor
     streams = json.loads(shown.output)["streams"]
     assert {each["stream"] for each in streams} == set(BACKED_UP)
     assert all(len(each["sha256"]) == 64 for each in streams)
-    told = CliRunner().invoke(app, ["restore", "--check", str(before.folder)])
-    assert f"whole: {len(BACKED_UP)} streams" in told.output
+    reported = CliRunner().invoke(app, ["restore", "--check", str(before.folder)])
+    assert f"whole: {len(BACKED_UP)} streams" in reported.output
     for command in ("backup", "restore"):
-        with pytest.raises(UsageError, match="bus user `keeper`"):
+        with pytest.raises(UsageError, match="bus user `backup`"):
             CliRunner().invoke(
                 app, [command, str(tmp_path / "x"), "--store", str(tmp_path)], catch_exceptions=False, env={}
             )

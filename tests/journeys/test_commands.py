@@ -192,7 +192,7 @@ def test_a_database_that_is_none_ends_in_words(content: bytes | str | None, tmp_
 
 
 @pytest.mark.slow
-def test_an_empty_and_a_huge_question_are_refused_at_the_door(shop: Path) -> None:
+def test_an_empty_and_a_huge_question_are_refused_at_the_api(shop: Path) -> None:
     for question in ("", "   ", "x" * 20_000):
         done = querybus("ask", question, "--database", f"sqlite:///{shop}", "--json", cwd=shop.parent)
         assert done.returncode == 2, done.stdout + done.stderr
@@ -251,7 +251,7 @@ def test_an_unknown_connection_is_named_as_such(tmp_path: Path, shop: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_whole_house_in_one_process_stays_below_400_megabytes(shop: Path) -> None:
+def test_the_whole_stack_in_one_process_stays_below_400_megabytes(shop: Path) -> None:
     # A small process in between: a child's peak would begin with that of the process that forked it, this one.
     measure = (
         "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; "

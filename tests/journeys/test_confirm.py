@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from querybus.bus.client import BusClient
 from querybus_cli.commands.ask import ask
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -39,7 +39,7 @@ async def shop(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[
         database.executemany("INSERT INTO orders VALUES (?, ?, ?)", rows)
     connections = folder / "connections.yaml"
     connections.write_text(CONNECTIONS.format(file=file))
-    async with House(HousePlan(connections_file=connections)) as house, house.client("analyst") as client:
+    async with Stack(StackPlan(connections_file=connections)) as stack, stack.client("analyst") as client:
         yield client, file
 
 

@@ -22,8 +22,8 @@ import grpc
 import pytest
 
 from querybus.core.subjects import StageName
-from querybus_cli.local.local_stack import HousePlan
-from querybus_cli.local.own_stack import own_house
+from querybus_cli.local.local_stack import StackPlan
+from querybus_cli.local.own_stack import own_stack
 from tests.support.pseudo_terminal import Terminal
 
 BIN = Path(sys.executable).parent / "querybus"
@@ -75,12 +75,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    plan = HousePlan(connections_file=connections, sync="2m", extra={StageName.GATEWAY: {"grpc_port": port}})
-    with own_house(plan) as (url, keys):
+    plan = StackPlan(connections_file=connections, sync="2m", extra={StageName.GATEWAY: {"grpc_port": port}})
+    with own_stack(plan) as (url, keys):
         yield Running(url, keys, file, f"127.0.0.1:{port}")
 
 
-def test_a_running_gateway_is_asked_through_its_door(running: Running) -> None:
+def test_a_running_gateway_is_asked_through_its_api(running: Running) -> None:
     done = running.querybus("ask", "How many customers are there?", "--json")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["outcome"], answer["rows"]) == (0, "answered", [[3]])

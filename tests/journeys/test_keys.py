@@ -1,4 +1,4 @@
-"""The first credential of a house is made by `querybus keys`, lets its owner in, and is revoked again."""
+"""The first credential of a stack is made by `querybus keys`, lets its owner in, and is revoked again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from querybus_cli.app import UsageError, app
 from querybus_cli.operations.keys import create, listed, revoke
 from querybus_cli.operations.operator import Place
 from querybus_gateway.app import build
-from querybus_gateway.http.server import HttpDoor
+from querybus_gateway.http.server import HttpApi
 from querybus_gateway.settings import Settings
 
 pytestmark = pytest.mark.connected
 
 
 def address_of(service: Service) -> str:
-    return next(part.address for part in service.parts if isinstance(part, HttpDoor))
+    return next(part.address for part in service.parts if isinstance(part, HttpApi))
 
 
 async def test_a_key_is_shown_once_lets_its_owner_in_and_is_revoked() -> None:

@@ -1,4 +1,4 @@
-"""A question to PostgreSQL through the whole house: bus, six services, a private server with a role that only reads."""
+"""A question to PostgreSQL through the whole stack: bus, six services, a private server with a role that only reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 from tests.support.database_servers import PostgresServer, postgres_server
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow]
@@ -32,7 +32,7 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-async def test_a_question_to_postgres_is_answered_and_a_mighty_role_is_not_used(
+async def test_a_question_to_postgres_is_answered_and_a_overprivileged_role_is_not_used(
     server: PostgresServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "connections.yaml"
@@ -41,7 +41,7 @@ async def test_a_question_to_postgres_is_answered_and_a_mighty_role_is_not_used(
         {"name": "mighty", "url": server.url("postgres", "shop")},
     ]
     file.write_text(json.dumps({"connections": connections}))
-    async with House(HousePlan(file, sync="2m")) as house, house.client("analyst") as client:
+    async with Stack(StackPlan(file, sync="2m")) as stack, stack.client("analyst") as client:
         for question, expected in (
             ("How many customers are there?", [[3]]),
             ("What is the total amount of orders?", [[35.5]]),

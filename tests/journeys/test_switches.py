@@ -47,7 +47,7 @@ COSTLY = (
 
 
 @dataclass
-class House:
+class Stack:
     """The stores and the executor of one small shop; counts what the database was asked."""
 
     asked: list[str] = field(default_factory=list)
@@ -86,33 +86,33 @@ def draft(sql: str, options: Options, audience: Audience = "analyst") -> Envelop
     return drafted(asked, body)
 
 
-async def judged(sql: str, options: Options, audience: Audience = "analyst") -> tuple[Any, House]:
-    house = House()
+async def judged(sql: str, options: Options, audience: Audience = "analyst") -> tuple[Any, Stack]:
+    stack = Stack()
     found = await validate(
-        draft(sql, options, audience), DELIVERY, catalogs=house, connections=house, database=house, log=house
+        draft(sql, options, audience), DELIVERY, catalogs=stack, connections=stack, database=stack, log=stack
     )
-    return found, house
+    return found, stack
 
 
 def options_of(combination: tuple[Mode, ExecutionMode, bool, bool, bool]) -> Options:
-    mode, execution, explain, check, mend = combination
+    mode, execution, explain, check, repair = combination
     return Options(
         mode=mode,
         execution_mode=execution,
         enable_syntax_validation=explain,
         enable_forbidden_check=check,
-        enable_auto_repair=mend,
+        enable_auto_repair=repair,
     )
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_each_combination_asks_the_database_only_what_it_allows(combination: Any) -> None:
     options = options_of(combination)
-    found, house = await judged("SELECT id FROM t", options)
+    found, stack = await judged("SELECT id FROM t", options)
     assert isinstance(found.body, Approved)
     allowed = options.execution_mode is ExecutionMode.ALLOW_EXECUTION
     expected = ["explain"] * options.enable_syntax_validation + ["probe"] * allowed
-    assert house.asked == expected
+    assert stack.asked == expected
     assert found.body.checked == ("static", *expected)
     assert (NOT_ASKED_NOTE in found.body.notes) is not options.enable_syntax_validation
 
@@ -121,9 +121,9 @@ async def test_each_combination_asks_the_database_only_what_it_allows(combinatio
 async def test_no_combination_lets_through_what_must_never_run(combination: Any) -> None:
     options = options_of(combination)
     for sql, code in (*((each, FailureCode.SAFETY) for each in WRITES), *ALWAYS):
-        found, house = await judged(sql, options)
+        found, stack = await judged(sql, options)
         assert isinstance(found, Failure), (sql, found)
-        assert (found.code, house.asked) == (code, []), sql
+        assert (found.code, stack.asked) == (code, []), sql
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
@@ -140,10 +140,10 @@ async def test_only_the_forbidden_check_decides_on_what_a_text_may_cost_and_only
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_repair_goes_on_only_where_it_is_switched_on_and_never_after_a_refusal(combination: Any) -> None:
     options = options_of(combination)
-    house = House()
+    stack = Stack()
     for sql, code in (("SELECT nam FROM t", FailureCode.COLUMN_NOT_FOUND), ("DROP TABLE t", FailureCode.SAFETY)):
         envelope = failed(draft(sql, options), Failure.of(code, "no such column: nam"), StageName.VALIDATOR)
-        after = await recover(envelope, DELIVERY, catalogs=house, connections=house, guidance=load_guidance())
+        after = await recover(envelope, DELIVERY, catalogs=stack, connections=stack, guidance=load_guidance())
         goes_on = options.enable_auto_repair and code is not FailureCode.SAFETY
         assert isinstance(after.body, Drafted | Returned) is goes_on, (sql, after.body)
         if not goes_on:

@@ -1,4 +1,4 @@
-"""A model's words while it writes: for analysts who ask for them, at every door, and for nobody else."""
+"""A model's words while it writes: for analysts who ask for them, at every API, and for nobody else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest_asyncio
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_gateway.v1 import query_service_pb2 as v1
 from tests.support.scripted_model import ScriptedModel, say
 
@@ -34,7 +34,7 @@ KEYS = {"analyst": "qb.local.analyst.for-this-test", "business": "qb.local.busin
 
 @dataclass
 class Place:
-    house: House
+    stack: Stack
     grpc_address: str
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -44,7 +44,7 @@ class Place:
 
     async def over_http(self, audience: Audience, streams: bool | None) -> str:
         headers = {"Authorization": f"Bearer {KEYS[audience]}"}
-        async with httpx.AsyncClient(base_url=self.house.http_address, headers=headers, timeout=60) as http:
+        async with httpx.AsyncClient(base_url=self.stack.http_address, headers=headers, timeout=60) as http:
             begun = await http.post("/v1/queries", json={"question": self.question(), "options": said(streams)})
             return (await http.get(f"{begun.headers['location']}/events")).text
 
@@ -58,18 +58,18 @@ class Place:
         return "\n".join(str(v1.AskStreamResponse.FromString(each)) for each in updates)
 
     async def over_bus(self, audience: Audience, streams: bool | None) -> str:
-        heard: list[tuple[str, str]] = []
-        async with self.house.client(audience) as client, client.progress() as progress:
+        received: list[tuple[str, str]] = []
+        async with self.stack.client(audience) as client, client.progress() as progress:
 
             async def listen() -> None:
                 async for query, note in progress:
-                    heard.append((query, json.dumps(note)))
+                    received.append((query, json.dumps(note)))
 
             listening = asyncio.create_task(listen())
             answer = await ask(client, {"question": self.question(), "options": said(streams)}, lambda _: None)
             listening.cancel()
         # The last words of a query may come after its answer, when the next is asked already.
-        own = [note for query, note in heard if query == answer["query_id"]]
+        own = [note for query, note in received if query == answer["query_id"]]
         return "\n".join([*own, json.dumps(answer)])
 
 
@@ -90,22 +90,22 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Plac
     with ScriptedModel(lambda _: say(SQL, piece_seconds=PIECE_SECONDS)) as model:
         address = {"llm_base_url": model.base_url, "llm_streaming": True}
         extra = {StageName.GENERATOR: address, StageName.GATEWAY: {"grpc_port": port}}
-        async with House(HousePlan(connections_file=connections, sync="2m", extra=extra), keys=KEYS) as house:
-            yield Place(house, f"127.0.0.1:{port}")
+        async with Stack(StackPlan(connections_file=connections, sync="2m", extra=extra), keys=KEYS) as stack:
+            yield Place(stack, f"127.0.0.1:{port}")
 
 
-Door = Callable[[Place, Audience, bool | None], Awaitable[str]]
-TOLD = re.compile(r'"?state"?: ?"tokens"')
+Api = Callable[[Place, Audience, bool | None], Awaitable[str]]
+REPORTED = re.compile(r'"?state"?: ?"tokens"')
 
 
 @pytest.mark.parametrize("door", [Place.over_http, Place.over_grpc, Place.over_bus])
-async def test_words_come_to_an_analyst_who_asks_and_to_nobody_else(place: Place, door: Door) -> None:
+async def test_words_come_to_an_analyst_who_asks_and_to_nobody_else(place: Place, api: Api) -> None:
     asked, silent, business = await asyncio.gather(
-        door(place, "analyst", True), door(place, "analyst", None), door(place, "business", True)
+        api(place, "analyst", True), api(place, "analyst", None), api(place, "business", True)
     )
     for each in (asked, silent, business):
         assert '"answered"' in each or "OUTCOME_ANSWERED" in each, each
-    assert TOLD.search(asked), asked
-    assert not TOLD.search(silent)
-    assert not TOLD.search(business)
+    assert REPORTED.search(asked), asked
+    assert not REPORTED.search(silent)
+    assert not REPORTED.search(business)
     assert "SELECT" not in business

@@ -1,4 +1,4 @@
-"""One question is one trace, from the door to the end, over every service, a repair, the model and the database."""
+"""One question is one trace, from the API to the end, over every service, a repair, the model and the database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from querybus.ops.log import configure_logging
 from querybus.ops.trace import Tracing
 from querybus_cli.commands.ask import ask
 from querybus_cli.local.demo_database import demo_connection, write_demo
-from querybus_cli.local.local_stack import TENANT, House, HousePlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from tests.support.scripted_model import ScriptedModel, say
 from tests.support.trace_collector import Span, TraceCollector
 
@@ -38,7 +38,7 @@ def collector() -> Iterator[TraceCollector]:
 async def spans_of(
     tmp_path: Path, collector: TraceCollector, *, ratio: float, content: bool = False
 ) -> tuple[dict[str, Any], list[Span]]:
-    """Ask one question whose first SQL has to be mended; return the answer and what was exported by the end."""
+    """Ask one question whose first SQL has to be repaired; return the answer and what was exported by the end."""
     file = tmp_path / "shop.sqlite"
     write_demo(file)
     traced = {"otlp_endpoint": collector.endpoint, "trace_ratio": ratio, "trace_content": content}
@@ -48,8 +48,8 @@ async def spans_of(
             extra[each]["llm_base_url"] = model.base_url
         connections = tmp_path / "connections.yaml"
         connections.write_text(json.dumps({"connections": [demo_connection(file) | {"name": "shop"}]}))
-        plan = HousePlan(connections_file=connections, sync="2m", extra=extra)
-        async with House(plan) as house, house.client("analyst") as client:
+        plan = StackPlan(connections_file=connections, sync="2m", extra=extra)
+        async with Stack(plan) as stack, stack.client("analyst") as client:
             answer = await ask(
                 client,
                 {"question": QUESTION, "connection": "shop", "options": {"repair_policy": "rules_first"}},
@@ -80,7 +80,7 @@ def log_lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[
     root.setLevel(level)
 
 
-async def test_a_mended_question_is_one_trace_over_all_services(
+async def test_a_repaired_question_is_one_trace_over_all_services(
     tmp_path: Path, collector: TraceCollector, log_lines: Callable[[], list[dict[str, Any]]]
 ) -> None:
     answer, spans = await spans_of(tmp_path, collector, ratio=1.0)
@@ -88,7 +88,7 @@ async def test_a_mended_question_is_one_trace_over_all_services(
     (trace,) = {each.trace for each in spans if each.attributes.get("querybus.query_id") == answer["query_id"]}
     mine = [each for each in spans if each.trace == trace]
     assert {each.service for each in mine} == {f"querybus-{name}" for name in StageName}
-    # Every span hangs below another of the same trace, all below the door.
+    # Every span hangs below another of the same trace, all below the API.
     ids = {each.id for each in mine}
     assert [each.service for each in mine if each.parent not in ids] == ["querybus-gateway"]
     failed = [each for each in mine if each.is_error]
@@ -102,9 +102,9 @@ async def test_a_mended_question_is_one_trace_over_all_services(
     stages = [each for each in mine if each.attributes.get("messaging.system") == "nats"]
     assert all("{tenant}" in str(each.attributes["messaging.destination.template"]) for each in stages)
     # Nothing that a person or a model wrote, unless it is asked for.
-    told = repr([each.attributes for each in mine])
-    assert "planted-question" not in told
-    assert "SELECT" not in told
+    reported = repr([each.attributes for each in mine])
+    assert "planted-question" not in reported
+    assert "SELECT" not in reported
 
     # The log's line of each stage leads to the trace.
     lines = [each for each in log_lines() if each["event"] == "stage.settled"]
@@ -113,19 +113,23 @@ async def test_a_mended_question_is_one_trace_over_all_services(
         (answer["query_id"], TENANT, trace)
     }
 
-    # What the benchmark does to the tracers for such a question is what the house did.
+    # What the benchmark does to the tracers for such a question is what the stack did.
     kept = {each: Kept() for each in StageName}
-    bench_traces.ask({each: Tracing(each, ratio=1.0, processor=kept[each]) for each in StageName}, bench_traces.MENDED)
+    bench_traces.ask(
+        {each: Tracing(each, ratio=1.0, processor=kept[each]) for each in StageName}, bench_traces.REPAIRED
+    )
     replayed = Counter((service.value, name.split()[0]) for service, found in kept.items() for name in found.names)
-    told_by_house = Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
+    reported_by_stack = Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
     again = any(each.attributes.get("querybus.deliveries", 1) > 1 for each in mine)
-    assert told_by_house == replayed or (again and set(told_by_house) == set(replayed))
+    assert reported_by_stack == replayed or (again and set(reported_by_stack) == set(replayed))
 
 
-async def test_prompts_and_statements_are_told_only_when_switched_on(tmp_path: Path, collector: TraceCollector) -> None:
+async def test_prompts_and_statements_are_reported_only_when_switched_on(
+    tmp_path: Path, collector: TraceCollector
+) -> None:
     _, spans = await spans_of(tmp_path, collector, ratio=1.0, content=True)
-    told = repr([each.attributes for each in spans])
-    assert "planted-question" in told
+    reported = repr([each.attributes for each in spans])
+    assert "planted-question" in reported
     assert any("SELECT" in str(each.attributes.get("db.query.text")) for each in spans)
 
 

@@ -114,7 +114,7 @@ class Running:
         until(ready, START_SECONDS, "every process is ready")
 
     def command(self, *words: str) -> list[dict[str, Any]]:
-        """Run an operator's command on this house and return the JSON objects that it printed."""
+        """Run an operator's command on this stack and return the JSON objects that it printed."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith("QUERYBUS_")}
         found = subprocess.run(
             [str(Path(sys.executable).parent / "querybus"), *words, "--store", str(self.store), "--json"],
@@ -147,13 +147,13 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def running(directory: Path) -> Generator[Running]:
-    house = Running(directory)
+    stack = Running(directory)
     try:
-        house.wait_ready()
-        yield house
+        stack.wait_ready()
+        yield stack
     finally:
-        if house.process.poll() is None:
-            house.stop()
+        if stack.process.poll() is None:
+            stack.stop()
 
 
 def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(running: Running) -> None:
@@ -191,7 +191,7 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
 
 
 @pytest.mark.slow
-def test_a_second_house_is_told_what_is_taken_and_leaves_the_first_alone(running: Running) -> None:
+def test_a_second_stack_is_reported_what_is_taken_and_leaves_the_first_alone(running: Running) -> None:
     for store, port, words in (
         (running.store, "0", "is in use"),
         (running.directory / "other", running.port, "--port"),
@@ -224,10 +224,10 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
         return say(f"SELECT nonsense_{len(seen)} FROM customers", delay_seconds=1.5)
 
     with ScriptedModel(script) as model:
-        house = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        stack = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
-            house.wait_ready()
-            status, query = house.http(
+            stack.wait_ready()
+            status, query = stack.http(
                 "POST",
                 "/v1/queries",
                 {
@@ -239,26 +239,26 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
             assert status == 202, query
             until(lambda: len(seen) >= min(2, retries + 1), 30, "the model is being asked")
             time.sleep(0.3)
-            os.kill(house.children()["querybus_generator"], signal.SIGKILL)
+            os.kill(stack.children()["querybus_generator"], signal.SIGKILL)
             path = f"/v1/queries/{query['id']}"
-            answer = until(lambda: house.http("GET", path)[1].get("answer"), 100, "the query has finished")
+            answer = until(lambda: stack.http("GET", path)[1].get("answer"), 100, "the query has finished")
             assert answer["outcome"] == "failed", answer
             assert answer["retries"]["generation"] == retries
             assert len(answer["attempts"]) == retries + 1
         finally:
-            house.stop()
+            stack.stop()
 
 
 @pytest.mark.slow
 def test_each_service_idles_below_150_megabytes_also_with_a_model(directory: Path) -> None:
     with ScriptedModel(say("```sql\nSELECT COUNT(*) FROM customers\n```")) as model:
-        house = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        stack = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
-            house.wait_ready()
-            assert house.ask("How many customers are there?")["attempts"][0]["origin"] == "model"
-            sizes = {name: resident_mib(pid) for name, pid in house.children().items()}
+            stack.wait_ready()
+            assert stack.ask("How many customers are there?")["attempts"][0]["origin"] == "model"
+            sizes = {name: resident_mib(pid) for name, pid in stack.children().items()}
         finally:
-            house.stop()
+            stack.stop()
     assert {name: size for name, size in sizes.items() if size >= 150} == {}
 
 

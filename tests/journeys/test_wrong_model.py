@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 from tests.support.scripted_model import (
     ScriptedModel,
     Seen,
@@ -34,7 +34,7 @@ RIGHT = "SELECT COUNT(name) FROM customers"
 FENCED = "Here it is:\n```sql\nSELECT COUNT(*) FROM customers;\n```\nHave fun!"
 
 
-class Desk:
+class Context:
     """A model whose script depends on the question that it is asked."""
 
     def __init__(self) -> None:
@@ -59,15 +59,15 @@ class Desk:
 
 
 class Place:
-    """One house with one model and one database for this module's tests."""
+    """One stack with one model and one database for this module's tests."""
 
-    def __init__(self, house: House, desk: Desk, file: Path) -> None:
-        self.house = house
-        self.desk = desk
+    def __init__(self, stack: Stack, context: Context, file: Path) -> None:
+        self.stack = stack
+        self.context = context
         self.file = file
 
     async def ask(self, question: str, **options: Any) -> dict[str, Any]:
-        async with self.house.client("analyst") as client:
+        async with self.stack.client("analyst") as client:
             return await ask(client, {"question": question, "connection": "shop", "options": options}, lambda _: None)
 
     def customers(self) -> int:
@@ -86,54 +86,56 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Plac
         )
     connections = directory / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
-    desk = Desk()
-    with ScriptedModel(desk) as model:
+    context = Context()
+    with ScriptedModel(context) as model:
         address = {"llm_base_url": model.base_url}
         # The breaker is for a model that is down for everybody; here each question has a model of its own.
         extra = {StageName.GENERATOR: {**address, "llm_breaker_failures": "1000"}, StageName.RECOVERY: address}
-        async with House(HousePlan(connections_file=connections, sync="2m", extra=extra)) as house:
-            yield Place(house, desk, file)
+        async with Stack(StackPlan(connections_file=connections, sync="2m", extra=extra)) as stack:
+            yield Place(stack, context, file)
 
 
 async def test_a_wrong_column_first_and_right_second_is_answered_with_one_retry(place: Place) -> None:
-    question = place.desk.question(say("SELECT COUNT(surname_of_somebody) FROM customers"), say(RIGHT))
+    question = place.context.question(say("SELECT COUNT(surname_of_somebody) FROM customers"), say(RIGHT))
     answer = await place.ask(question)
     assert answer["outcome"] == "answered", answer
     assert answer["rows"] == [[3]]
     assert answer["retries"]["generation"] == 1
     assert [attempt["executed"] for attempt in answer["attempts"]] == [False, True]
     assert answer["attempts"][0]["code"] == "column_not_found"
-    assert place.desk.calls[question] == 2
+    assert place.context.calls[question] == 2
 
 
 @pytest.mark.parametrize("retries", [0, 1, 5])
 async def test_an_always_wrong_model_stops_at_the_budget(place: Place, retries: int) -> None:
     steps = [say(f"SELECT COUNT(nonsense_column_{number}) FROM customers") for number in range(9)]
-    question = place.desk.question(*steps)
+    question = place.context.question(*steps)
     answer = await place.ask(question, retries_max=retries)
     assert answer["outcome"] == "failed", answer
     assert answer["retries"]["generation"] == retries
     assert len(answer["attempts"]) == retries + 1
-    assert place.desk.calls[question] == retries + 1
+    assert place.context.calls[question] == retries + 1
 
 
 async def test_the_same_wrong_sql_again_ends_the_retries(place: Place) -> None:
-    question = place.desk.question(say("SELECT COUNT(nonsense_column) FROM customers"))
+    question = place.context.question(say("SELECT COUNT(nonsense_column) FROM customers"))
     answer = await place.ask(question, retries_max=5)
     assert answer["outcome"] == "failed"
-    assert place.desk.calls[question] == 2
+    assert place.context.calls[question] == 2
 
 
 async def test_prose_without_sql_is_asked_back_or_failed_but_never_run(place: Place) -> None:
-    question = place.desk.question(say("I am sorry, I cannot help with that. Could you tell me more about the data?"))
+    question = place.context.question(
+        say("I am sorry, I cannot help with that. Could you tell me more about the data?")
+    )
     answer = await place.ask(question)
     assert answer["outcome"] in ("clarification", "failed")
     assert not any(attempt["executed"] for attempt in answer["attempts"])
-    assert place.desk.calls[question] <= 3
+    assert place.context.calls[question] <= 3
 
 
 async def test_a_fenced_answer_is_taken_out_of_its_fence(place: Place) -> None:
-    answer = await place.ask(place.desk.question(say(FENCED)))
+    answer = await place.ask(place.context.question(say(FENCED)))
     assert answer["rows"] == [[3]]
     assert answer["retries"] == {"generation": 0, "mend": 0}
 
@@ -142,14 +144,14 @@ async def test_a_fenced_answer_is_taken_out_of_its_fence(place: Place) -> None:
     "statement", ["DROP TABLE customers", "DELETE FROM customers", "SELECT 1; DROP TABLE customers"]
 )
 async def test_a_statement_that_harms_is_refused_and_the_table_is_still_there(place: Place, statement: str) -> None:
-    answer = await place.ask(place.desk.question(say(f"```sql\n{statement}\n```")))
+    answer = await place.ask(place.context.question(say(f"```sql\n{statement}\n```")))
     assert answer["outcome"] in (("refused",) if ";" not in statement else ("refused", "failed")), answer
     assert not any(attempt["executed"] for attempt in answer["attempts"])
     assert place.customers() == 3
 
 
 async def test_two_statements_are_not_run_and_a_second_draft_may_be_right(place: Place) -> None:
-    answer = await place.ask(place.desk.question(say("SELECT 1; SELECT COUNT(*) FROM customers"), say(RIGHT)))
+    answer = await place.ask(place.context.question(say("SELECT 1; SELECT COUNT(*) FROM customers"), say(RIGHT)))
     assert answer["outcome"] == "answered", answer
     assert answer["rows"] == [[3]]
     assert answer["retries"]["generation"] == 1
@@ -171,20 +173,20 @@ async def test_two_statements_are_not_run_and_a_second_draft_may_be_right(place:
 async def test_a_model_that_breaks_down_gives_a_clear_outcome_in_time_and_no_storm(
     place: Place, name: str, step: Step
 ) -> None:
-    question = place.desk.question(step)
+    question = place.context.question(step)
     begun = time.monotonic()
     answer = await place.ask(question, deadline_seconds=8, retries_max=1)
     assert time.monotonic() - begun < 8 + 10
     # Where the model fails, the built-in translator may still answer; it says so. Otherwise the outcome is typed.
     assert answer["outcome"] in ("answered", "clarification", "failed", "expired"), (name, answer)
     assert answer["message"]
-    assert place.desk.calls[question] <= 4, f"a storm of {place.desk.calls[question]} calls"
+    assert place.context.calls[question] <= 4, f"a storm of {place.context.calls[question]} calls"
 
 
 async def test_an_instruction_in_the_models_answer_reaches_no_reader_of_business(place: Place) -> None:
-    question = place.desk.question(say("SELECT COUNT(nonsense_column) FROM customers"))
-    async with place.house.client("business") as client:
+    question = place.context.question(say("SELECT COUNT(nonsense_column) FROM customers"))
+    async with place.stack.client("business") as client:
         answer = await ask(client, {"question": question, "connection": "shop"}, lambda _: None)
-    told = json.dumps({key: value for key, value in answer.items() if key != "question"})
-    assert "nonsense_column" not in told
-    assert "SELECT" not in told
+    reported = json.dumps({key: value for key, value in answer.items() if key != "question"})
+    assert "nonsense_column" not in reported
+    assert "SELECT" not in reported

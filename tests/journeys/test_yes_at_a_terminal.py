@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from querybus.core.subjects import StageName
-from querybus_cli.local.local_stack import HousePlan
-from querybus_cli.local.own_stack import own_house
+from querybus_cli.local.local_stack import StackPlan
+from querybus_cli.local.own_stack import own_stack
 from tests.support.pseudo_terminal import Terminal
 from tests.support.scripted_model import ScriptedModel, say
 
@@ -68,7 +68,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
     connections.write_text(json.dumps({"connections": [entry]}))
     with ScriptedModel(lambda _: say(SQL)) as model:
         extra = {StageName.GENERATOR: {"llm_base_url": model.base_url}}
-        with own_house(HousePlan(connections_file=connections, sync="2m", extra=extra)) as (url, keys):
+        with own_stack(StackPlan(connections_file=connections, sync="2m", extra=extra)) as (url, keys):
             clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
             yield Shop({**clean, "QUERYBUS_URL": url, "QUERYBUS_KEY": keys["analyst"]}, file)
 

@@ -1,4 +1,4 @@
-"""The house rules that a reader relies on: one silhouette, one name for one thing, dependencies where they belong."""
+"""The project rule that a reader relies on: one silhouette, one name for one thing, dependencies where they belong."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_every_stage_reads_and_writes() -> None:
     assert set(READS) == set(WRITES) == set(StageName)
 
 
-def test_only_the_validator_approves_and_only_the_doors_ask() -> None:
+def test_only_the_validator_approves_and_only_the_apis_ask() -> None:
     assert [stage for stage, events in WRITES.items() if EventName.APPROVED in events] == [StageName.VALIDATOR]
     assert [stage for stage, events in WRITES.items() if EventName.ASKED in events] == [StageName.GATEWAY]
 

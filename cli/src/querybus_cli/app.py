@@ -202,15 +202,15 @@ def explain_question(
         question, database=database, connections=connections, connection=connection, today=_day(today)
     )
     try:
-        told = usage(run, work)
+        reported = usage(run, work)
     except explain.Away as error:
         typer.echo(f"querybus: the database could not be read: {error}", err=True)
         raise typer.Exit(5) from error
     if json_output:
-        typer.echo(json.dumps(explain.as_json(told), ensure_ascii=False))
+        typer.echo(json.dumps(explain.as_json(reported), ensure_ascii=False))
     else:
-        explain.show(told, consoles()[0])
-    raise typer.Exit(0 if told.is_answered else 3)
+        explain.show(reported, consoles()[0])
+    raise typer.Exit(0 if reported.is_answered else 3)
 
 
 @app.command()
@@ -386,7 +386,7 @@ def evaluate_items(
         str, typer.Option(help="replay (the answers in `pred`), builtin, or a model's name at QUERYBUS_LLM_BASE_URL")
     ] = "replay",
     policy: Annotated[
-        RepairPolicy | None, typer.Option(help="who mends what fails; default: a model first, then rules")
+        RepairPolicy | None, typer.Option(help="who repairs what fails; default: a model first, then rules")
     ] = None,
     items_out: Annotated[Path | None, typer.Option(help="write one JSON line per item to this file")] = None,
     against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,

@@ -45,14 +45,14 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 
 class Gateway:
-    """Answers one request after the other with what it was told; what it heard is kept."""
+    """Answers one request after the other with what it was reported; what it received is kept."""
 
     def __init__(self, *answers: Any) -> None:
         self._answers = list(answers)
-        self.heard: list[httpx.Request] = []
+        self.received: list[httpx.Request] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.heard.append(request)
+        self.received.append(request)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -89,7 +89,7 @@ def test_a_question_is_waited_for_until_it_has_its_answer() -> None:
     assert answer.columns[0].label == "cities"
     assert answer.page_count == 2
     assert answer.raw["a_newer_member"] == 1
-    first, second, _ = gateway.heard
+    first, second, _ = gateway.received
     assert json.loads(first.content) == {
         "question": "How many cities?",
         "connection": "shop",
@@ -115,22 +115,22 @@ def test_a_question_is_waited_for_until_it_has_its_answer() -> None:
 def test_a_question_that_may_have_arrived_is_sent_again_under_the_same_key(trouble: Any) -> None:
     gateway = Gateway(trouble, trouble, FINISHED)
     gateway.client().ask("How many cities?")
-    assert len({each.headers["idempotency-key"] for each in gateway.heard}) == 1
-    assert len(gateway.heard) == 3
+    assert len({each.headers["idempotency-key"] for each in gateway.received}) == 1
+    assert len(gateway.received) == 3
 
 
 def test_what_is_not_safe_to_repeat_is_sent_once() -> None:
     gateway = Gateway(httpx.ReadTimeout("late"), FINISHED)
     with pytest.raises(Unreachable):
         gateway.client().cancel(QUERY)
-    assert len(gateway.heard) == 1
+    assert len(gateway.received) == 1
 
 
 def test_attempts_are_bounded() -> None:
     gateway = Gateway(*[httpx.ConnectError("refused")] * 9)
     with pytest.raises(Unreachable):
         gateway.client(retries=2).ask("q")
-    assert len(gateway.heard) == 3
+    assert len(gateway.received) == 3
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_refusal_is_its_own_type_and_carries_the_problem(status: int, code: st
         gateway.client().ask("q")
     assert (caught.value.status, caught.value.code, caught.value.trace_id) == (status, code, "t")
     assert caught.value.detail == f"because of {code}"
-    assert len(gateway.heard) == 1, "a refusal is not asked again"
+    assert len(gateway.received) == 1, "a refusal is not asked again"
 
 
 def test_too_many_requests_say_when_to_come_again() -> None:
@@ -172,7 +172,7 @@ def test_an_id_reaches_no_other_path(bad: str) -> None:
     gateway = Gateway()
     with pytest.raises(ValueError, match="UUID"):
         gateway.client().cancel(bad)
-    assert gateway.heard == []
+    assert gateway.received == []
 
 
 def frame(name: str, sequence: int | None, data: dict[str, Any]) -> bytes:
@@ -208,7 +208,7 @@ def test_a_broken_stream_is_taken_up_where_it_broke_and_gives_each_event_once() 
         ("finished", 9),
     ]
     assert events[-1].answer is not None
-    assert [each.headers.get("last-event-id") for each in gateway.heard] == [None, "6", "6", "7"]
+    assert [each.headers.get("last-event-id") for each in gateway.received] == [None, "6", "6", "7"]
 
 
 def test_a_stream_that_stays_broken_says_where_to_go_on() -> None:
@@ -222,7 +222,7 @@ def test_a_stream_that_is_refused_is_not_tried_again() -> None:
     gateway = Gateway(problem(404, "not_found"))
     with pytest.raises(NotFound):
         list(gateway.client().follow(QUERY))
-    assert len(gateway.heard) == 1
+    assert len(gateway.received) == 1
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1_000])
@@ -257,13 +257,13 @@ def test_pages_and_threads_are_read_one_after_the_other() -> None:
     thread = {"thread_id": QUERY, "title": "t", "connection": "shop", "created_at": 1}
     gateway = Gateway({"threads": [thread], "next_cursor": "12"}, {"threads": [thread, thread], "next_cursor": None})
     assert len(list(gateway.client().threads())) == 3
-    assert gateway.heard[1].url.params["cursor"] == "12"
+    assert gateway.received[1].url.params["cursor"] == "12"
 
 
 def test_a_picture_is_its_bytes_and_a_missing_one_a_refusal() -> None:
     gateway = Gateway(httpx.Response(200, content=b"<svg/>"), problem(404, "not_found"))
     assert gateway.client().chart(QUERY) == b"<svg/>"
-    assert gateway.heard[0].url.params["format"] == "svg"
+    assert gateway.received[0].url.params["format"] == "svg"
     with pytest.raises(NotFound):
         gateway.client().chart(QUERY, "png")
 
@@ -272,14 +272,14 @@ async def test_the_asynchronous_client_does_the_same() -> None:
     gateway = Gateway(httpx.ConnectError("refused"), RUNNING, FINISHED)
     async with AsyncClient("http://gateway", "the-key", transport=httpx.MockTransport(gateway)) as client:
         assert (await client.ask("How many cities?")).rows == ((3,),)
-    assert len({each.headers.get("idempotency-key") for each in gateway.heard[:2]}) == 1
+    assert len({each.headers.get("idempotency-key") for each in gateway.received[:2]}) == 1
     gateway = Gateway(
         httpx.Response(200, content=frame("asked", 4, {})),
         httpx.Response(200, content=frame("finished", 9, {"answer": ANSWER})),
     )
     async with AsyncClient("http://gateway", "the-key", transport=httpx.MockTransport(gateway)) as client:
         assert [each.name async for each in client.follow(QUERY)] == ["asked", "finished"]
-    assert gateway.heard[1].headers["last-event-id"] == "4"
+    assert gateway.received[1].headers["last-event-id"] == "4"
 
 
 def test_both_clients_offer_the_same() -> None:

@@ -78,7 +78,7 @@ def test_a_failed_item_keeps_its_first_and_its_last_failure() -> None:
     assert state.attempts == 2
 
 
-def test_an_item_that_never_made_a_statement_tells_why_it_ended() -> None:
+def test_an_item_that_never_made_a_statement_reports_why_it_ended() -> None:
     made = ended(begun(manifest(), 0), 0, answer(Outcome.CLARIFICATION, code="ambiguous_question"), NOW)
     assert made.states[0].last_failure is not None
     assert made.states[0].last_failure.code == "ambiguous_question"
@@ -159,6 +159,6 @@ def test_a_time_window_does_not_end_before_it_begins() -> None:
         TimeWindow(start=dt.date(2024, 2, 1), end=dt.date(2024, 1, 1))
 
 
-def test_the_progress_of_a_batch_is_worded_as_the_owner_asked() -> None:
+def test_the_progress_of_a_batch_is_phrased_as_the_owner_asked() -> None:
     assert mending(3, "zh") == "发现 3 个查询执行失败，启动自动修正..."
     assert mending(3, "en") == "3 queries failed; mending them ..."

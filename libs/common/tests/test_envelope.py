@@ -200,7 +200,7 @@ def test_an_envelope_survives_the_round_trip(question: str, sql: str, rows: list
     assert decode(EventName.CONCLUDED, encode(before)) == before
 
 
-def test_a_returned_draft_counts_as_a_retry_and_a_mend_as_a_mend() -> None:
+def test_a_returned_draft_counts_as_a_retry_and_a_repair_as_a_repair() -> None:
     asked = example(EventName.ASKED)
     body = BODIES[EventName.RETURNED]
     assert isinstance(body, Returned)

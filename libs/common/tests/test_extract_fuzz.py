@@ -144,7 +144,7 @@ def test_a_reply_that_was_cut_gives_no_half_statement(sql: str):
         ('{"error": "The schema lacks a table for suppliers."}', FailureCode.MISSING_DATABASE_INFO),
     ],
 )
-def test_a_reply_without_a_statement_is_told_apart(reply: str, code: FailureCode):
+def test_a_reply_without_a_statement_is_distinguished(reply: str, code: FailureCode):
     found = extract(reply, Dialect.SQLITE)
     assert isinstance(found, Failure)
     assert found.code is code

@@ -1,4 +1,4 @@
-"""Replicas together never grant more than a model key's limit: by the rule alone, and by four doors on one counter."""
+"""Replicas together never grant more than a model key's limit: by the rule alone, and by four APIs on one counter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearness by embeddings: what the vectors say, and what the door to a model makes of an address that is not well."""
+"""Nearness by embeddings: what the vectors say, and what the API to a model makes of an address that is not well."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.common.tests.test_model_limits import OneValue
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings, shared_limit
+from querybus.llm import EmbeddingClient, EmbeddingServiceSettings, shared_limit
 from querybus.llm.errors import Fault, FaultKind
 from querybus.ops.metrics import Metrics
 from querybus.text.vectors import NearIndex, text_of, unit
@@ -98,9 +98,9 @@ def settings(server: ScriptedModel, **more: object) -> EmbeddingServiceSettings:
 
 
 async def embedded(server: ScriptedModel, texts: Sequence[str], timeout_seconds: float = 20.0, **more: object):
-    door = EmbeddingDoor(settings(server, **more), Metrics("test"))
-    found = await door.vectors(texts, timeout_seconds=timeout_seconds)
-    await door.close()
+    api = EmbeddingClient(settings(server, **more), Metrics("test"))
+    found = await api.vectors(texts, timeout_seconds=timeout_seconds)
+    await api.close()
     return found
 
 
@@ -157,15 +157,15 @@ async def test_an_address_that_keeps_failing_is_left_alone_for_a_while():
     now = 0.0
     address = Down()
     made = EmbeddingServiceSettings(embeddings_base_url="http://x", llm_breaker_failures=3)
-    door = EmbeddingDoor(made, Metrics("test"), address=address, seconds=lambda: now)
+    api = EmbeddingClient(made, Metrics("test"), address=address, seconds=lambda: now)
     codes: list[str | None] = []
     for _ in range(5):
-        found = await door.vectors(["a"], timeout_seconds=5)
+        found = await api.vectors(["a"], timeout_seconds=5)
         assert isinstance(found, Failure)
         codes.append(found.facts.native_code)
     assert codes == ["500", "500", "500", "breaker_open", "breaker_open"]
     now += 11
-    await door.vectors(["a"], timeout_seconds=5)
+    await api.vectors(["a"], timeout_seconds=5)
     assert address.calls == 4
 
 
@@ -181,14 +181,14 @@ async def test_replicas_keep_the_limit_of_an_embeddings_model_together():
 
     address, counters = Answering(), OneValue()
     made = EmbeddingServiceSettings(embeddings_base_url="http://x", embeddings_requests_per_minute=60)
-    doors = [
-        EmbeddingDoor(made, Metrics("test"), address=address, shared=shared_limit(made, counters)) for _ in range(2)
+    apis = [
+        EmbeddingClient(made, Metrics("test"), address=address, shared=shared_limit(made, counters)) for _ in range(2)
     ]
     began = time.monotonic()
-    found = await asyncio.gather(*(doors[n % 2].vectors(["a"], timeout_seconds=0.5) for n in range(40)))
+    found = await asyncio.gather(*(apis[n % 2].vectors(["a"], timeout_seconds=0.5) for n in range(40)))
     took = time.monotonic() - began
-    for door in doors:
-        await door.close()
+    for api in apis:
+        await api.close()
     late = [each for each in found if isinstance(each, Failure)]
     assert 1 <= address.calls <= 6 + 1 + took
     assert len(late) == 40 - address.calls

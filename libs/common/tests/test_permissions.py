@@ -13,12 +13,12 @@ from querybus.bus.admin.embedded_server import server_binary
 from querybus.bus.admin.permissions import (
     Outsider,
     Rights,
-    eraser_rights,
-    keeper_rights,
+    backup_rights,
     migrate_rights,
     operator_rights,
     outside_rights,
     permission_file,
+    purge_rights,
     service_rights,
     service_users,
     variables,
@@ -70,7 +70,7 @@ def test_nobody_but_the_executor_publishes_into_anothers_inbox() -> None:
     assert holders("_INBOX.") == {StageName.EXECUTOR}
 
 
-def test_each_user_hears_only_its_own_inbox() -> None:
+def test_each_user_receives_only_its_own_inbox() -> None:
     for stage, rights in SERVICES.items():
         assert [each for each in rights.subscribe if each.startswith("_INBOX")] == [f"_INBOX.{stage}.>"]
     for outsider in OUTSIDERS:
@@ -87,21 +87,21 @@ def test_nobody_may_delete_purge_or_say_everything() -> None:
             assert "PURGE" not in subject
 
 
-def test_only_the_eraser_purges_and_only_the_operator_drops_and_only_a_dead_letter() -> None:
+def test_only_the_purge_purges_and_only_the_operator_drops_and_only_a_dead_letter() -> None:
     harmful = [
-        each for each in (*eraser_rights().publish, *operator_rights().publish) if "PURGE" in each or "DELETE" in each
+        each for each in (*purge_rights().publish, *operator_rights().publish) if "PURGE" in each or "DELETE" in each
     ]
-    assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(eraser_rights().publish)
-    assert not any(".event." in each for each in (*eraser_rights().publish, *operator_rights().publish))
+    assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(purge_rights().publish)
+    assert not any(".event." in each for each in (*purge_rights().publish, *operator_rights().publish))
 
 
-def test_only_the_keeper_copies_and_restores_and_it_can_do_nothing_else() -> None:
+def test_only_the_backup_copies_and_restores_and_it_can_do_nothing_else() -> None:
     words = ("SNAPSHOT", "RESTORE")
-    others = [*SERVICES.values(), migrate_rights(topology()), operator_rights(), eraser_rights()]
+    others = [*SERVICES.values(), migrate_rights(topology()), operator_rights(), purge_rights()]
     assert not any(word in each for rights in others for each in rights.publish for word in words)
     allowed = re.compile(r"\$JS\.API\.STREAM\.(INFO|SNAPSHOT|RESTORE)\.(\w+)|\$JS\.SNAPSHOT\.(ACK|RESTORE)\.(\w+)\.>")
-    assert all(allowed.fullmatch(each) for each in keeper_rights().publish)
-    assert keeper_rights().subscribe == ("_INBOX.keeper.>",)
+    assert all(allowed.fullmatch(each) for each in backup_rights().publish)
+    assert backup_rights().subscribe == ("_INBOX.backup.>",)
 
 
 def test_what_a_backup_leaves_out_is_made_anew_or_is_work_under_way() -> None:
@@ -159,7 +159,7 @@ def test_a_password_cannot_break_out_of_its_quotes() -> None:
         permission_file({**passwords(), "gateway": 'x", permissions: {} }'}, OUTSIDERS)
 
 
-def test_the_file_opens_no_door_for_nobody() -> None:
+def test_the_file_opens_no_api_for_nobody() -> None:
     text = permission_file(passwords(), OUTSIDERS)
     for word in ("no_auth_user", "allow_responses", "system_account", "$SYS"):
         assert word not in text

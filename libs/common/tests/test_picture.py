@@ -138,7 +138,7 @@ async def test_a_specification_has_a_size_limit() -> None:
     assert refused.code is FailureCode.RESOURCE_LIMIT
 
 
-async def test_who_comes_when_too_many_wait_is_told_so() -> None:
+async def test_who_comes_when_too_many_wait_is_informed() -> None:
     pictures = Pictures(command=child("sleep"), seconds_max=0.3)
     many = [asyncio.create_task(pictures.draw(CHART, PictureForm.PNG)) for _ in range(20)]
     done, waiting = await asyncio.wait(many, timeout=0.2)

@@ -1,4 +1,4 @@
-"""Every conclusion has plain words in both languages, and none of them tells a business reader a name."""
+"""Every conclusion has plain words in both languages, and none of them says a business reader a name."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_texts_use_no_technical_word() -> None:
         assert not re.search(r"SQL|\btable\b|\bcolumn\b|database|表|字段|数据库", text, re.IGNORECASE), text
 
 
-def test_an_analyst_is_told_everything_that_the_conclusion_holds() -> None:
+def test_an_analyst_is_reported_everything_that_the_conclusion_holds() -> None:
     finished = plain_finished(concluded(Outcome.FAILED, "analyst", code=FailureCode.COLUMN_NOT_FOUND))
     assert finished.body.sql == f"SELECT {SECRET}"
     assert SECRET in finished.body.detail

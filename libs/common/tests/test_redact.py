@@ -120,7 +120,7 @@ def envelope_of(body: Value, audience: Audience = "business") -> Envelope[Any]:
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).event.value)
-def test_no_event_tells_a_business_reader_a_name(body: Value) -> None:
+def test_no_event_reports_a_business_reader_a_name(body: Value) -> None:
     sent = json.dumps(public_event(envelope_of(body), "business"), ensure_ascii=False)
     for secret in (*NAMES, "SELECT"):
         assert secret not in sent

@@ -394,7 +394,7 @@ PROBES = [
 
 
 @pytest.mark.parametrize("sql", PROBES)
-def test_no_error_tells_of_a_row_that_is_filtered(sql: str) -> None:
+def test_no_error_reports_of_a_row_that_is_filtered(sql: str) -> None:
     found = checked(sql, Dialect.DUCKDB)
     if isinstance(found, Failure):
         return
@@ -416,7 +416,7 @@ def test_every_dialect_keeps_a_condition_that_may_fail_out_and_recognises_it(dia
 
 
 @pytest.mark.servers
-async def test_on_postgresql_no_error_tells_of_a_row_that_is_filtered() -> None:
+async def test_on_postgresql_no_error_reports_of_a_row_that_is_filtered() -> None:
     with postgres_server() as server:
         server.execute("CREATE DATABASE rows;")
         values = ", ".join(str(each).replace("None", "NULL") for each in ORDERS)

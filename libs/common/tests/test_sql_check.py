@@ -1,4 +1,4 @@
-"""Claims on the check: what runs, what is refused and by which rule, what recovery is told, and how rows are bound."""
+"""Claims on the check: what runs, what is refused and by which rule, what recovery is reported, and how rows are bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine would do silently is told from the statement and the catalog; what is plain is told of nobody."""
+"""What an engine would do silently is read off the statement and the catalog; where nothing is silent, no warning is given."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(sql: str, dialect: Dialect, catalog: Catalog) -> Silent:
     return silent(statement, dialect, catalog)
 
 
-def told(sql: str, dialect: Dialect = Dialect.SQLITE) -> tuple[str, ...]:
+def reported(sql: str, dialect: Dialect = Dialect.SQLITE) -> tuple[str, ...]:
     return read(sql, dialect, Catalog(connection="c", dialect=dialect, tables=(CUSTOMER, ORDERS))).warnings
 
 
@@ -77,10 +77,10 @@ def counted(sql: str) -> int:
         ("SELECT id FROM customer AS c WHERE EXISTS (SELECT 1 FROM orders AS o WHERE c.name > o.id + 4)", 1, 2),
     ],
 )
-def test_a_text_compared_with_a_number_is_told_and_is_wrong_indeed(sql: str, found: int, meant: int) -> None:
-    assert told(sql) == (COMPARED_WARNING,)
+def test_a_text_compared_with_a_number_is_reported_and_is_wrong_indeed(sql: str, found: int, meant: int) -> None:
+    assert reported(sql) == (COMPARED_WARNING,)
     assert counted(sql) == found != meant
-    assert told(sql, Dialect.POSTGRESQL) == told(sql, Dialect.MYSQL) == (), "these tell of it themselves"
+    assert reported(sql, Dialect.POSTGRESQL) == reported(sql, Dialect.MYSQL) == (), "these tell of it themselves"
 
 
 @pytest.mark.parametrize(
@@ -99,17 +99,17 @@ def test_a_text_compared_with_a_number_is_told_and_is_wrong_indeed(sql: str, fou
         ("SELECT COUNT(name), MAX(name), SUM(id), AVG(id + 1) FROM customer", 1),
     ],
 )
-def test_what_is_compared_as_it_is_meant_is_not_told(sql: str, found: int) -> None:
-    assert told(sql) == ()
+def test_what_is_compared_as_it_is_meant_is_not_reported(sql: str, found: int) -> None:
+    assert reported(sql) == ()
     assert counted(sql) == found
 
 
 @pytest.mark.parametrize(
     "sql", ["SELECT SUM(name) FROM customer", "SELECT name + 1 FROM customer", "SELECT AVG(c.name) FROM customer AS c"]
 )
-def test_a_text_used_as_a_number_is_told(sql: str) -> None:
-    assert told(sql) == (COUNTED_WARNING,)
-    assert told(sql, Dialect.POSTGRESQL) == told(sql, Dialect.DUCKDB) == ()
+def test_a_text_used_as_a_number_is_reported(sql: str) -> None:
+    assert reported(sql) == (COUNTED_WARNING,)
+    assert reported(sql, Dialect.POSTGRESQL) == reported(sql, Dialect.DUCKDB) == ()
 
 
 @pytest.mark.parametrize(
@@ -127,16 +127,18 @@ def test_a_text_used_as_a_number_is_told(sql: str) -> None:
         ("SELECT a FROM (SELECT id AS a FROM orders) AS s WHERE EXISTS (SELECT id FROM customer)", False),
     ],
 )  # fmt: skip
-def test_a_sub_query_that_may_give_several_rows_for_one_value_is_told_on_sqlite(sql: str, may_be_many: bool) -> None:
-    assert told(sql) == ((FIRST_ROW_WARNING,) if may_be_many else ())
-    assert FIRST_ROW_WARNING not in told(sql, Dialect.MYSQL)
+def test_a_sub_query_that_may_give_several_rows_for_one_value_is_reported_on_sqlite(
+    sql: str, may_be_many: bool
+) -> None:
+    assert reported(sql) == ((FIRST_ROW_WARNING,) if may_be_many else ())
+    assert FIRST_ROW_WARNING not in reported(sql, Dialect.MYSQL)
 
 
 def test_a_name_of_two_tables_is_told_on_clickhouse_which_chooses_one() -> None:
     joined = "SELECT {} FROM customer AS c JOIN orders AS o ON c.id = o.customer_id"
-    assert told(joined.format("id"), Dialect.CLICKHOUSE) == (CHOSEN_WARNING,)
-    assert told(joined.format("o.id, name, amount"), Dialect.CLICKHOUSE) == ()
-    assert told("SELECT id FROM customer AS c JOIN orders AS o USING (id)", Dialect.CLICKHOUSE) == ()
+    assert reported(joined.format("id"), Dialect.CLICKHOUSE) == (CHOSEN_WARNING,)
+    assert reported(joined.format("o.id, name, amount"), Dialect.CLICKHOUSE) == ()
+    assert reported("SELECT id FROM customer AS c JOIN orders AS o USING (id)", Dialect.CLICKHOUSE) == ()
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_a_name_of_two_tables_is_told_on_clickhouse_which_chooses_one() -> None:
         (Dialect.CLICKHOUSE, "infinity", float("inf"), None),
     ],
 )
-def test_a_division_by_zero_is_told_where_its_trace_is_in_the_answer(
+def test_a_division_by_zero_is_reported_where_its_trace_is_in_the_answer(
     dialect: Dialect, gives: str, trace: object, other: object
 ) -> None:
     catalog = Catalog(connection="c", dialect=dialect, tables=(ORDERS,))
@@ -159,5 +161,5 @@ def test_a_division_by_zero_is_told_where_its_trace_is_in_the_answer(
         assert read(f"SELECT {harmless} FROM orders", dialect, catalog).of([[trace]]) == ()
 
 
-def test_a_statement_that_only_describes_is_told_nothing_of() -> None:
-    assert told("EXPLAIN SELECT name + 1 FROM customer") == ()
+def test_a_statement_that_only_describes_is_reported_nothing_of() -> None:
+    assert reported("EXPLAIN SELECT name + 1 FROM customer") == ()

@@ -232,7 +232,7 @@ def test_kinds_can_be_narrowed() -> None:
 
 
 @pytest.mark.parametrize(("sql", "is_one"), [("delete from t", True), ("SELECT 1", False), ("GRANT x TO y", False)])
-def test_a_change_is_told_by_its_first_word(sql: str, *, is_one: bool) -> None:
+def test_a_change_is_reported_by_its_first_word(sql: str, *, is_one: bool) -> None:
     assert is_change(sql, Dialect.SQLITE) is is_one
 
 

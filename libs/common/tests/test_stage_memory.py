@@ -134,7 +134,7 @@ class MemoryBus:
     def __init__(self, *, last_sequence: int = 7) -> None:
         self.published: list[Envelope[Any]] = []
         self.signed: list[bool] = []
-        self.buried: list[tuple[StageName, bytes, str]] = []
+        self.dead_lettered: list[tuple[StageName, bytes, str]] = []
         self.announced: list[tuple[str, dict[str, Any]]] = []
         self.last_sequence = last_sequence
         self.on_log: Entry | None = None
@@ -161,12 +161,12 @@ class MemoryBus:
     async def last(self, address: Any) -> Entry | None:
         return self.on_log
 
-    async def bury(self, stage: StageName, message: Any, reason: str) -> bool:
+    async def dead_letter(self, stage: StageName, message: Any, reason: str) -> bool:
         if self.answers:
             answer = self.answers.pop(0)
             if isinstance(answer, Exception):
                 raise answer
-        self.buried.append((stage, message.data, reason))
+        self.dead_lettered.append((stage, message.data, reason))
         return True
 
     async def announce(self, subject: str, data: bytes) -> None:
@@ -177,7 +177,7 @@ class MemoryBus:
 
 
 class Verb:
-    """A verb that gives, in order, what it was told to; an exception is raised."""
+    """A verb that gives, in order, what it was given; an exception is raised."""
 
     def __init__(self, *results: Any) -> None:
         self.results = list(results)
@@ -217,7 +217,7 @@ async def test_the_path_gets_one_step_with_the_stage_and_its_event():
     assert (step.stage, step.event, step.started_at, step.ended_at) == ("generator", "drafted", NOW, NOW)
 
 
-async def test_a_verb_is_told_sequence_deliveries_and_time():
+async def test_a_verb_is_reported_sequence_deliveries_and_time():
     bus, verb = MemoryBus(), Verb(a_draft(asked()))
     await settlement(bus, verb).handle(Letter(asked(), deliveries=2))
     delivery = verb.calls[0][1]
@@ -361,20 +361,20 @@ async def test_an_expired_conclusion_keeps_the_draft():
         "a copy made by the server", "an event of another stage", "no event",
     ],
 )  # fmt: skip
-async def test_what_is_no_event_of_this_stage_is_buried_and_never_delivered_again(letter):
+async def test_what_is_no_event_of_this_stage_is_dead_lettered_and_never_delivered_again(letter):
     bus, verb, metrics = MemoryBus(), Verb(), Metrics("generator")
     fresh = Letter(subject=letter.subject, data=letter.data, headers=letter.headers)
     await settlement(bus, verb, metrics=metrics).handle(fresh)
     assert verb.calls == []
     assert bus.published == []
-    ((stage, data, reason),) = bus.buried
+    ((stage, data, reason),) = bus.dead_lettered
     assert (stage, data) == (StageName.GENERATOR, letter.data)
     assert reason
     assert fresh.end == ("term", None)
     assert metrics.value("querybus_dead_letters_total", stage="generator") == 1
 
 
-async def test_what_cannot_be_buried_comes_again():
+async def test_what_cannot_be_dead_lettered_comes_again():
     bus, letter = MemoryBus(), Letter(asked(), data=b"x")
     bus.answers = [BusTrouble("full", full=True)]
     await settlement(bus, Verb()).handle(letter)
@@ -385,7 +385,7 @@ async def test_a_newer_version_waits_for_a_newer_reader():
     data = encode(asked()).replace(b'"1.0"', b'"9.0"')
     bus, letter = MemoryBus(), Letter(asked(), data=data)
     await settlement(bus, Verb()).handle(letter)
-    assert bus.buried == []
+    assert bus.dead_lettered == []
     assert letter.end == ("nak", 1.25)
 
 
@@ -393,7 +393,7 @@ async def test_a_newer_version_dies_on_its_last_delivery():
     data = encode(asked()).replace(b'"1.0"', b'"9.0"')
     bus, letter = MemoryBus(), Letter(asked(), data=data, deliveries=5)
     await settlement(bus, Verb()).handle(letter)
-    assert len(bus.buried) == 1
+    assert len(bus.dead_lettered) == 1
     assert letter.end == ("term", None)
 
 
@@ -488,14 +488,14 @@ def presenter(bus: MemoryBus, verb: Any, **more: Any) -> Settlement:
     return settlement(bus, verb, name=StageName.PRESENTER, **more)
 
 
-def worded(envelope: Envelope[Any]) -> Envelope[Finished]:
+def rendered_error(envelope: Envelope[Any]) -> Envelope[Finished]:
     return envelope.with_body(Finished(answer=Answer(outcome=envelope.body.outcome, language="en", message="worded")))
 
 
 async def test_the_presenter_words_an_outcome_whatever_the_deadline():
     envelope = a_conclusion(asked(deadline_at=NOW - 5_000))
     bus, letter, metrics = MemoryBus(), Letter(envelope), Metrics("presenter")
-    await presenter(bus, Verb(worded(envelope)), metrics=metrics).handle(letter)
+    await presenter(bus, Verb(rendered_error(envelope)), metrics=metrics).handle(letter)
     assert bus.published[0].body.answer.message == "worded"
     assert letter.confirmed
     assert bus.until_ms > NOW
@@ -530,7 +530,7 @@ async def test_a_finished_query_is_not_counted_when_somebody_else_stored_it():
     bus, metrics = MemoryBus(), Metrics("presenter")
     for answer, deliveries in ((Duplicate(9), 1), (Duplicate(9, retried=True), 2), (FenceLost(), 1)):
         bus.answers = [answer]
-        machine = presenter(bus, Verb(worded(envelope)), metrics=metrics)
+        machine = presenter(bus, Verb(rendered_error(envelope)), metrics=metrics)
         await machine.handle(Letter(envelope, deliveries=deliveries))
     assert metrics.value("querybus_queries_total", outcome="replied", **{"pass": "none"}) == 0
 
@@ -539,7 +539,7 @@ async def test_a_finished_query_is_counted_when_only_the_answer_to_its_publish_w
     envelope = a_conclusion(asked())
     bus, metrics = MemoryBus(), Metrics("presenter")
     bus.answers = [Duplicate(9, retried=True)]
-    await presenter(bus, Verb(worded(envelope)), metrics=metrics).handle(Letter(envelope))
+    await presenter(bus, Verb(rendered_error(envelope)), metrics=metrics).handle(Letter(envelope))
     assert metrics.value("querybus_queries_total", outcome="replied", **{"pass": "none"}) == 1
 
 
@@ -572,7 +572,7 @@ async def test_only_an_approval_is_signed():
 
 
 @pytest.mark.parametrize("forgery", ["unsigned", "another key", "another body"])
-async def test_an_approval_without_the_validators_signature_is_buried(forgery):
+async def test_an_approval_without_the_validators_signature_is_dead_lettered(forgery):
     private, public = generate_keys()
     envelope = an_approval(asked())
     letter = Letter(envelope)
@@ -584,7 +584,7 @@ async def test_an_approval_without_the_validators_signature_is_buried(forgery):
     bus, verb = MemoryBus(), Verb()
     await settlement(bus, verb, name=StageName.EXECUTOR, verify=Verifier(public)).handle(letter)
     assert verb.calls == []
-    assert len(bus.buried) == 1
+    assert len(bus.dead_lettered) == 1
     assert letter.end == ("term", None)
 
 

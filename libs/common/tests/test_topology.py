@@ -144,5 +144,5 @@ def test_a_question_that_waits_comes_back_in_time_to_be_ended_when_its_gateway_d
     table = topology(tenants=("acme",))
     waits = {each.name: each.ack_wait_seconds for each in table.consumers if each.stream != EVENTS}
     assert set(waits) == {"acme", SWEEPER}
-    # The house ends a query at the latest 10 seconds after its deadline.
+    # The stack ends a query at the latest 10 seconds after its deadline.
     assert all(seconds <= 5 for seconds in waits.values())

@@ -44,7 +44,7 @@ def garden() -> Catalog:
     return Catalog(connection="garden", dialect=Dialect.SQLITE, tables=(beds, plants))
 
 
-def told(question: str) -> Explanation:
+def reported(question: str) -> Explanation:
     return explain(question, garden(), today=TODAY)
 
 
@@ -53,12 +53,12 @@ def told(question: str) -> Explanation:
     ["How many plants are there per soil since last month?", "每种土壤有多少植物？", "purple plants of the moon"],
 )
 def test_every_word_of_the_question_is_explained_once_and_in_order(question: str) -> None:
-    joined = "".join(each.text for each in told(question).words)
+    joined = "".join(each.text for each in reported(question).words)
     assert joined.replace(" ", "") == unicodedata.normalize("NFKC", question).replace(" ", "")
 
 
 def test_a_word_says_what_it_was_read_as() -> None:
-    read = {each.text: (each.role, each.meaning) for each in told("average height of plants in clay").words}
+    read = {each.text: (each.role, each.meaning) for each in reported("average height of plants in clay").words}
     assert read["average"] == ("phrase", "average")
     assert read["height"] == ("column", "plants.height_cm")
     assert read["plants"] == ("table", "plants")
@@ -66,18 +66,18 @@ def test_a_word_says_what_it_was_read_as() -> None:
 
 
 def test_a_time_range_is_shown_as_days() -> None:
-    read = {each.text: each.meaning for each in told("plants planted in 2025").words}
+    read = {each.text: each.meaning for each in reported("plants planted in 2025").words}
     assert "2025-01-01 up to, without, 2026-01-01" in read.values()
 
 
 def test_a_word_that_nobody_took_is_not_accounted_for() -> None:
-    answer = told("purple plants")
+    answer = reported("purple plants")
     assert [each.text for each in answer.words if not each.accounted] == ["purple"]
     assert answer.not_accounted == ("purple",)
 
 
 def test_a_reading_too_unsure_to_answer_still_shows_its_sql_and_what_is_asked() -> None:
-    answer = told("purple fizzy plants of the moon")
+    answer = reported("purple fizzy plants of the moon")
     assert not answer.is_answered
     assert answer.confidence < answer.confidence_min
     assert answer.asked
@@ -94,10 +94,10 @@ def test_a_reading_too_unsure_to_answer_still_shows_its_sql_and_what_is_asked() 
     ],
 )
 def test_the_sentence_uses_names_for_people(question: str, sentence: str) -> None:
-    said = told(question).sentence
+    said = reported(question).sentence
     assert said.casefold() == sentence.casefold()
     assert "_" not in said
 
 
 def test_days_in_the_sentence_end_with_the_last_day_that_counts() -> None:
-    assert "from 2025-01-01 to 2025-12-31" in told("How many plants were planted in 2025?").sentence
+    assert "from 2025-01-01 to 2025-12-31" in reported("How many plants were planted in 2025?").sentence

@@ -113,7 +113,7 @@ def test_a_follow_up_is_a_pure_change_of_a_form() -> None:
     assert follow(form, "hello there", index, TODAY) is None
 
 
-def test_the_words_of_a_follow_up_are_told_from_what_it_says() -> None:
+def test_the_words_of_a_follow_up_are_reported_from_what_it_says() -> None:
     assert follow_up("And by month?") == FollowUp("by month", adds=False, is_marked=True)
     assert follow_up("再按渡轮分") == FollowUp("按渡轮分", adds=True, is_marked=True)
     assert follow_up("andorra") == FollowUp("andorra", adds=False, is_marked=False)

@@ -32,7 +32,7 @@ def test_names_values_and_time_ranges_become_hints() -> None:
     assert len(hints) <= HINTS_MAX
 
 
-def test_a_stored_value_is_not_told_where_values_may_not_be_seen() -> None:
+def test_a_stored_value_is_not_reported_where_values_may_not_be_seen() -> None:
     hints = hints_for("kites of ripstop nylon", kites(), today=TODAY, with_values=False)
     assert hints
     assert not any("Ripstop Nylon" in each for each in hints)

@@ -217,13 +217,13 @@ async def test_what_would_read_too_much_is_refused_before_it_costs(edge: Server,
         ("SELECT * FROM forbidden", FailureCode.PERMISSION, None),
     ],
 )
-async def test_errors_are_told_by_reason(edge: Server, sql: str, code: FailureCode, name: str | None) -> None:
+async def test_errors_are_reported_by_reason(edge: Server, sql: str, code: FailureCode, name: str | None) -> None:
     found = await run(edge, sql)
     assert isinstance(found, Failure)
     assert (found.code, found.facts.name) == (code, name)
 
 
-async def test_an_explain_tells_the_bytes_and_runs_nothing(edge: Server, rest: Any) -> None:
+async def test_an_explain_reports_the_bytes_and_runs_nothing(edge: Server, rest: Any) -> None:
     found = await edge.explain("SELECT * FROM item", seconds_max=5)
     assert isinstance(found, Estimate)
     assert (found.rows, found.cost, len(rest.asked)) == (None, 1024.0, 1)

@@ -148,7 +148,7 @@ async def test_a_cancel_kills_the_query_on_the_server_by_its_name(edge: Server, 
     assert any(each["sql"].startswith(f"KILL QUERY WHERE query_id = '{names[-1]}'") for each in filled.asked())
 
 
-async def test_an_explain_tells_the_rows_to_read(edge: Server) -> None:
+async def test_an_explain_reports_the_rows_to_read(edge: Server) -> None:
     found = await edge.explain("SELECT * FROM t", seconds_max=20)
     assert isinstance(found, Estimate), found
     assert found.cost == 3

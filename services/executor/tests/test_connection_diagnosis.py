@@ -58,7 +58,7 @@ async def test_a_file_that_is_missing_or_no_database_is_named_with_its_path(tmp_
 
 
 @pytest.mark.parametrize("engine", ["postgresql", "mariadb"])
-async def test_nobody_at_the_port_and_a_name_of_no_host_are_told_apart(tmp_path: Path, engine: str) -> None:
+async def test_nobody_at_the_port_and_a_name_of_no_host_are_distinguished(tmp_path: Path, engine: str) -> None:
     refused = await diagnose(listed(tmp_path, f"{engine}://u:p@127.0.0.1:{free_port()}/d"), "it")
     assert refused.trouble is Trouble.UNREACHABLE, refused
     unknown = await diagnose(listed(tmp_path, f"{engine}://u:p@no-such-host.invalid/d"), "it")
@@ -77,7 +77,9 @@ def test_the_command_lists_and_tests_without_showing_a_secret(shop: Path, tmp_pa
 
 
 @pytest.mark.servers
-async def test_on_postgresql_login_database_and_rights_are_told_apart(postgres: PostgresServer, tmp_path: Path) -> None:
+async def test_on_postgresql_login_database_and_rights_are_distinguished(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
     async def trouble(url: str, **more: str) -> Trouble | None:
         return (await diagnose(listed(tmp_path, url, **more), "it")).trouble
 
@@ -98,7 +100,7 @@ async def test_on_postgresql_login_database_and_rights_are_told_apart(postgres: 
         ("with TLS", "verify-full&ssl_ca={own}", None),
     ],
 )
-async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_told(
+async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_reported(
     postgres: PostgresServer, tmp_path: Path, server: str, asked: str, expected: Trouble | None
 ) -> None:
     context = own_certificate(tmp_path) if server == "with TLS" else None
@@ -121,7 +123,7 @@ async def test_on_mariadb_a_certificate_is_looked_at_where_its_authority_is_name
         assert found.trouble is expected, found
 
 
-async def test_an_authority_that_cannot_be_read_or_is_not_used_is_told_of_the_file(tmp_path: Path) -> None:
+async def test_an_authority_that_cannot_be_read_or_is_not_used_is_reported_of_the_file(tmp_path: Path) -> None:
     for url, words in (
         ("mariadb://u@h/d?ssl_ca=/no/such/file", "ssl_ca cannot be read"),
         (f"postgresql://u@h/d?ssl=require&ssl_ca={tmp_path}/x", "verify-full"),
@@ -131,7 +133,7 @@ async def test_an_authority_that_cannot_be_read_or_is_not_used_is_told_of_the_fi
 
 
 @pytest.mark.servers
-async def test_on_mariadb_login_database_and_rights_are_told_apart(mariadb: MariadbServer, tmp_path: Path) -> None:
+async def test_on_mariadb_login_database_and_rights_are_distinguished(mariadb: MariadbServer, tmp_path: Path) -> None:
     mariadb.execute("CREATE DATABASE IF NOT EXISTS told;")
 
     async def trouble(url: str, **more: str) -> Trouble | None:

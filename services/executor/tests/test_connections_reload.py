@@ -21,7 +21,7 @@ from querybus_executor.ports import Purpose, Rows
 
 @dataclass
 class Kept:
-    """What the keeper of catalogs heard."""
+    """What the backup user of catalogs received."""
 
     added: list[str] = field(default_factory=list[str])
     removed: list[str] = field(default_factory=list[str])
@@ -46,7 +46,7 @@ class Bench:
         self.databases = Connected(self.engines.connected(load_connections(self.file), metrics=metrics))
         self.kept = Kept()
         self.reload = ConnectionsReload(
-            self.file, engines=self.engines, databases=self.databases, keeper=self.kept, metrics=metrics
+            self.file, engines=self.engines, databases=self.databases, backup=self.kept, metrics=metrics
         )
         self.time = 0
 

@@ -251,13 +251,13 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
     assert len(corpus) > 30
     before = {each.name for each in Path(tempfile_root()).iterdir()}
     with (
-        socket.socket() as ear,
+        socket.socket() as subscriber,
         tempfile.TemporaryDirectory(prefix="qb-watched-") as name,
         FileWatch(Path(name)) as eye,
     ):
-        ear.bind(("127.0.0.1", 0))
-        ear.listen()
-        ear.setblocking(False)
+        subscriber.bind(("127.0.0.1", 0))
+        subscriber.listen()
+        subscriber.setblocking(False)
         watched = Path(name)
         (watched / "canary.txt").write_text(f"{CANARY}:x:0:0\n")
         # Whoever the server runs as could read and write there.
@@ -265,7 +265,7 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
         (watched / "canary.txt").chmod(0o666)
         (watched / "canary.txt").read_text()
         assert "canary.txt was read" in eye.seen(), "the watch sees nothing"
-        texts = [(each["id"], aimed(each["sql"], watched, ear.getsockname()[1]), each["sql"]) for each in corpus]
+        texts = [(each["id"], aimed(each["sql"], watched, subscriber.getsockname()[1]), each["sql"]) for each in corpus]
         aimed_at_us = [{"id": f"{id_} (aimed)", "sql": text} for id_, text, sql in texts if text != sql]
         assert aimed_at_us, "no statement of the corpus names a file or a host"
         subject: Any
@@ -289,7 +289,7 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
             again = await subject.edge.run("SELECT 1", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
         assert eye.seen() == []
         with pytest.raises(BlockingIOError):
-            ear.accept()
+            subscriber.accept()
     assert (hung, broken) == ([], [])
     assert ran >= RAN_MIN
     assert isinstance(again, Rows), again

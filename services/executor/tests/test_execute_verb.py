@@ -81,9 +81,9 @@ class Shelf:
 
 @dataclass
 class KeptPages:
-    """Pages by run and number; `room` is how many it takes."""
+    """Pages by run and number; `space` is how many it takes."""
 
-    room: int = 1_000
+    capacity: int = 1_000
     kept: dict[tuple[str, str, str, int], Sequence[Sequence[Scalar]]] = field(
         default_factory=dict[tuple[str, str, str, int], Sequence[Sequence[Scalar]]]
     )
@@ -108,7 +108,7 @@ class KeptRun:
     async def __aexit__(self, *_: object) -> None: ...
 
     async def put(self, batches: Sequence[Batch]) -> bool:
-        if len(self.pages.kept) >= self.pages.room:
+        if len(self.pages.kept) >= self.pages.capacity:
             self.is_full = True
             return False
         rows = [row for each in batches for row in cells_of(each)]
@@ -255,7 +255,7 @@ async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page(
 
 
 async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() -> None:
-    pages, database = KeptPages(room=0), ShelfDatabase(rows=[(n,) for n in range(10)])
+    pages, database = KeptPages(capacity=0), ShelfDatabase(rows=[(n,) for n in range(10)])
     concluded = await answered(approved(page_size=4), database, pages)
     result = concluded.body.result
     assert result is not None

@@ -1,7 +1,7 @@
-"""Claims on a change whose COMMIT is cut off: what is told is never more than what is known.
+"""Claims on a change whose COMMIT is cut off: what is reported is never more than what is known.
 
 A proxy stands between the writer and a real server and cuts the connection at every byte of the exchange around COMMIT.
-Each cut has a truth, which is read from the database afterwards, and what the writer told. "Unknown" is never a lie.
+Each cut has a truth, which is read from the database afterwards, and what the writer reported. "Unknown" is never a lie.
 """
 
 from __future__ import annotations
@@ -89,24 +89,24 @@ def config(url: str) -> ConnectionConfig:
     return parse_connections({"connections": [entry]})[0]
 
 
-def is_a_lie(told: Written | Failure, *, is_committed: bool) -> bool:
-    if isinstance(told, Written):
+def is_a_lie(reported: Written | Failure, *, is_committed: bool) -> bool:
+    if isinstance(reported, Written):
         return not is_committed
-    return told.code is not FailureCode.WRITE_OUTCOME_UNKNOWN and is_committed
+    return reported.code is not FailureCode.WRITE_OUTCOME_UNKNOWN and is_committed
 
 
 def judge(table: list[tuple[int, int, str, bool, bool]]) -> None:
     lies = [row for row in table if row[-1]]
     assert not lies, lies
-    told = {row[2] for row in table}
-    assert "unknown" in told
+    reported = {row[2] for row in table}
+    assert "unknown" in reported
     assert {row[3] for row in table} == {True, False}, "cuts before and after the commit were tried"
 
 
-def said(told: Written | Failure) -> str:
-    if isinstance(told, Written):
+def said(reported: Written | Failure) -> str:
+    if isinstance(reported, Written):
         return "committed"
-    return "unknown" if told.code is FailureCode.WRITE_OUTCOME_UNKNOWN else "not committed"
+    return "unknown" if reported.code is FailureCode.WRITE_OUTCOME_UNKNOWN else "not committed"
 
 
 @contextlib.asynccontextmanager
@@ -118,7 +118,7 @@ async def unix_proxy(cut: Cut, folder: Path) -> AsyncGenerator[None]:
 
 
 @pytest.mark.servers
-async def test_on_postgresql_no_cut_around_commit_is_told_wrongly(postgres: PostgresServer) -> None:
+async def test_on_postgresql_no_cut_around_commit_is_reported_wrongly(postgres: PostgresServer) -> None:
     postgres.execute("CREATE DATABASE cuts;\n\\c cuts\nCREATE TABLE n (id integer);")
     folder = postgres.folder / "cut"
     table: list[tuple[int, int, str, bool, bool]] = []
@@ -129,17 +129,17 @@ async def test_on_postgresql_no_cut_around_commit_is_told_wrongly(postgres: Post
         cut = Cut(lambda: asyncio.open_unix_connection(inner), sent, answered)
         async with unix_proxy(cut, folder):
             writer = PostgresWriter(config(f"postgresql://postgres@/cuts?host={folder}"))
-            told = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
+            reported = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
             await writer.close()
         await asyncio.sleep(0.05)
         is_committed = bool(await look.fetchval("SELECT count(*) FROM n WHERE id = $1", number))
-        table.append((sent, answered, said(told), is_committed, is_a_lie(told, is_committed=is_committed)))
+        table.append((sent, answered, said(reported), is_committed, is_a_lie(reported, is_committed=is_committed)))
     await look.close()
     judge(table)
 
 
 @pytest.mark.servers
-async def test_on_mariadb_no_cut_around_commit_is_told_wrongly(mariadb: MariadbServer) -> None:
+async def test_on_mariadb_no_cut_around_commit_is_reported_wrongly(mariadb: MariadbServer) -> None:
     mariadb.execute(
         "CREATE DATABASE cuts; CREATE TABLE cuts.n (id INT) ENGINE=InnoDB;"
         " CREATE USER cutter@'127.0.0.1'; GRANT ALL ON cuts.* TO cutter@'127.0.0.1';"
@@ -152,11 +152,11 @@ async def test_on_mariadb_no_cut_around_commit_is_told_wrongly(mariadb: MariadbS
         async with server:
             port = server.sockets[0].getsockname()[1]
             writer = MysqlWriter(config(f"mariadb://cutter@127.0.0.1:{port}/cuts"))
-            told = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
+            reported = await writer.write(f"INSERT INTO n VALUES ({number})", rows_affected_max=1, seconds_max=3)
             await writer.close()
         await asyncio.sleep(0.05)
         is_committed = mariadb.execute(f"SELECT COUNT(*) FROM cuts.n WHERE id = {number};").strip() == "1"
-        table.append((sent, answered, said(told), is_committed, is_a_lie(told, is_committed=is_committed)))
+        table.append((sent, answered, said(reported), is_committed, is_a_lie(reported, is_committed=is_committed)))
     judge(table)
 
 
@@ -172,8 +172,8 @@ async def test_what_the_writing_process_said_before_it_was_ended_counts_although
     writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
     # The loop of the executor stands still while the file's lock is released, the change made and the time passes.
     asyncio.get_running_loop().call_later(0.4, time.sleep, 1.5)
-    told = await writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=0.6)
+    reported = await writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=0.6)
     is_committed = holder.execute("SELECT count(*) FROM n").fetchone()[0] == 1
     holder.close()
-    assert not is_a_lie(told, is_committed=is_committed), (told, is_committed)
+    assert not is_a_lie(reported, is_committed=is_committed), (reported, is_committed)
     assert is_committed

@@ -207,7 +207,7 @@ async def test_what_is_no_single_query_is_never_sent_because_oracle_runs_ddl_whe
         ("ORA-99999", "something new", FailureCode.INTERNAL, None),
     ],
 )
-async def test_errors_are_told_by_code(
+async def test_errors_are_reported_by_code(
     bench: Bench, code: str, text: str, failure: FailureCode, name: str | None
 ) -> None:
     bench.errors["FROM item"] = ora(code, text)

@@ -25,15 +25,15 @@ COLUMNS = (ResultColumn(name="n"), ResultColumn(name="text"))
 
 @dataclass
 class Shelf:
-    """Takes `room` pages; remembers how large each was and what was in it."""
+    """Takes `space` pages; remembers how large each was and what was in it."""
 
     first_rows: int = 10
-    room: int = 1_000
+    capacity: int = 1_000
     sizes: list[int] = field(default_factory=list[int])
     rows: list[tuple[Scalar, ...]] = field(default_factory=list[tuple[Scalar, ...]])
 
     async def put(self, batches: Sequence[Batch]) -> bool:
-        if len(self.sizes) >= self.room:
+        if len(self.sizes) >= self.capacity:
             return False
         self.sizes.append(sum(each.nbytes for each in batches))
         for each in batches:
@@ -90,8 +90,8 @@ async def test_bytes_are_capped_over_all_pages_together() -> None:
     assert 900_000 < sum(shelf.sizes) <= 1_050_000
 
 
-async def test_a_store_without_room_ends_the_reading() -> None:
-    shelf = Shelf(room=1)
+async def test_a_store_without_capacity_ends_the_reading() -> None:
+    shelf = Shelf(capacity=1)
     into = Receiver(rows_max=1_000_000, bytes_max=1 << 30, pages=shelf)
     await fill(into, 1_000_000)
     assert (into.is_full, into.row_count < 40_000) == (True, True)

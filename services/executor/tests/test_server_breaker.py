@@ -1,4 +1,4 @@
-"""A database server that is away: told at once, asked by one at a time whether it is back, and open again when it is."""
+"""A database server that is away: reported at once, asked by one at a time whether it is back, and open again when it is."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_a_server_that_stays_away_is_not_asked_again_for_a_while() -> None
     assert database.knocks == 0
 
 
-async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_told_at_once() -> None:
+async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_reported_at_once() -> None:
     database = Database()
     server = server_of(database)
     await open_the_breaker(server, database)
@@ -112,8 +112,8 @@ async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_told_at
     first = asyncio.create_task(explain(server))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    told = await asyncio.wait_for(asyncio.gather(*(explain(server) for _ in range(20))), 1)
-    assert all(isinstance(each, Failure) and each.code is FailureCode.CONNECTION for each in told)
+    reported = await asyncio.wait_for(asyncio.gather(*(explain(server) for _ in range(20))), 1)
+    assert all(isinstance(each, Failure) and each.code is FailureCode.CONNECTION for each in reported)
     assert database.knocks == 1
     database.is_away = False
     database.hangs.set()

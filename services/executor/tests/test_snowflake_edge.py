@@ -119,7 +119,7 @@ def test_only_one_query_gets_through_and_nothing_changes(ask: Ask) -> None:
     assert rest["rows"] == [[2]]
 
 
-def test_errors_are_told_by_code(ask: Ask) -> None:
+def test_errors_are_reported_by_code(ask: Ask) -> None:
     table, column = ask({"run": "SELECT * FROM nosuch"}, {"run": "SELECT nosuch FROM item"})
     assert table["code"] == "table_not_found"
     assert column["code"] in ("column_not_found", "table_not_found")

@@ -140,7 +140,7 @@ async def test_only_the_tables_of_the_policy_are_read(children: Children, file: 
         "SELECT 1 FROM t, secret",
         "SELECT (SELECT max(s) FROM secret)",
         "SELECT * FROM t WHERE b IN (SELECT s FROM secret)",
-        # SQLite tells the authorizer a WITH table's name as if it were a view's.
+        # SQLite says the authorizer a WITH table's name as if it were a view's.
         "WITH shown AS (SELECT s FROM secret) SELECT * FROM shown",
         "SELECT * FROM (WITH twice AS (SELECT * FROM secret) SELECT count(*) FROM twice)",
         "SELECT * FROM shown, (SELECT s FROM secret) AS twice",

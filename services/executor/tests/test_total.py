@@ -85,7 +85,7 @@ def allowed(sql: str) -> Failure | None:
     return guard(sql, Dialect.SQLITE, CATALOG, ConnectionPolicy())
 
 
-async def told(
+async def reported(
     database: Counter, sql: str = "SELECT id FROM orders ORDER BY id LIMIT 11", limit_asked: int | None = None
 ) -> object:
     return await total_of(approved(sql, limit_asked=limit_asked), 10, database, allowed, seconds_left=60)
@@ -96,21 +96,21 @@ TIMEOUT = Failure.of(FailureCode.TIMEOUT, "too long")
 
 async def test_the_rows_are_counted_without_the_bound_and_without_the_order() -> None:
     database = Counter(5_000)
-    assert await told(database) == (5_000, False)
+    assert await reported(database) == (5_000, False)
     assert database.asked == ["SELECT COUNT(*) FROM (SELECT id FROM orders) AS counted"]
 
 
 async def test_what_cannot_be_counted_in_time_is_a_marked_estimate_and_one_below_what_was_read_is_none() -> None:
     database = Counter(TIMEOUT, expected=70_000)
-    assert await told(database) == (70_000, True)
+    assert await reported(database) == (70_000, True)
     assert database.explained == ["SELECT id FROM orders"]
-    assert await told(Counter(TIMEOUT, expected=9)) == (None, False)
-    assert await told(Counter(TIMEOUT)) == (None, False)
+    assert await reported(Counter(TIMEOUT, expected=9)) == (None, False)
+    assert await reported(Counter(TIMEOUT)) == (None, False)
 
 
 @pytest.mark.parametrize("counted", [5_000, TIMEOUT])
 async def test_a_limit_of_the_statement_itself_bounds_its_total(counted: int | Failure) -> None:
-    assert await told(Counter(counted, expected=5_000), limit_asked=200) == (200, isinstance(counted, Failure))
+    assert await reported(Counter(counted, expected=5_000), limit_asked=200) == (200, isinstance(counted, Failure))
 
 
 async def test_without_time_nothing_is_asked() -> None:
@@ -121,7 +121,7 @@ async def test_without_time_nothing_is_asked() -> None:
 
 async def test_what_the_guard_refuses_is_neither_counted_nor_explained() -> None:
     database = Counter(5_000, expected=5_000)
-    assert await told(database, "SELECT name FROM sqlite_master LIMIT 11") == (None, False)
+    assert await reported(database, "SELECT name FROM sqlite_master LIMIT 11") == (None, False)
     assert (database.asked, database.explained) == ([], [])
 
 

@@ -23,7 +23,7 @@ from querybus.core.policy import Access, ConnectionPolicy
 from querybus.core.subjects import EventName
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, parse_connections
-from querybus_executor.connections.writers import WriterDoors
+from querybus_executor.connections.writers import Writers
 from querybus_executor.engines.registry import Engines
 from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.execute import execute
@@ -57,7 +57,7 @@ def approved(sql: str = SQL, rows: int | None = 5, **header: Any) -> Envelope[Ap
 
 @dataclass
 class Place:
-    """One database that takes changes, its door, and the store of writes; all in memory."""
+    """One database that takes changes, its writer, and the store of writes; all in memory."""
 
     said: Written | Failure | Callable[[], Awaitable[Written | Failure]] = field(
         default_factory=lambda: Written(2, 1.0)
@@ -184,18 +184,18 @@ def filled(engine: str, folder: Path) -> Path:
 
 @dataclass
 class Opened:
-    """A real file with its door."""
+    """A real file with its writer."""
 
     engine: str
     path: Path
-    doors: WriterDoors
+    writers: Writers
     config: ConnectionConfig
     engines: Engines
 
     async def write(self, sql: str, rows: int = 5, seconds: float = 5.0) -> Written | Failure:
-        door = self.doors.get("shop")
-        assert door is not None
-        return await door.write(sql, rows_affected_max=rows, seconds_max=seconds)
+        writer = self.writers.get("shop")
+        assert writer is not None
+        return await writer.write(sql, rows_affected_max=rows, seconds_max=seconds)
 
     def rows(self) -> list[tuple[Any, ...]]:
         return rows_of(self.engine, self.path)
@@ -208,8 +208,8 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     config = parse_connections({"connections": [entry]})[0]
     engines = Engines(children=1, reserved=1)
     engines.connected([config], metrics=Metrics("t"))
-    doors = WriterDoors([config], alone=engines.without_duckdb_readers)
-    yield Opened(request.param, path, doors, config, engines)
+    writers = Writers([config], alone=engines.without_duckdb_readers)
+    yield Opened(request.param, path, writers, config, engines)
     await engines.drain()
 
 
@@ -338,10 +338,10 @@ async def test_nobody_reads_a_pool_that_is_lent_as_a_whole() -> None:
 # --- configuration -----------------------------------------------------------------------------------------------
 
 
-def test_a_connection_that_is_read_only_has_no_door_for_changes(tmp_path: Path) -> None:
+def test_a_connection_that_is_read_only_has_no_api_for_changes(tmp_path: Path) -> None:
     entry = {"name": "shop", "url": f"sqlite:///{filled('sqlite', tmp_path)}"}
     config = parse_connections({"connections": [entry]})[0]
-    assert WriterDoors([config], alone=Engines(children=1, reserved=1).without_duckdb_readers).get("shop") is None
+    assert Writers([config], alone=Engines(children=1, reserved=1).without_duckdb_readers).get("shop") is None
 
 
 @pytest.mark.parametrize(
@@ -371,32 +371,32 @@ def test_the_url_for_changes_takes_its_secret_from_the_environment_too() -> None
 async def _on_server(url: str, look: Callable[[str], str]) -> None:
     entry = {"name": "shop", "url": url, "access": "full", "role_may_write": True}
     config = parse_connections({"connections": [entry]})[0]
-    doors = WriterDoors([config], alone=Engines(children=1, reserved=1).without_duckdb_readers)
-    door = doors.get("shop")
-    assert door is not None
+    writers = Writers([config], alone=Engines(children=1, reserved=1).without_duckdb_readers)
+    writer = writers.get("shop")
+    assert writer is not None
     count = "SELECT COUNT(*) FROM written"
     try:
         assert isinstance(
-            await door.write("CREATE TABLE written (id INT)", rows_affected_max=0, seconds_max=5), Written
+            await writer.write("CREATE TABLE written (id INT)", rows_affected_max=0, seconds_max=5), Written
         )
-        found = await door.write("INSERT INTO written VALUES (1), (2), (3)", rows_affected_max=3, seconds_max=5)
+        found = await writer.write("INSERT INTO written VALUES (1), (2), (3)", rows_affected_max=3, seconds_max=5)
         assert isinstance(found, Written), found
         assert found.rows_affected == 3
-        found = await door.write("UPDATE written SET id = id WHERE id > 1", rows_affected_max=2, seconds_max=5)
+        found = await writer.write("UPDATE written SET id = id WHERE id > 1", rows_affected_max=2, seconds_max=5)
         assert isinstance(found, Written), found
         assert found.rows_affected == 2
-        found = await door.write("DELETE FROM written", rows_affected_max=2, seconds_max=5)
+        found = await writer.write("DELETE FROM written", rows_affected_max=2, seconds_max=5)
         assert isinstance(found, Failure)
         assert found.facts.rule == "rows_affected"
-        found = await door.write("INSERT INTO written (nope) VALUES (1)", rows_affected_max=2, seconds_max=5)
+        found = await writer.write("INSERT INTO written (nope) VALUES (1)", rows_affected_max=2, seconds_max=5)
         assert isinstance(found, Failure)
         assert found.code is FailureCode.COLUMN_NOT_FOUND
-        found = await door.write("DELETE FROM written; DELETE FROM written", rows_affected_max=9, seconds_max=5)
+        found = await writer.write("DELETE FROM written; DELETE FROM written", rows_affected_max=9, seconds_max=5)
         assert isinstance(found, Failure)
         assert look(count).strip() == "3"
-        assert isinstance(await door.write("DROP TABLE written", rows_affected_max=0, seconds_max=5), Written)
+        assert isinstance(await writer.write("DROP TABLE written", rows_affected_max=0, seconds_max=5), Written)
     finally:
-        await doors.drain()
+        await writers.drain()
 
 
 @pytest.mark.servers

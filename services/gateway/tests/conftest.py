@@ -1,4 +1,4 @@
-"""One house for the tests of doors that need nothing special of it: to start one takes longer than most tests."""
+"""One stack for the tests of APIs that need nothing special of it: to start one takes longer than most tests."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 
 import pytest_asyncio
 
-from .house_of_tests import DoorHouse, door_house
+from .stack_of_tests import ApiStack, api_stack
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def shared_house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(rate_per_second=10_000, rate_burst=10_000) as made:
+async def shared_stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(rate_per_second=10_000, rate_burst=10_000) as made:
         yield made

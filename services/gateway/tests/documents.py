@@ -1,4 +1,4 @@
-"""The documents that the doors give of themselves, to hold every answer of a test to what they promise."""
+"""The documents that the APIs give of themselves, to hold every answer of a test to what they promise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jsonschema_rs
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
 from querybus_gateway.bus.asyncapi import asyncapi
-from querybus_gateway.http.app import http_door
+from querybus_gateway.http.app import http_api
 
 Json = dict[str, Any]
 
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 def openapi() -> Json:
     """Return the OpenAPI document, made without a gateway: it needs none."""
     none: Any = None
-    return http_door(none, tracing=Tracing("test"), random_bits=system_random_bits).openapi()
+    return http_api(none, tracing=Tracing("test"), random_bits=system_random_bits).openapi()
 
 
 @cache

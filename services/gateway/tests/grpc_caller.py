@@ -1,4 +1,4 @@
-"""A caller of the gRPC door, made from the contract's descriptors: what a generated stub of any language does."""
+"""A caller of the gRPC API, made from the contract's descriptors: what a generated stub of any language does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from querybus_gateway.grpc.server import SERVICES, GrpcDoor
+from querybus_gateway.grpc.server import SERVICES, GrpcApi
 from querybus_gateway.v1 import (
     batch_service_pb2,
     connection_service_pb2,
@@ -21,7 +21,7 @@ from querybus_gateway.v1 import (
     thread_service_pb2,
 )
 
-from .house_of_tests import DoorHouse, key_of
+from .stack_of_tests import ApiStack, key_of
 
 CALL_SECONDS = 20.0
 MODULES: tuple[Any, ...] = (
@@ -130,15 +130,15 @@ class GrpcCaller:
             raise refusal_of(error) from None
 
 
-def grpc_address(house: DoorHouse) -> str:
-    return next(part.address for part in house.gateway.parts if isinstance(part, GrpcDoor))
+def grpc_address(stack: ApiStack) -> str:
+    return next(part.address for part in stack.gateway.parts if isinstance(part, GrpcApi))
 
 
 @asynccontextmanager
 async def grpc_caller(
-    house: DoorHouse, tenant: str = "acme", credential: str = "web", *, key: str | None = None
+    stack: ApiStack, tenant: str = "acme", credential: str = "web", *, key: str | None = None
 ) -> AsyncGenerator[GrpcCaller]:
-    async with grpc.aio.insecure_channel(grpc_address(house)) as channel:
+    async with grpc.aio.insecure_channel(grpc_address(stack)) as channel:
         yield GrpcCaller(channel, key if key is not None else key_of(tenant, credential))
 
 

@@ -194,7 +194,7 @@ def test_a_credential_sees_its_own_connections_only() -> None:
     assert envelope_of(admitted({"question": "q"}, credential)).connection == "crm", "the only one need not be named"
 
 
-def test_a_refused_and_a_missing_connection_cannot_be_told_apart() -> None:
+def test_a_refused_and_a_missing_connection_cannot_be_distinguished() -> None:
     credential = BUSINESS.model_copy(update={"connections": ("crm",)})
     hidden = admitted({"question": "q", "connection": "shop"}, credential)
     missing = admitted({"question": "q", "connection": "nowhere"}, credential)

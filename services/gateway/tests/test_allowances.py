@@ -15,7 +15,7 @@ from querybus_gateway.access.quotas import SPENT_TRUST_MS, Allowances, Allowed, 
 from querybus_gateway.access.rate import Rate
 from querybus_gateway.problems import ProblemCode
 
-from .house_of_tests import door_house
+from .stack_of_tests import api_stack
 
 
 class MemoryCounters:
@@ -66,7 +66,7 @@ async def test_four_replicas_together_never_pass_more_than_the_tenant_may(rate: 
     assert passed >= rate.burst + rate.per_second * (seconds - 0.5) - len(replicas) * max(1, rate.burst // 20) - 1
 
 
-async def test_a_tenant_that_asks_too_often_is_told_when_to_come_again() -> None:
+async def test_a_tenant_that_asks_too_often_is_reported_when_to_come_again() -> None:
     counters, clock = MemoryCounters(), Clock()
     allowances = Allowances(counters, Allowed(Rate(0.5, 1)), clock=clock)
     assert await allowances.take("acme") is None
@@ -124,22 +124,22 @@ async def test_on_a_real_bus_replicas_share_a_tenants_questions_and_count_its_to
     limits = {"other": TenantLimits(rate_burst=5, rate_per_second=0.01)}
     question = {"question": "How many?", "connection": "shop"}
     async with (
-        door_house(tenant_limits=limits, tokens_per_day=100) as house,
-        house.replica(tenant_limits=limits, tokens_per_day=100) as second,
-        house.http("other") as here,
-        house.http("other", address=second) as there,
-        house.http() as http,
-        house.http(address=second) as elsewhere,
-        house.client() as client,
+        api_stack(tenant_limits=limits, tokens_per_day=100) as stack,
+        stack.replica(tenant_limits=limits, tokens_per_day=100) as second,
+        stack.http("other") as here,
+        stack.http("other", address=second) as there,
+        stack.http() as http,
+        stack.http(address=second) as elsewhere,
+        stack.client() as client,
     ):
         codes = [(await each.post("/v1/queries", json=question)).status_code for each in (here, there) * 5]
         assert sorted(codes) == [202] * 5 + [429] * 5
         query = (await http.post("/v1/queries", json=question)).json()["id"]
-        last = (await house.log(query))[-1]
+        last = (await stack.log(query))[-1]
         draft = Draft(sql="SELECT 1", dialect=Dialect.SQLITE, origin=Origin.MODEL)
         body = Drafted(draft=draft, analysis=Analysis(tokens_in=90, tokens_out=10))
-        await house.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
-        await house.answer(query)
+        await stack.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
+        await stack.answer(query)
         async with asyncio.timeout(10):
             while (refused := await elsewhere.post("/v1/queries", json=question)).status_code == 202:
                 await asyncio.sleep(0.3)

@@ -86,7 +86,7 @@ class Stored:
 
 
 @dataclass
-class House:
+class Stack:
     """Queries that a test answers by hand, and what was asked of them."""
 
     begun: list[Envelope[Asked]] = field(default_factory=list[Envelope[Asked]])
@@ -144,7 +144,7 @@ class House:
         events = (EventName.ASKED, EventName.FAILED) if query in self.failing else (EventName.ASKED,)
         return tuple(Stored(EventAddress(tenant, query, query, each)) for each in events)
 
-    async def tell(self, tenant: str, user: str, batch: str, note: Json) -> None:
+    async def report(self, tenant: str, user: str, batch: str, note: Json) -> None:
         self.notes.append(note)
 
     def asked(self, question: str) -> Envelope[Asked]:
@@ -162,18 +162,18 @@ class House:
 
 @dataclass
 class Rig:
-    """One bucket, one house, and as many runners as a test wants."""
+    """One bucket, one stack, and as many runners as a test wants."""
 
     time: Time = field(default_factory=Time)
     kept: Kept = field(default_factory=Kept)
-    house: House = field(default_factory=House)
+    stack: Stack = field(default_factory=Stack)
 
     @property
     def batches(self) -> Batches:
-        return Batches(self.house, self.kept, clock=self.time, random_bits=lambda _: 7)  # type: ignore[arg-type]
+        return Batches(self.stack, self.kept, clock=self.time, random_bits=lambda _: 7)  # type: ignore[arg-type]
 
     def runner(self, owner: str = "one") -> BatchRunner:
-        return BatchRunner(self.house, self.kept, self.house, self.house, owner=owner, clock=self.time)  # type: ignore[arg-type]
+        return BatchRunner(self.stack, self.kept, self.stack, self.stack, owner=owner, clock=self.time)  # type: ignore[arg-type]
 
     @asynccontextmanager
     async def running(self, owner: str = "one") -> AsyncGenerator[BatchRunner]:
@@ -213,9 +213,9 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
 async def test_results_come_as_they_finish_and_stay_in_the_order_of_items(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", concurrency=3)
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 3)
+        await rig.until(lambda: len(rig.stack.begun) == 3)
         for question in ("c", "a", "b"):
-            rig.house.answered(question)
+            rig.stack.answered(question)
             await rig.until(lambda: rig.manifest(batch).states["abc".index(question)].status == "finished")  # noqa: B023
         await rig.over(batch)
     found = await rig.batches.read(batch, OWNER)
@@ -232,26 +232,26 @@ async def test_no_more_queries_run_at_once_than_the_batch_allows(rig: Rig) -> No
     batch = await rig.submit("a", "b", "c", "d", "e", concurrency=2)
     async with rig.running():
         for question in "abcde":
-            await rig.until(lambda: any(each.question == question for each in rig.house.begun))  # noqa: B023
-            rig.house.answered(question)
+            await rig.until(lambda: any(each.question == question for each in rig.stack.begun))  # noqa: B023
+            rig.stack.answered(question)
         await rig.over(batch)
-    assert rig.house.at_once_max == 2
+    assert rig.stack.at_once_max == 2
 
 
 async def test_another_replica_goes_on_after_a_crash_and_asks_nothing_twice(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", concurrency=2)
     async with rig.running("one"):
         await rig.until(lambda: rig.manifest(batch).states[1].status == "running")
-    rig.house.answered("a")
+    rig.stack.answered("a")
     async with rig.running("two"):
         assert rig.manifest(batch).lease.owner == "one"  # type: ignore[union-attr]
     rig.time.now += LEASE_MS + 1
     async with rig.running("two"):
-        await rig.until(lambda: len(rig.house.begun) == 3)
+        await rig.until(lambda: len(rig.stack.begun) == 3)
         for question in ("b", "c"):
-            rig.house.answered(question)
+            rig.stack.answered(question)
         made = await rig.over(batch)
-    assert [each.question for each in rig.house.begun] == ["a", "b", "c"]
+    assert [each.question for each in rig.stack.begun] == ["a", "b", "c"]
     assert totals(made)["answered"] == 3
     assert not rig.kept.marks
 
@@ -259,36 +259,36 @@ async def test_another_replica_goes_on_after_a_crash_and_asks_nothing_twice(rig:
 async def test_of_two_replicas_one_runs_a_batch(rig: Rig) -> None:
     batch = await rig.submit("a")
     async with rig.running("one"), rig.running("two"):
-        await rig.until(lambda: len(rig.house.begun) == 1)
+        await rig.until(lambda: len(rig.stack.begun) == 1)
         assert rig.manifest(batch).lease.owner == "one"  # type: ignore[union-attr]
-        rig.house.answered("a")
+        rig.stack.answered("a")
         await rig.over(batch)
 
 
 async def test_who_loses_the_lease_lets_go_without_writing(rig: Rig) -> None:
     batch = await rig.submit("a")
     async with rig.running("one"):
-        await rig.until(lambda: len(rig.house.begun) == 1)
+        await rig.until(lambda: len(rig.stack.begun) == 1)
         key = ("acme", batch)
         stolen = rig.manifest(batch).leased("two", rig.time())
         rig.kept.manifests[key] = KeptBatch(stolen, rig.kept.revision + 1)
         rig.kept.revision += 1
-        rig.house.answered("a")
+        rig.stack.answered("a")
         await asyncio.sleep(0.1)
     assert rig.manifest(batch) == stolen
 
 
-async def test_failing_queries_are_told_as_being_mended(rig: Rig) -> None:
+async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", concurrency=3)
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 3)
-        rig.house.failing |= {rig.house.asked("a").query_id, rig.house.asked("b").query_id}
-        await rig.until(lambda: any(each["n"] == 2 for each in rig.house.notes))
-        rig.house.answered("a", "answered", "syntax_error", None)
-        rig.house.answered("b", "failed", "syntax_error", "timeout")
-        rig.house.answered("c")
+        await rig.until(lambda: len(rig.stack.begun) == 3)
+        rig.stack.failing |= {rig.stack.asked("a").query_id, rig.stack.asked("b").query_id}
+        await rig.until(lambda: any(each["n"] == 2 for each in rig.stack.notes))
+        rig.stack.answered("a", "answered", "syntax_error", None)
+        rig.stack.answered("b", "failed", "syntax_error", "timeout")
+        rig.stack.answered("c")
         made = await rig.over(batch)
-    assert rig.house.notes[-1]["message"] == "2 queries failed; mending them ..."
+    assert rig.stack.notes[-1]["message"] == "2 queries failed; mending them ..."
     found = totals(made)
     assert (found["first_pass"], found["after_retry"], found["failed"]) == (1, 1, 1)
     frames: list[Frame] = [each async for each in rig.batches.stream(batch, OWNER)]
@@ -298,18 +298,18 @@ async def test_failing_queries_are_told_as_being_mended(rig: Rig) -> None:
 async def test_only_the_failed_items_are_asked_again_as_new_queries(rig: Rig) -> None:
     batch = await rig.submit("a", "b")
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 2)
-        rig.house.answered("a")
-        rig.house.answered("b", "failed", "timeout")
+        await rig.until(lambda: len(rig.stack.begun) == 2)
+        rig.stack.answered("a")
+        rig.stack.answered("b", "failed", "timeout")
         await rig.over(batch)
         running = await rig.batches.run_again(batch, OWNER)
         assert not isinstance(running, Problem)
         assert running["status"] == "running"
     async with rig.running("two"):
-        await rig.until(lambda: len(rig.house.begun) == 3)
-        assert rig.house.begun[2].question == "b"
-        assert rig.house.begun[2].query_id != rig.house.begun[1].query_id
-        rig.house.answered("b")
+        await rig.until(lambda: len(rig.stack.begun) == 3)
+        assert rig.stack.begun[2].question == "b"
+        assert rig.stack.begun[2].query_id != rig.stack.begun[1].query_id
+        rig.stack.answered("b")
         made = await rig.over(batch)
     assert totals(made)["answered"] == 2
     assert made.states[1].first_failure is not None
@@ -321,13 +321,13 @@ async def test_only_the_failed_items_are_asked_again_as_new_queries(rig: Rig) ->
 async def test_what_was_not_begun_by_the_deadline_expires(rig: Rig) -> None:
     batch = await rig.submit("a", "b", concurrency=1, deadline_seconds=30)
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 1)
-        assert rig.house.begun[0].deadline_at <= rig.manifest(batch).deadline_at
+        await rig.until(lambda: len(rig.stack.begun) == 1)
+        assert rig.stack.begun[0].deadline_at <= rig.manifest(batch).deadline_at
         rig.time.now += 31_000
-        rig.house.answered("a", "expired")
+        rig.stack.answered("a", "expired")
         made = await rig.over(batch)
     assert [str(each.outcome) for each in made.states] == ["expired", "expired"]
-    assert len(rig.house.begun) == 1
+    assert len(rig.stack.begun) == 1
 
 
 async def test_a_cancelled_batch_cancels_what_runs_and_begins_nothing_more(rig: Rig) -> None:
@@ -338,21 +338,21 @@ async def test_a_cancelled_batch_cancels_what_runs_and_begins_nothing_more(rig: 
         await runner.tick()
         made = await rig.over(batch)
     assert [str(each.outcome) for each in made.states] == ["cancelled", "cancelled"]
-    assert rig.house.cancelled == {rig.house.asked("a").query_id}
+    assert rig.stack.cancelled == {rig.stack.asked("a").query_id}
 
 
 async def test_an_item_that_is_refused_when_its_turn_comes_fails_alone(rig: Rig) -> None:
     batch = await rig.submit("a", "b")
-    rig.house.refuses["a"] = Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection")
+    rig.stack.refuses["a"] = Problem(ProblemCode.UNKNOWN_CONNECTION, "there is no such connection")
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 1)
-        rig.house.answered("b")
+        await rig.until(lambda: len(rig.stack.begun) == 1)
+        rig.stack.answered("b")
         made = await rig.over(batch)
     assert made.states[0].last_failure.code == "unknown_connection"  # type: ignore[union-attr]
     assert str(made.states[1].outcome) == "answered"
 
 
-async def test_a_batch_with_an_item_that_no_door_takes_is_refused_as_a_whole(rig: Rig) -> None:
+async def test_a_batch_with_an_item_that_no_api_takes_is_refused_as_a_whole(rig: Rig) -> None:
     items = (BatchItem(id="good", question="a"), BatchItem(id="own", sql="SELECT 1"))
     found = await rig.batches.submit(BatchRequest(items=items, connection="shop"), OWNER)
     assert isinstance(found, Problem)
@@ -397,6 +397,6 @@ async def test_what_surrounds_a_question_goes_with_it(rig: Rig) -> None:
     found = await rig.batches.submit(BatchRequest(items=(item,), connection="shop"), OWNER)
     assert not isinstance(found, Problem)
     async with rig.running():
-        await rig.until(lambda: len(rig.house.begun) == 1)
-    assert rig.house.begun[0].enriched_question == "How many orders?\nObjective: growth"
-    assert rig.house.begun[0].question == "How many orders?"
+        await rig.until(lambda: len(rig.stack.begun) == 1)
+    assert rig.stack.begun[0].enriched_question == "How many orders?\nObjective: growth"
+    assert rig.stack.begun[0].question == "How many orders?"

@@ -1,4 +1,4 @@
-"""A question back is answered with one of its options, or in words of one's own, at either door."""
+"""A question back is answered with one of its options, or in words of one's own, at either API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from querybus.core.failure import FailureCode
 from querybus.core.messages import Clarification, Concluded, Option, OptionAction, Outcome, Trigger
 from querybus.core.subjects import StageName
 
-from .house_of_tests import DoorHouse
+from .stack_of_tests import ApiStack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
@@ -24,31 +24,31 @@ OPTIONS = (
 
 
 @pytest.fixture
-def house(shared_house: DoorHouse) -> DoorHouse:
-    return shared_house
+def stack(shared_stack: ApiStack) -> ApiStack:
+    return shared_stack
 
 
-async def ask_back(house: DoorHouse, query: str) -> None:
-    last = (await house.log(query))[-1]
+async def ask_back(stack: ApiStack, query: str) -> None:
+    last = (await stack.log(query))[-1]
     body = Concluded(
         outcome=Outcome.CLARIFICATION,
         code=FailureCode.AMBIGUOUS_QUESTION,
         stage=StageName.GENERATOR,
         clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="Recent", options=OPTIONS),
     )
-    await house.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
-    await house.finish(query)
+    await stack.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
+    await stack.finish(query)
 
 
-async def asked_back(house: DoorHouse, http: httpx.AsyncClient) -> str:
+async def asked_back(stack: ApiStack, http: httpx.AsyncClient) -> str:
     query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
-    await ask_back(house, query)
+    await ask_back(stack, query)
     return query
 
 
-async def test_an_option_starts_a_new_query_of_the_same_thread(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http:
-        query = await asked_back(house, http)
+async def test_an_option_starts_a_new_query_of_the_same_thread(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        query = await asked_back(stack, http)
         assert (await http.get(f"/v1/queries/{query}")).json()["answer"]["options"][0]["id"] == "a"
         reply = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "b"})
     assert reply.status_code == 202
@@ -56,21 +56,21 @@ async def test_an_option_starts_a_new_query_of_the_same_thread(house: DoorHouse)
     assert reply.headers["location"] == f"/v1/queries/{second['id']}"
     assert second["id"] != query
     assert second["thread_id"] == query
-    envelope = (await house.log(second["id"]))[0].envelope()
+    envelope = (await stack.log(second["id"]))[0].envelope()
     assert envelope.question == "Orders of this year?"
     assert envelope.connection == "shop"
     assert (envelope.options.retries_max, str(envelope.options.today)) == (1, "2026-01-31")
     assert envelope.body.clarifies.model_dump() == {"query_id": query, "option_id": "b", "action": "narrow_period"}
-    assert envelope.body.thread_until_sequence == (await house.log(query))[-1].sequence
+    assert envelope.body.thread_until_sequence == (await stack.log(query))[-1].sequence
 
 
-async def test_the_same_answer_works_over_the_bus_alone(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as client, house.stages():
+async def test_the_same_answer_works_over_the_bus_alone(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as client, stack.stages():
         query = (await client.call("ask", QUESTION))["query_id"]
-    async with house.client("acme", "lab") as client:
+    async with stack.client("acme", "lab") as client:
         query = (await client.call("ask", QUESTION | {"idempotency_key": "bus-clarify"}))["query_id"]
-        await ask_back(house, query)
-        async with house.stages():
+        await ask_back(stack, query)
+        async with stack.stages():
             call = {"query_id": query, "option_id": "a", "idempotency_key": "bus-clarified"}
             reply = await client.call("clarify", call | {"wait_seconds": 20})
             again = await client.call("clarify", call)
@@ -79,11 +79,11 @@ async def test_the_same_answer_works_over_the_bus_alone(house: DoorHouse) -> Non
     assert again["idempotency_replayed"] is True
 
 
-async def test_words_of_ones_own_are_an_answer_as_well(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http:
-        query = await asked_back(house, http)
+async def test_words_of_ones_own_are_an_answer_as_well(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        query = await asked_back(stack, http)
         reply = await http.post(f"/v1/queries/{query}/clarify", json={"question": "Since Monday"})
-    envelope = (await house.log(reply.json()["id"]))[0].envelope()
+    envelope = (await stack.log(reply.json()["id"]))[0].envelope()
     assert envelope.question == "Since Monday"
     assert envelope.body.clarifies.option_id == "own_words"
 
@@ -100,20 +100,20 @@ async def test_words_of_ones_own_are_an_answer_as_well(house: DoorHouse) -> None
     ],
 )
 async def test_an_answer_that_fits_nothing_is_a_problem(
-    house: DoorHouse, body: dict[str, Any], status: int, code: str
+    stack: ApiStack, body: dict[str, Any], status: int, code: str
 ) -> None:
-    async with house.http("acme", "lab") as http:
-        query = await asked_back(house, http)
+    async with stack.http("acme", "lab") as http:
+        query = await asked_back(stack, http)
         reply = await http.post(f"/v1/queries/{query}/clarify", json=body)
     assert (reply.status_code, reply.json()["code"]) == (status, code)
 
 
-async def test_a_query_that_asked_nothing_back_takes_no_answer(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http, house.http() as colleague:
+async def test_a_query_that_asked_nothing_back_takes_no_answer(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http, stack.http() as colleague:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         early = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
         assert (early.status_code, early.json()["code"]) == (409, "not_finished")
-        await house.answer(query)
+        await stack.answer(query)
         late = await http.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
         assert (late.status_code, late.json()["code"]) == (409, "no_clarification")
         assert late.json()["outcome"] == "answered"

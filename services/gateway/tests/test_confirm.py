@@ -16,7 +16,7 @@ from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
 
-from .house_of_tests import DoorHouse, door_house
+from .stack_of_tests import ApiStack, api_stack
 
 NOW = 1_000_000_000
 SQL = "DELETE FROM orders WHERE id = 3"
@@ -112,34 +112,34 @@ def test_what_was_not_asked_this_way_cannot_be_confirmed(
 
 @pytest.mark.connected
 async def test_over_the_bus_and_http_a_second_yes_gives_the_same_query_and_another_user_finds_nothing() -> None:
-    async with door_house() as doors:
-        query = await _asking(doors)
-        async with doors.client() as client:
+    async with api_stack() as apis:
+        query = await _asking(apis)
+        async with apis.client() as client:
             wrong = await client.call("confirm", {"query_id": query, "sql_sha256": "0" * 64})
             assert wrong["code"] == "not_confirmable"
             first = await client.call("confirm", {"query_id": query, "sql_sha256": HASH})
             second = await client.call("confirm", {"query_id": query, "sql_sha256": HASH, "rows_affected_max": 9})
         assert first["query_id"] == second["query_id"] == derived_id("acme", query, HASH)
-        assert await doors.events(first["query_id"]) == ["confirmed"]
-        assert (await doors.log(first["query_id"]))[0].envelope().body.rows_affected_max == 1
-        async with doors.http() as http:
+        assert await apis.events(first["query_id"]) == ["confirmed"]
+        assert (await apis.log(first["query_id"]))[0].envelope().body.rows_affected_max == 1
+        async with apis.http() as http:
             third = await http.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})
             assert (third.status_code, third.json()["id"]) == (202, first["query_id"])
             assert third.headers["idempotency-replayed"] == "true"
-        async with doors.http("other", "web") as http:
+        async with apis.http("other", "web") as http:
             foreign = await http.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})
             assert foreign.status_code == 404
-        async with doors.http() as http:
+        async with apis.http() as http:
             cancelled = await http.post(f"/v1/queries/{first['query_id']}/cancel")
             assert cancelled.status_code in (202, 409)
 
 
-async def _asking(doors: DoorHouse) -> str:
-    async with doors.client() as client:
+async def _asking(apis: ApiStack) -> str:
+    async with apis.client() as client:
         asked = await client.call("ask", {"question": "delete order 3", "connection": "shop"})
     query = asked["query_id"]
-    last = (await doors.log(query))[-1]
+    last = (await apis.log(query))[-1]
     body = Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.GENERATOR, sql=SQL, confirmation=WRITE)
-    await doors.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
-    await doors.finish(query)
+    await apis.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
+    await apis.finish(query)
     return query

@@ -81,11 +81,11 @@ async def test_the_development_key_is_made_once_and_only_its_hash_is_kept(tmp_pa
     assert file.read_text().strip() == key
 
 
-async def test_a_development_key_is_told_once_when_it_is_made(tmp_path: Path) -> None:
-    told: list[str] = []
+async def test_a_development_key_is_reported_once_when_it_is_made(tmp_path: Path) -> None:
+    reported: list[str] = []
     registry = MemoryRegistry()
     for _ in range(2):
-        await DevelopmentKey(registry, tmp_path / "key", random_bits=lambda _: 7, announce=told.append).start()
-    assert told == [(tmp_path / "key").read_text().strip()]
-    assert isinstance(await authenticate(told[0], registry), Credential)
-    assert told[0] not in registry.kept["local", "developer"].model_dump_json()
+        await DevelopmentKey(registry, tmp_path / "key", random_bits=lambda _: 7, announce=reported.append).start()
+    assert reported == [(tmp_path / "key").read_text().strip()]
+    assert isinstance(await authenticate(reported[0], registry), Credential)
+    assert reported[0] not in registry.kept["local", "developer"].model_dump_json()

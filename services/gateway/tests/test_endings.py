@@ -18,12 +18,12 @@ from querybus_gateway.lifecycle.conclusions import (
     UNKNOWN_USER,
     AnswerAgain,
     Ending,
-    buried,
     cancelled,
+    dead_lettered,
     expired,
     finished_of,
     outcome_of,
-    unworded,
+    unrendered,
 )
 
 QUERY = "0190a0a0-0000-7000-8000-000000000001"
@@ -97,38 +97,38 @@ def test_a_cancelled_query_says_so() -> None:
 @pytest.mark.parametrize("events", [(ASKED,), (ASKED, DRAFTED)])
 def test_a_dead_message_concludes_its_query_as_failed(events: tuple[Envelope[Any], ...]) -> None:
     log = log_of(*events)
-    ending = ending_of(buried(log, log[-1].sequence, "validator: deliveries exhausted", 5))
+    ending = ending_of(dead_lettered(log, log[-1].sequence, "validator: deliveries exhausted", 5))
     assert isinstance(ending.envelope.body, Concluded)
     assert ending.envelope.body.code is FailureCode.INTERNAL
 
 
 def test_a_dead_message_that_the_log_has_passed_changes_nothing() -> None:
-    assert buried(log_of(ASKED, DRAFTED), 10, "late", 5) is None
-    assert buried([], 10, "late", 5) is None
+    assert dead_lettered(log_of(ASKED, DRAFTED), 10, "late", 5) is None
+    assert dead_lettered([], 10, "late", 5) is None
 
 
 def test_a_dead_conclusion_becomes_finished_with_its_outcome() -> None:
-    ending = ending_of(buried(log_of(ASKED, CONCLUDED), 11, "presenter: gone", 5))
+    ending = ending_of(dead_lettered(log_of(ASKED, CONCLUDED), 11, "presenter: gone", 5))
     assert ending.envelope.event is EventName.FINISHED
     assert outcome_of(log_of(ASKED, CONCLUDED, ending.envelope)) is Outcome.ANSWERED
 
 
 def test_a_dead_finished_only_has_its_answer_published_again() -> None:
-    found = buried(log_of(ASKED, CONCLUDED, FINISHED), 12, "gateway: gone", 5)
+    found = dead_lettered(log_of(ASKED, CONCLUDED, FINISHED), 12, "gateway: gone", 5)
     assert isinstance(found, AnswerAgain)
     assert found.envelope == FINISHED
 
 
 def test_a_conclusion_that_nobody_can_read_ends_as_failed() -> None:
     log = log_of(ASKED, (EventName.CONCLUDED, b"\xff"))
-    ending = ending_of(unworded(log, 5))
+    ending = ending_of(unrendered(log, 5))
     assert finished_of(log_of(ASKED, ending.envelope)) is not None
     assert outcome_of(log_of(ASKED, ending.envelope)) is Outcome.FAILED
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[1]", b'{"envelope_version":"9.0"}', b"[" * 50_000])
 def test_a_first_event_that_nobody_can_read_is_ended_for_nobody(data: bytes) -> None:
-    envelope = ending_of(buried(log_of((EventName.ASKED, data)), 10, "generator: unreadable", 5)).envelope
+    envelope = ending_of(dead_lettered(log_of((EventName.ASKED, data)), 10, "generator: unreadable", 5)).envelope
     assert envelope.user == UNKNOWN_USER
     assert envelope.audience == "business"
     assert envelope.deadline_at == 60_000
@@ -157,7 +157,7 @@ APPROVED = Envelope[Approved](
 )
 
 
-@pytest.mark.parametrize("end", [expired, cancelled, lambda log, now: buried(log, 11, "dead", now)])
+@pytest.mark.parametrize("end", [expired, cancelled, lambda log, now: dead_lettered(log, 11, "dead", now)])
 def test_of_an_approved_change_nobody_says_that_it_was_not_made(end: Any) -> None:
     ending = ending_of(end(log_of(ASKED, APPROVED), 9))
     assert isinstance(ending.envelope.body, Concluded)

@@ -1,4 +1,4 @@
-"""The programs of docs/examples run as they stand there, and the AsyncAPI document says what the bus door takes."""
+"""The programs of docs/examples run as they stand there, and the AsyncAPI document says what the bus API takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from querybus_gateway.bus.api import VERBS
 from querybus_gateway.bus.asyncapi import asyncapi
 
-from .house_of_tests import DoorHouse
+from .stack_of_tests import ApiStack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
@@ -22,16 +22,16 @@ EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
 @pytest.fixture
-def house(shared_house: DoorHouse) -> DoorHouse:
-    return shared_house
+def stack(shared_stack: ApiStack) -> ApiStack:
+    return shared_stack
 
 
-async def run(house: DoorHouse, *command: str, password: str | None = None) -> tuple[int, str]:
+async def run(stack: ApiStack, *command: str, password: str | None = None) -> tuple[int, str]:
     environment = {
-        "QUERYBUS_NATS_URL": house.bus.url,
+        "QUERYBUS_NATS_URL": stack.bus.url,
         "QUERYBUS_TENANT": "acme",
         "QUERYBUS_CREDENTIAL": "web",
-        "QUERYBUS_CREDENTIAL_PASSWORD": password or house.bus.client_password("acme", "web"),
+        "QUERYBUS_CREDENTIAL_PASSWORD": password or stack.bus.client_password("acme", "web"),
         "QUERYBUS_CONNECTION": "shop",
     }
     process = await asyncio.create_subprocess_exec(
@@ -43,9 +43,9 @@ async def run(house: DoorHouse, *command: str, password: str | None = None) -> t
     return process.returncode, out.decode() + err.decode()
 
 
-async def test_the_python_example_asks_and_prints_the_rows(house: DoorHouse) -> None:
-    async with house.stages():
-        code, text = await run(house, sys.executable, str(EXAMPLES / "ask.py"))
+async def test_the_python_example_asks_and_prints_the_rows(stack: ApiStack) -> None:
+    async with stack.stages():
+        code, text = await run(stack, sys.executable, str(EXAMPLES / "ask.py"))
     assert code == 0, text
     assert "answered" in text
     assert "['上海']" in text
@@ -55,13 +55,13 @@ async def test_the_python_example_asks_and_prints_the_rows(house: DoorHouse) -> 
 @pytest.mark.skipif(
     shutil.which("node") is None and os.environ.get("CI") != "true", reason="needs node (Debian: nodejs)"
 )
-async def test_the_javascript_example_asks_and_prints_the_rows(house: DoorHouse) -> None:
-    async with house.stages():
-        code, text = await run(house, "node", str(EXAMPLES / "ask.mjs"))
+async def test_the_javascript_example_asks_and_prints_the_rows(stack: ApiStack) -> None:
+    async with stack.stages():
+        code, text = await run(stack, "node", str(EXAMPLES / "ask.mjs"))
         assert code == 0, text
         assert "answered" in text
         assert '["上海"]' in text
-        wrong, text = await run(house, "node", str(EXAMPLES / "ask.mjs"), password="wrong")
+        wrong, text = await run(stack, "node", str(EXAMPLES / "ask.mjs"), password="wrong")
     assert wrong != 0
     assert "Authorization Violation" in text
 
@@ -75,7 +75,7 @@ HAS_GO = shutil.which("go") is not None and (GO_PATH / "src/github.com/nats-io/n
     not HAS_GO and os.environ.get("CI") != "true",
     reason="needs go and nats.go (Debian: golang-go, golang-github-nats-io-go-nats-dev)",
 )
-async def test_the_go_example_asks_and_prints_the_rows(house: DoorHouse, tmp_path: Path) -> None:
+async def test_the_go_example_asks_and_prints_the_rows(stack: ApiStack, tmp_path: Path) -> None:
     # As Debian packages Go's libraries: sources below one path, no modules and no network.
     offline = {"GOPATH": str(GO_PATH), "GO111MODULE": "off", "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": ""}
     built = await asyncio.create_subprocess_exec(
@@ -87,15 +87,15 @@ async def test_the_go_example_asks_and_prints_the_rows(house: DoorHouse, tmp_pat
     async with asyncio.timeout(120):
         _, complaints = await built.communicate()
     assert built.returncode == 0, complaints.decode()
-    async with house.stages():
-        code, text = await run(house, str(tmp_path / "ask"))
+    async with stack.stages():
+        code, text = await run(stack, str(tmp_path / "ask"))
     assert code == 0, text
     assert "answered" in text
     assert "上海" in text
 
 
-async def test_the_asyncapi_document_is_served_and_has_every_verb(house: DoorHouse) -> None:
-    async with httpx.AsyncClient(base_url=house.address) as http:
+async def test_the_asyncapi_document_is_served_and_has_every_verb(stack: ApiStack) -> None:
+    async with httpx.AsyncClient(base_url=stack.address) as http:
         document = (await http.get("/v1/asyncapi.json")).json()
     assert document == asyncapi()
     assert document["asyncapi"] == "3.0.0"

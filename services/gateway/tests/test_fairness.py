@@ -19,7 +19,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from querybus.text.plain_answer import plain_finished
 
-from .house_of_tests import DoorHouse, conclusion, door_house
+from .stack_of_tests import ApiStack, api_stack, conclusion
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -33,7 +33,7 @@ SAMPLES = 3
 
 
 @asynccontextmanager
-async def slow_stages(house: DoorHouse) -> AsyncGenerator[None]:
+async def slow_stages(stack: ApiStack) -> AsyncGenerator[None]:
     """Answer every question after the time of a model call, SLOTS at once."""
 
     async def think(message: Message) -> None:
@@ -44,7 +44,7 @@ async def slow_stages(house: DoorHouse) -> AsyncGenerator[None]:
             await asyncio.sleep(MODEL_SECONDS)
         stage = StageName.GENERATOR if is_first else StageName.PRESENTER
         await publish_event(
-            (await house.user(stage)).jetstream(),
+            (await stack.user(stage)).jetstream(),
             conclusion(envelope) if is_first else plain_finished(envelope),
             input_sequence=message.sequence,
             expected_last_sequence=message.sequence,
@@ -53,7 +53,7 @@ async def slow_stages(house: DoorHouse) -> AsyncGenerator[None]:
         await message.ack()
 
     loops = [
-        PullLoop(Held(await house.user(stage)), stream="QUERYBUS", durable=stage, slots=SLOTS, handle=think)
+        PullLoop(Held(await stack.user(stage)), stream="QUERYBUS", durable=stage, slots=SLOTS, handle=think)
         for stage in (StageName.GENERATOR, StageName.PRESENTER)
     ]
     for each in loops:
@@ -72,21 +72,21 @@ async def submitted(client: BusClient, name: str, count: int) -> float:
     async with client.answers() as answers:
         await asyncio.gather(*(client.submit(question, f"{name}-{number}") for number in range(count)))
         async with asyncio.timeout(100):
-            heard: set[str] = set()
+            received: set[str] = set()
             async for query, answer in answers:
                 assert answer["outcome"] == "answered"
-                heard.add(query)
-                if len(heard) == count:
+                received.add(query)
+                if len(received) == count:
                     return time.monotonic() - begun
     raise AssertionError("the answers ended")
 
 
 async def test_eight_hundred_of_one_tenant_and_twenty_of_another() -> None:
     async with (
-        door_house(in_flight_max=SHARE, in_flight_total_max=SLOTS) as house,
-        slow_stages(house),
-        house.client("acme", "lab") as many,
-        house.client("other") as few,
+        api_stack(in_flight_max=SHARE, in_flight_total_max=SLOTS) as stack,
+        slow_stages(stack),
+        stack.client("acme", "lab") as many,
+        stack.client("other") as few,
     ):
         idle = [await submitted(few, f"idle-{number}", FEW) for number in range(SAMPLES)]
         alone = await submitted(many, "alone", MANY)

@@ -14,7 +14,7 @@ from querybus.core.topology import topology
 from querybus.ops.clock import system_clock
 from querybus_gateway.bus.stores import SubmitQueue
 
-from .house_of_tests import DoorHouse, door_house
+from .stack_of_tests import ApiStack, api_stack
 
 pytestmark = pytest.mark.connected
 
@@ -22,23 +22,23 @@ QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "sh
 KEY = {"Idempotency-Key": "when-there-is-room"}
 
 
-async def limit(house: DoorHouse, free_bytes: int | None) -> None:
-    connection = await house.bus.connect("migrate")
+async def limit(stack: ApiStack, free_bytes: int | None) -> None:
+    connection = await stack.bus.connect("migrate")
     try:
-        sizes = house.bus.sizes
+        sizes = stack.bus.sizes
         if free_bytes is not None:
             used = (await connection.jetstream().stream_info("QUERYBUS")).state.bytes
             sizes = dataclasses.replace(sizes, events_bytes_max=used + free_bytes)
-        await migrate(connection, topology(sizes, house.bus.tenants))
+        await migrate(connection, topology(sizes, stack.bus.tenants))
     finally:
         await connection.close()
 
 
 async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepted() -> None:
-    async with door_house() as house, house.http() as http, house.client() as client:
+    async with api_stack() as stack, stack.http() as http, stack.client() as client:
         first = await http.post("/v1/queries", json=QUESTION)
-        await house.answer(first.json()["id"])
-        await limit(house, 64)
+        await stack.answer(first.json()["id"])
+        await limit(stack, 64)
         refused = await http.post("/v1/queries", json=QUESTION, headers=KEY)
         assert refused.status_code == 503
         assert int(refused.headers["Retry-After"]) >= 1
@@ -47,23 +47,23 @@ async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepte
         assert (called["code"], called["retry_after_seconds"]) == ("bus_unavailable", 2)
         listed = (await http.get("/v1/threads")).json()["threads"]
         assert [each["thread_id"] for each in listed] == [first.json()["thread_id"]]
-        state = (await (await house.bus.connect("migrate")).jetstream().stream_info("QUERYBUS_SUBMIT")).state
+        state = (await (await stack.bus.connect("migrate")).jetstream().stream_info("QUERYBUS_SUBMIT")).state
         assert state.messages == 0
-        await limit(house, None)
+        await limit(stack, None)
         taken = await http.post("/v1/queries", json=QUESTION, headers=KEY)
         assert taken.status_code == 202
         assert "Idempotency-Replayed" not in taken.headers
-        assert await house.events(taken.json()["id"]) == ["asked"]
-        await house.answer(taken.json()["id"])
+        assert await stack.events(taken.json()["id"]) == ["asked"]
+        await stack.answer(taken.json()["id"])
 
 
 async def test_the_queue_counts_what_waits_whoever_holds_it() -> None:
-    async with door_house(in_flight_max=1, in_flight_total_max=1) as house, house.http() as http:
+    async with api_stack(in_flight_max=1, in_flight_total_max=1) as stack, stack.http() as http:
         queries = [(await http.post("/v1/queries", json=QUESTION)).json() for _ in range(4)]
         assert [each["status"] for each in queries] == ["running", "queued", "queued", "queued"]
-        queue = SubmitQueue(Held(await house.user(StageName.GATEWAY)), clock=system_clock)
+        queue = SubmitQueue(Held(await stack.user(StageName.GATEWAY)), clock=system_clock)
         assert await queue.waiting("acme") == 3
         assert await queue.waiting("other") == 0
         for each in queries:
-            await house.until(each["id"], EventName.ASKED)
-            await house.answer(each["id"])
+            await stack.until(each["id"], EventName.ASKED)
+            await stack.answer(each["id"])

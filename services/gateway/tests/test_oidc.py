@@ -49,7 +49,7 @@ class Keys:
         return {"keys": self.keys}
 
 
-class House:
+class Stack:
     def __init__(self, *, algorithms: tuple[str, ...] = ("RS256",), tenants: tuple[str, ...] = (), **more: Any) -> None:
         self.now_ms = NOW_MS
         self.keys = Keys(RSA, EC)
@@ -72,13 +72,13 @@ def part(value: object) -> str:
 
 
 async def test_a_good_token_says_who_is_calling() -> None:
-    assert await House().read(signed()) == Credential(
+    assert await Stack().read(signed()) == Credential(
         name="oidc", tenant="acme", user="ann@example.com", audience="analyst", connections=("shop",)
     )
 
 
 async def test_without_a_role_a_token_is_business_and_without_a_list_it_may_use_every_connection() -> None:
-    found = await House().read(signed(querybus_audience=None, querybus_connections=None))
+    found = await Stack().read(signed(querybus_audience=None, querybus_connections=None))
     assert isinstance(found, Credential)
     assert (found.audience, found.connections) == ("business", None)
 
@@ -108,14 +108,14 @@ async def test_without_a_role_a_token_is_business_and_without_a_list_it_may_use_
     ids=str,
 )
 async def test_a_claim_that_does_not_hold_lets_nobody_in(changed: dict[str, Any]) -> None:
-    assert await House().read(signed(**changed)) is ProblemCode.UNAUTHENTICATED
+    assert await Stack().read(signed(**changed)) is ProblemCode.UNAUTHENTICATED
 
 
 async def test_an_unsigned_token_lets_nobody_in() -> None:
     for alg in ("none", "None", "NONE", "", None):
         for signature in ("", "AA"):
             text = f"{part({'alg': alg, 'kid': 'k1'})}.{part(CLAIMS)}.{signature}"
-            assert await House().read(text) is ProblemCode.UNAUTHENTICATED
+            assert await Stack().read(text) is ProblemCode.UNAUTHENTICATED
 
 
 async def test_a_public_key_is_never_taken_for_a_secret() -> None:
@@ -126,7 +126,7 @@ async def test_a_public_key_is_never_taken_for_a_secret() -> None:
             signed_part = f"{part({'alg': alg, 'kid': 'k1'})}.{part(CLAIMS)}"
             mac = hmac.digest(secret, signed_part.encode(), digest)
             forged = f"{signed_part}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
-            assert await House().read(forged) is ProblemCode.UNAUTHENTICATED
+            assert await Stack().read(forged) is ProblemCode.UNAUTHENTICATED
 
 
 def test_no_setting_can_pin_a_symmetric_algorithm() -> None:
@@ -136,12 +136,12 @@ def test_no_setting_can_pin_a_symmetric_algorithm() -> None:
 
 
 async def test_another_keys_signature_or_algorithm_lets_nobody_in() -> None:
-    assert await House().read(signed(OTHER)) is ProblemCode.UNAUTHENTICATED
+    assert await Stack().read(signed(OTHER)) is ProblemCode.UNAUTHENTICATED
     es256 = signed(EC, {"alg": "ES256", "kid": "e1"})
-    assert await House().read(es256) is ProblemCode.UNAUTHENTICATED, "RS256 alone is pinned"
-    assert isinstance(await House(algorithms=("RS256", "ES256")).read(es256), Credential)
+    assert await Stack().read(es256) is ProblemCode.UNAUTHENTICATED, "RS256 alone is pinned"
+    assert isinstance(await Stack(algorithms=("RS256", "ES256")).read(es256), Credential)
     crossed = signed(RSA, {"alg": "RS256", "kid": "e1"})
-    assert await House(algorithms=("RS256", "ES256")).read(crossed) is ProblemCode.UNAUTHENTICATED
+    assert await Stack(algorithms=("RS256", "ES256")).read(crossed) is ProblemCode.UNAUTHENTICATED
 
 
 async def test_a_changed_token_lets_nobody_in() -> None:
@@ -160,54 +160,54 @@ async def test_a_changed_token_lets_nobody_in() -> None:
         "ey.ey.ey",
         "ey\u00e9.a.b",
     ):
-        assert await House().read(text) is ProblemCode.UNAUTHENTICATED, text[:60]
+        assert await Stack().read(text) is ProblemCode.UNAUTHENTICATED, text[:60]
 
 
 async def test_keys_are_fetched_once_and_a_flood_of_unknown_key_ids_fetches_no_more() -> None:
-    house = House()
+    stack = Stack()
     for number in range(50):
-        assert await house.read(signed(OTHER, {"kid": f"made-up-{number}"})) is ProblemCode.UNAUTHENTICATED
-        assert isinstance(await house.read(signed()), Credential)
-    assert house.keys.fetched == 1
+        assert await stack.read(signed(OTHER, {"kid": f"made-up-{number}"})) is ProblemCode.UNAUTHENTICATED
+        assert isinstance(await stack.read(signed()), Credential)
+    assert stack.keys.fetched == 1
 
 
 async def test_a_new_key_of_the_issuer_is_found() -> None:
-    house = House()
-    assert isinstance(await house.read(signed()), Credential)
+    stack = Stack()
+    assert isinstance(await stack.read(signed()), Credential)
     fresh = jwk.RSAKey.generate_key(2_048, {"kid": "k2", "use": "sig"})
-    house.keys.keys.append(fresh.as_dict(private=False))
-    house.now_ms += round(FETCH_SECONDS_MIN * 1_000)
-    assert isinstance(await house.read(signed(fresh, {"kid": "k2"})), Credential)
-    assert house.keys.fetched == 2
+    stack.keys.keys.append(fresh.as_dict(private=False))
+    stack.now_ms += round(FETCH_SECONDS_MIN * 1_000)
+    assert isinstance(await stack.read(signed(fresh, {"kid": "k2"})), Credential)
+    assert stack.keys.fetched == 2
 
 
 async def test_an_issuer_that_is_away_keeps_nobody_out_whose_key_is_known_for_a_day() -> None:
-    house = House()
-    assert isinstance(await house.read(signed()), Credential)
-    house.keys.is_down = True
-    house.now_ms += 3_600_000
+    stack = Stack()
+    assert isinstance(await stack.read(signed()), Credential)
+    stack.keys.is_down = True
+    stack.now_ms += 3_600_000
     late = signed(exp=NOW + 4_000)
-    assert isinstance(await house.read(late), Credential)
-    house.now_ms += 86_400_000
-    assert await house.read(signed(exp=NOW + 200_000)) is ProblemCode.ISSUER_UNAVAILABLE
+    assert isinstance(await stack.read(late), Credential)
+    stack.now_ms += 86_400_000
+    assert await stack.read(signed(exp=NOW + 200_000)) is ProblemCode.ISSUER_UNAVAILABLE
 
 
 async def test_an_issuer_that_was_never_reached_lets_nobody_in_and_says_why() -> None:
-    house = House()
-    house.keys.is_down = True
-    assert await house.read(signed()) is ProblemCode.ISSUER_UNAVAILABLE
+    stack = Stack()
+    stack.keys.is_down = True
+    assert await stack.read(signed()) is ProblemCode.ISSUER_UNAVAILABLE
 
 
 async def test_a_tenant_that_is_not_listed_comes_in_by_no_token() -> None:
-    assert await House(tenants=("other",)).read(signed()) is ProblemCode.UNAUTHENTICATED
-    fixed = await House(tenant="fixed").read(signed())
+    assert await Stack(tenants=("other",)).read(signed()) is ProblemCode.UNAUTHENTICATED
+    fixed = await Stack(tenant="fixed").read(signed())
     assert isinstance(fixed, Credential)
     assert fixed.tenant == "fixed", "an issuer of one tenant says no other"
 
 
 async def test_a_set_with_keys_that_nobody_can_use_still_gives_the_others() -> None:
-    house = House()
-    house.keys.keys[:0] = cast(
+    stack = Stack()
+    stack.keys.keys[:0] = cast(
         "Any",
         [
             {"kty": "oct", "kid": "k1", "k": "c2VjcmV0"},
@@ -218,16 +218,16 @@ async def test_a_set_with_keys_that_nobody_can_use_still_gives_the_others() -> N
             RSA.as_dict(private=False) | {"use": "enc", "kid": "k5"},
         ],
     )
-    assert isinstance(await house.read(signed()), Credential)
+    assert isinstance(await stack.read(signed()), Credential)
 
 
-async def test_a_key_and_a_token_come_in_by_the_same_door() -> None:
+async def test_a_key_and_a_token_come_in_by_the_same_api() -> None:
     class Nobody:
         async def get(self, tenant: str, credential: str) -> Credential | None:
             return None
 
-    house = House()
-    callers = Callers(Nobody(), tokens=house.reader, clock=lambda: NOW_MS)
+    stack = Stack()
+    callers = Callers(Nobody(), tokens=stack.reader, clock=lambda: NOW_MS)
     assert isinstance(await callers.identify(signed(), "1.1.1.1"), Credential)
     for number in range(20):
         found = await callers.identify(f"qb.acme.web.{number}", "2.2.2.2")

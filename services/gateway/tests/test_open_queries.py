@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from querybus.core.subjects import EventAddress, EventName
 from querybus_gateway.lifecycle.fair_queue import Turns
-from querybus_gateway.lifecycle.in_flight import UNWORDED_MS_MAX, OpenQueries
-from querybus_gateway.lifecycle.waiters import NOTES_MAX, Wakes
+from querybus_gateway.lifecycle.in_flight import UNRENDERED_MS_MAX, OpenQueries
+from querybus_gateway.lifecycle.waiters import NOTES_MAX, Waiters
 
 
 def at(query: str, event: EventName, tenant: str = "acme") -> EventAddress:
@@ -38,14 +38,14 @@ def test_only_what_is_past_its_deadline_and_not_concluded_is_due() -> None:
     assert [each.query for each in queries.due(500)] == ["later", "late"]
 
 
-def test_a_conclusion_without_words_is_told_after_a_long_while() -> None:
+def test_a_conclusion_without_words_is_reported_after_a_long_while() -> None:
     queries = OpenQueries()
     queries.note(at("q", EventName.CONCLUDED), 1, 100, 1_000)
-    assert queries.unworded(1_000 + UNWORDED_MS_MAX) == ()
-    assert [each.query for each in queries.unworded(1_001 + UNWORDED_MS_MAX)] == ["q"]
+    assert queries.unrendered(1_000 + UNRENDERED_MS_MAX) == ()
+    assert [each.query for each in queries.unrendered(1_001 + UNRENDERED_MS_MAX)] == ["q"]
 
 
-def test_an_event_heard_again_does_not_take_a_conclusion_back() -> None:
+def test_an_event_received_again_does_not_take_a_conclusion_back() -> None:
     queries = OpenQueries()
     queries.note(at("q", EventName.ASKED), 1, 100, 0)
     queries.note(at("q", EventName.CONCLUDED), 2, 100, 0)
@@ -95,7 +95,7 @@ async def test_a_turn_comes_when_a_query_of_the_tenant_finishes() -> None:
     assert not turns.is_full("acme")
 
 
-async def test_a_turn_that_does_not_come_in_time_is_told_and_leaves_no_place_taken() -> None:
+async def test_a_turn_that_does_not_come_in_time_is_reported_and_leaves_no_place_taken() -> None:
     queries = OpenQueries()
     turns = Turns(queries, in_flight_max=1)
     queries.note(at("a", EventName.ASKED), 1, 100, 0)
@@ -112,32 +112,32 @@ async def test_a_turn_that_does_not_come_in_time_is_told_and_leaves_no_place_tak
     assert not turns.is_full("acme")
 
 
-async def test_a_wake_up_before_the_wait_is_not_lost() -> None:
-    wakes = Wakes()
-    with wakes.watch("acme", "q") as watch:
+async def test_a_notify_up_before_the_wait_is_not_lost() -> None:
+    waiters = Waiters()
+    with waiters.watch("acme", "q") as watch:
         watch.note(b"note")
         assert not await asyncio.wait_for(watch.wait(60), 0.5), "a note is no reason to look at the log"
         assert watch.notes() == (b"note",)
-        wakes.wake("acme", "q", EventName.DRAFTED)
+        waiters.notify("acme", "q", EventName.DRAFTED)
         assert await asyncio.wait_for(watch.wait(60), 0.5)
         assert watch.notes() == ()
-        wakes.wake("acme", "other", EventName.FINISHED)
-    assert len(wakes) == 0, "nothing stays behind a reader that left"
+        waiters.notify("acme", "other", EventName.FINISHED)
+    assert len(waiters) == 0, "nothing stays behind a reader that left"
 
 
 async def test_who_waits_for_the_end_alone_is_not_woken_before_it() -> None:
-    wakes = Wakes()
-    with wakes.watch("acme", "q", only_end=True) as watch:
-        wakes.wake("acme", "q", EventName.CONCLUDED)
+    waiters = Waiters()
+    with waiters.watch("acme", "q", only_end=True) as watch:
+        waiters.notify("acme", "q", EventName.CONCLUDED)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(watch.wait(60), 0.05)
-        wakes.wake("acme", "q", EventName.FINISHED)
+        waiters.notify("acme", "q", EventName.FINISHED)
         assert await asyncio.wait_for(watch.wait(60), 0.5)
 
 
 async def test_a_slow_reader_loses_its_oldest_notes() -> None:
-    wakes = Wakes()
-    with wakes.watch("acme", "q") as watch:
+    waiters = Waiters()
+    with waiters.watch("acme", "q") as watch:
         for n in range(NOTES_MAX + 5):
             watch.note(str(n).encode())
         notes = watch.notes()

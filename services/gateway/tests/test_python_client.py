@@ -1,4 +1,4 @@
-"""The Python client against a real gateway: what it offers is what the HTTP door gives."""
+"""The Python client against a real gateway: what it offers is what the HTTP API gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from querybus.core.subjects import EventName
 from querybus_client import AsyncClient, Client, Conflict, Invalid, NotFound, Options, Unauthenticated
 from querybus_gateway.admit import RequestOptions
 
-from .house_of_tests import DoorHouse, door_house, key_of
+from .stack_of_tests import ApiStack, api_stack, key_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,14 +25,14 @@ MANY = Result(columns=(ResultColumn(name="city", kind=ColumnKind.TEXT),), rows=R
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack() as made:
         yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def client(house: DoorHouse) -> AsyncGenerator[AsyncClient]:
-    async with AsyncClient(house.address, key_of("acme", "web")) as made:
+async def client(stack: ApiStack) -> AsyncGenerator[AsyncClient]:
+    async with AsyncClient(stack.address, key_of("acme", "web")) as made:
         yield made
 
 
@@ -40,15 +40,15 @@ async def test_every_option_of_a_request_can_be_said() -> None:
     assert set(Options.__annotations__) == set(RequestOptions.model_fields)
 
 
-async def test_the_synchronous_client_asks_and_reads(house: DoorHouse) -> None:
+async def test_the_synchronous_client_asks_and_reads(stack: ApiStack) -> None:
     def work() -> tuple[Any, ...]:
-        with Client(house.address, key_of("acme", "web")) as client:
+        with Client(stack.address, key_of("acme", "web")) as client:
             answer = client.ask("How many customers?", connection="shop", options={"language": "en"})
             events = list(client.stream("How many customers?", connection="shop", thread_id=answer.thread_id))
             pages = list(client.pages(answer.query_id))
             return answer, events, pages, client.turns(answer.thread_id), b"".join(client.export(answer.query_id))
 
-    async with house.stages():
+    async with stack.stages():
         answer, events, pages, turns, exported = await asyncio.to_thread(work)
     assert answer.rows == (("上海",), ("Rome",))
     assert [each.name for each in events if each.sequence is not None] == ["asked", "concluded", "finished"]
@@ -58,12 +58,12 @@ async def test_the_synchronous_client_asks_and_reads(house: DoorHouse) -> None:
     assert "上海" in exported.decode()
 
 
-async def test_pages_of_a_long_result(house: DoorHouse, client: AsyncClient) -> None:
+async def test_pages_of_a_long_result(stack: ApiStack, client: AsyncClient) -> None:
     query = await client.submit("How many customers?", connection="shop")
     assert not query.is_finished
     with pytest.raises(Conflict):
         await client.page(query.id)
-    await house.answer(query.id, result=MANY)
+    await stack.answer(query.id, result=MANY)
     pages = [each async for each in client.pages(query.id)]
     assert [len(each.rows) for each in pages] == [100, 100, 50]
     assert sum((each.rows for each in pages), ()) == ROWS
@@ -72,17 +72,17 @@ async def test_pages_of_a_long_result(house: DoorHouse, client: AsyncClient) -> 
     assert "city 0" in str(json.loads(lines[0]))
 
 
-async def test_cancel_and_what_does_not_exist(house: DoorHouse, client: AsyncClient) -> None:
+async def test_cancel_and_what_does_not_exist(stack: ApiStack, client: AsyncClient) -> None:
     query = await client.submit("How many customers?", connection="shop")
     await client.cancel(query.id)
     with pytest.raises(Conflict) as caught:
         await client.cancel(query.id)
     assert caught.value.problem["outcome"] == "cancelled"
-    async with AsyncClient(house.address, key_of("other", "web")) as foreign:
+    async with AsyncClient(stack.address, key_of("other", "web")) as foreign:
         for call in (foreign.query(query.id), foreign.cancel(query.id), foreign.thread(query.id)):
             with pytest.raises(NotFound):
                 await call
-    async with AsyncClient(house.address, "qb.acme.web.wrong") as nobody:
+    async with AsyncClient(stack.address, "qb.acme.web.wrong") as nobody:
         with pytest.raises(Unauthenticated):
             await nobody.ask("q")
     with pytest.raises(Invalid) as invalid:
@@ -91,17 +91,17 @@ async def test_cancel_and_what_does_not_exist(house: DoorHouse, client: AsyncCli
 
 
 async def test_a_reader_that_goes_away_cancels_its_query_if_it_asked_for_that(
-    house: DoorHouse, client: AsyncClient
+    stack: ApiStack, client: AsyncClient
 ) -> None:
     query = await client.submit("How many customers?", connection="shop")
     events = client.follow(query.id, cancel_on_disconnect=True)
     assert (await anext(events)).name == "asked"
     await events.aclose()
-    await house.until(query.id, EventName.CONCLUDED)
+    await stack.until(query.id, EventName.CONCLUDED)
 
 
-async def test_threads_are_listed_forked_and_deleted(house: DoorHouse, client: AsyncClient) -> None:
-    async with house.stages():
+async def test_threads_are_listed_forked_and_deleted(stack: ApiStack, client: AsyncClient) -> None:
+    async with stack.stages():
         first = await client.ask("How many customers?", connection="shop")
         second = await client.ask("And orders?", connection="shop", thread_id=first.thread_id)
         forked = await client.fork(first.thread_id, query_id=first.query_id)
@@ -116,9 +116,9 @@ async def test_threads_are_listed_forked_and_deleted(house: DoorHouse, client: A
         await client.turns(first.thread_id)
 
 
-async def test_a_batch_is_followed_to_its_end(house: DoorHouse, client: AsyncClient) -> None:
+async def test_a_batch_is_followed_to_its_end(stack: ApiStack, client: AsyncClient) -> None:
     items = [{"id": f"i{number}", "question": "How many customers?"} for number in range(5)]
-    async with house.stages():
+    async with stack.stages():
         batch = await client.batch(items, connection="shop", idempotency_key="report")
         assert (await client.batch(items, connection="shop", idempotency_key="report")).id == batch.id
         events = [each async for each in client.follow_batch(batch.id)]

@@ -1,4 +1,4 @@
-"""A business caller's bytes, at every door, hold no name, no SQL and no driver text, however a query ends.
+"""A business caller's bytes, at every API, hold no name, no SQL and no driver text, however a query ends.
 
 The catalog's identifiers are random strings, so that finding one is a leak and nothing else. The presenter is the
 real one; the other stages are played by hand, so that each failure comes with everything that could give it away.
@@ -50,7 +50,7 @@ from querybus_presenter.app import build as build_presenter
 from querybus_presenter.settings import Settings as PresenterSettings
 
 from .grpc_caller import grpc_address
-from .house_of_tests import DoorHouse, door_house, key_of, pages_of
+from .stack_of_tests import ApiStack, api_stack, key_of, pages_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -89,7 +89,7 @@ CATALOG = Catalog(
     ),
 )
 SQL = f'SELECT "{CITY}", sum({AMOUNT}) AS {BARE} FROM {SCHEMA}.{TABLE} GROUP BY 1'
-TELL_TALES = (
+DISCLOSING = (
     b"asyncpg",
     b"psycopg",
     b"traceback",
@@ -124,7 +124,7 @@ COLUMNS = (
     ResultColumn(name=BARE, kind=ColumnKind.TEXT, type="text"),
 )
 ROWS = (("Rome", 1.5, "x"), ("Bern", 2.5, "y"), ("上海", 3.5, None))
-WORDED: dict[str, Any] = {
+PHRASED: dict[str, Any] = {
     "detail": DETAIL,
     "sql": SQL,
     "dialect": Dialect.POSTGRESQL,
@@ -155,23 +155,23 @@ def endings() -> Iterator[tuple[str, Concluded]]:
                 refused_kind="UPDATE",
                 reply=f"I looked at {TABLE} and {SQL}",
                 clarification=clarification if outcome is not Outcome.REFUSED else None,
-                **WORDED,
+                **PHRASED,
             ),
         )
     for outcome in (Outcome.PREPARED, Outcome.CANCELLED, Outcome.EXPIRED):
-        yield outcome, Concluded(outcome=outcome, stage=StageName.RECOVERY, **WORDED)
+        yield outcome, Concluded(outcome=outcome, stage=StageName.RECOVERY, **PHRASED)
     reply = f"You can ask about {TABLE}; its {CITY} is text. {SQL}"
-    yield "replied", Concluded(outcome=Outcome.REPLIED, stage=StageName.RECOVERY, reply=reply, **WORDED)
+    yield "replied", Concluded(outcome=Outcome.REPLIED, stage=StageName.RECOVERY, reply=reply, **PHRASED)
     yield (
         "confirmation",
-        Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.RECOVERY, confirmation=CONFIRMATION, **WORDED),
+        Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.RECOVERY, confirmation=CONFIRMATION, **PHRASED),
     )
     for trigger in Trigger:
         asked = Clarification(trigger=trigger, about=f"the {BARE} column", options=OPTIONS)
         yield (
             f"asked-{trigger}",
             Concluded(
-                outcome=Outcome.CLARIFICATION, stage=StageName.RECOVERY, clarification=asked, reply=reply, **WORDED
+                outcome=Outcome.CLARIFICATION, stage=StageName.RECOVERY, clarification=asked, reply=reply, **PHRASED
             ),
         )
 
@@ -179,13 +179,13 @@ def endings() -> Iterator[tuple[str, Concluded]]:
 class Walk:
     """A business caller that keeps every byte that it is sent, with headers and subjects."""
 
-    def __init__(self, house: DoorHouse, http: httpx.AsyncClient, bus: Any, channel: Any) -> None:
-        self.house = house
+    def __init__(self, stack: ApiStack, http: httpx.AsyncClient, bus: Any, channel: Any) -> None:
+        self.stack = stack
         self.http = http
         self.bus = bus
         self.channel = channel
         self.kept: list[tuple[str, bytes]] = []
-        self.heard: list[tuple[str, bytes]] = []
+        self.received: list[tuple[str, bytes]] = []
 
     async def get(self, path: str, method: str = "GET", **more: Any) -> httpx.Response:
         reply = await self.http.request(method, path, **more)
@@ -215,7 +215,7 @@ class Walk:
             parts.append(repr((error.details(), tuple(error.trailing_metadata()))).encode())
         self.kept.append((f"grpc {name}", b"".join(parts)))
 
-    async def every_door(self, query: str, thread: str) -> None:
+    async def every_api(self, query: str, thread: str) -> None:
         """Ask for everything that there is of a query."""
         own = f"/v1/queries/{query}"
         for path in ("", "/events", "/result", "/export", "/export?format=jsonl", "/export?format=arrow"):
@@ -242,11 +242,11 @@ class Walk:
 
     def leaks(self) -> list[tuple[str, str]]:
         """Return what was sent that nobody outside may see, and where."""
-        forbidden = [each.encode() for each in NAMES] + list(TELL_TALES)
+        forbidden = [each.encode() for each in NAMES] + list(DISCLOSING)
         pattern = re.compile(b"|".join(map(re.escape, forbidden)), re.IGNORECASE)
         select = re.compile(rb"select\s+\S+.{0,80}\bfrom\b", re.IGNORECASE | re.DOTALL)
         found: list[tuple[str, str]] = []
-        for where, data in (*self.kept, *self.heard):
+        for where, data in (*self.kept, *self.received):
             for each in (pattern, select):
                 if match := each.search(data):
                     around = data[max(0, match.start() - 60) : match.end() + 60]
@@ -255,8 +255,8 @@ class Walk:
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
         executor = await made.bus.connect("executor")
         await CatalogStore(Held(executor)).write(CATALOG)
         await executor.close()
@@ -270,30 +270,30 @@ async def house() -> AsyncGenerator[DoorHouse]:
 
 
 @asynccontextmanager
-async def walk(house: DoorHouse) -> AsyncGenerator[Walk]:
+async def walk(stack: ApiStack) -> AsyncGenerator[Walk]:
     async with (
-        house.http() as http,
-        house.outside() as bus,
-        grpc.aio.insecure_channel(grpc_address(house)) as channel,
+        stack.http() as http,
+        stack.outside() as bus,
+        grpc.aio.insecure_channel(grpc_address(stack)) as channel,
     ):
-        walking = Walk(house, http, bus, channel)
+        walking = Walk(stack, http, bus, channel)
 
-        async def hear(message: Any) -> None:
-            walking.heard.append((message.subject, repr(message.headers).encode() + message.data))
+        async def receive(message: Any) -> None:
+            walking.received.append((message.subject, repr(message.headers).encode() + message.data))
 
-        await bus.subscribe("querybus.v1.answer.acme.ann.*", cb=hear)
-        await bus.subscribe("querybus.v1.progress.acme.ann.*", cb=hear)
+        await bus.subscribe("querybus.v1.answer.acme.ann.*", cb=receive)
+        await bus.subscribe("querybus.v1.progress.acme.ann.*", cb=receive)
         await bus.flush()
         yield walking
 
 
-async def begin(house: DoorHouse, walking: Walk, language: str) -> str:
+async def begin(stack: ApiStack, walking: Walk, language: str) -> str:
     question = "How much by city?" if language == "en" else "各城市的金额是多少？"
     reply = await walking.get("/v1/queries", "POST", json={"question": question, "connection": "shop"})
     return reply.json()["id"]
 
 
-async def fail(house: DoorHouse, query: str, code: FailureCode) -> None:
+async def fail(stack: ApiStack, query: str, code: FailureCode) -> None:
     """Let a draft fail, be returned with advice, and fail again."""
     failure = Failure(
         code=code,
@@ -301,24 +301,24 @@ async def fail(house: DoorHouse, query: str, code: FailureCode) -> None:
         facts=Facts(name=BARE, qualifier=TABLE, candidates=(CITY, AMOUNT), owners=(TABLE,), tables=(TABLE, OTHER)),
     )
     for again in (False, True):
-        last = (await house.log(query))[-1]
+        last = (await stack.log(query))[-1]
         body = Drafted(draft=DRAFT, analysis=ANALYSIS, notes=(f"took {CITY}",))
-        await house.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
-        last = (await house.log(query))[-1]
-        await house.publish(StageName.VALIDATOR, failed(last.envelope(), failure, StageName.VALIDATOR), last)
+        await stack.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
+        last = (await stack.log(query))[-1]
+        await stack.publish(StageName.VALIDATOR, failed(last.envelope(), failure, StageName.VALIDATOR), last)
         if not again:
-            last = (await house.log(query))[-1]
+            last = (await stack.log(query))[-1]
             advice = Advice(
                 code=code, detail=DETAIL, guidance=f"use {CITY}", facts=failure.facts, candidates_sql=(SQL,)
             )
             body_again = Returned(operation=Operation.ASK, draft=DRAFT, advice=advice)
-            await house.publish(StageName.RECOVERY, returned(last.envelope(), body_again), last)
+            await stack.publish(StageName.RECOVERY, returned(last.envelope(), body_again), last)
 
 
-async def whisper(house: DoorHouse, query: str) -> None:
+async def whisper(stack: ApiStack, query: str) -> None:
     """Send progress with everything in it that a service could put there."""
     note = {"n": 1, "stage": "generator", "state": "started", "at": 1, "text": SQL, "sql": SQL, "table": TABLE}
-    connection = await house.user(StageName.GENERATOR)
+    connection = await stack.user(StageName.GENERATOR)
     await connection.publish(f"querybus.v1.progress.acme.ann.{query}", json.dumps(note).encode())
     await connection.flush()
 
@@ -330,26 +330,26 @@ AT_ONCE = ("failed-syntax_error", "clarification-multi_statement", "confirmation
 @pytest.mark.parametrize(
     "name", [*AT_ONCE, *(pytest.param(each, marks=pytest.mark.slow) for each in ENDINGS if each not in AT_ONCE)]
 )
-async def test_however_a_query_ends_no_door_gives_a_name_away(house: DoorHouse, name: str) -> None:
+async def test_however_a_query_ends_no_api_gives_a_name_away(stack: ApiStack, name: str) -> None:
     conclusion = ENDINGS[name]
     language = "zh" if len(name) % 2 else "en"
-    async with walk(house) as walking:
-        query = await begin(house, walking, language)
-        await fail(house, query, conclusion.code or FailureCode.COLUMN_NOT_FOUND)
-        last = (await house.log(query))[-1]
-        await house.publish(StageName.RECOVERY, concluded(last.envelope(), conclusion), last)
-        await house.until(query, EventName.FINISHED)
-        await walking.every_door(query, query)
+    async with walk(stack) as walking:
+        query = await begin(stack, walking, language)
+        await fail(stack, query, conclusion.code or FailureCode.COLUMN_NOT_FOUND)
+        last = (await stack.log(query))[-1]
+        await stack.publish(StageName.RECOVERY, concluded(last.envelope(), conclusion), last)
+        await stack.until(query, EventName.FINISHED)
+        await walking.every_api(query, query)
     assert len(walking.kept) > 20
     assert walking.leaks() == []
 
 
-async def test_an_answer_gives_no_name_away_at_any_door(house: DoorHouse) -> None:
-    async with walk(house) as walking:
+async def test_an_answer_gives_no_name_away_at_any_api(stack: ApiStack) -> None:
+    async with walk(stack) as walking:
         for language in ("en", "zh"):
-            query = await begin(house, walking, language)
-            await fail(house, query, FailureCode.COLUMN_NOT_FOUND)
-            store = await house.pages(query)
+            query = await begin(stack, walking, language)
+            await fail(stack, query, FailureCode.COLUMN_NOT_FOUND)
+            store = await stack.pages(query)
             hashes = [
                 await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[2 * n - 2 : 2 * n])) for n in (1, 2)
             ]
@@ -360,30 +360,30 @@ async def test_an_answer_gives_no_name_away_at_any_door(house: DoorHouse) -> Non
                 pages=pages_of("1-1", tuple(hashes), 2),
                 warnings=(f"{TABLE} is large: {SQL}",),
             )
-            last = (await house.log(query))[-1]
-            body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.RECOVERY, result=result, **WORDED)
-            await house.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
-            await house.until(query, EventName.FINISHED)
-            await walking.every_door(query, query)
+            last = (await stack.log(query))[-1]
+            body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.RECOVERY, result=result, **PHRASED)
+            await stack.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
+            await stack.until(query, EventName.FINISHED)
+            await walking.every_api(query, query)
             shown = (await walking.get(f"/v1/queries/{query}")).json()["answer"]
             assert shown["rows"] == [["Rome", 1.5, "x"], ["Bern", 2.5, "y"]]
             assert shown["attempts"], "there was something to hide"
     assert walking.leaks() == []
 
 
-async def test_connections_suggestions_and_knowledge_give_no_name_away(house: DoorHouse) -> None:
+async def test_connections_suggestions_and_knowledge_give_no_name_away(stack: ApiStack) -> None:
     taught = {
         "pairs": [{"question": "How much by city?", "sql": SQL}, {"question": f"What is {BARE}?", "sql": SQL}],
         "instructions": [f"Use {TABLE}.{AMOUNT} for money", "Money is in euros"],
         "terms": {"revenue": f"sum of {AMOUNT}", "big customer": "more than 1,000 a year", AMOUNT: "money"},
         "synonyms": {f"{TABLE}.{CITY}": ["town"], TABLE: ["purchases"]},
     }
-    async with house.http("acme", "lab") as analyst:
+    async with stack.http("acme", "lab") as analyst:
         reply = await analyst.post("/v1/connections/shop/knowledge", json=taught)
         assert reply.status_code == 200, reply.text
         seen = await analyst.get("/v1/connections/shop/knowledge")
         assert SQL.split()[1] in json.dumps(seen.json(), ensure_ascii=False).replace('\\"', '"')
-    async with walk(house) as walking:
+    async with walk(stack) as walking:
         for path in ("", "/shop", "/shop/catalog", "/shop/catalog?language=zh", "/shop/suggestions", "/shop/knowledge"):
             await walking.get(f"/v1/connections{path}")
         for words in ("city", "money", "town", BARE):
@@ -404,19 +404,19 @@ async def test_connections_suggestions_and_knowledge_give_no_name_away(house: Do
     assert walking.leaks() == []
 
 
-async def test_an_analyst_sees_all_of_it(house: DoorHouse) -> None:
+async def test_an_analyst_sees_all_of_it(stack: ApiStack) -> None:
     """The same walk finds the names where they may be seen: the search is not blind."""
-    async with house.http("acme", "lab") as http:
+    async with stack.http("acme", "lab") as http:
         query = (await http.post("/v1/queries", json={"question": "How much by city?", "connection": "shop"})).json()[
             "id"
         ]
-        await fail(house, query, FailureCode.COLUMN_NOT_FOUND)
-        last = (await house.log(query))[-1]
-        body = Concluded(outcome=Outcome.FAILED, code=FailureCode.COLUMN_NOT_FOUND, stage=StageName.RECOVERY, **WORDED)
-        await house.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
-        await house.until(query, EventName.FINISHED)
+        await fail(stack, query, FailureCode.COLUMN_NOT_FOUND)
+        last = (await stack.log(query))[-1]
+        body = Concluded(outcome=Outcome.FAILED, code=FailureCode.COLUMN_NOT_FOUND, stage=StageName.RECOVERY, **PHRASED)
+        await stack.publish(StageName.RECOVERY, concluded(last.envelope(), body), last)
+        await stack.until(query, EventName.FINISHED)
         text = (await http.get(f"/v1/queries/{query}")).text + (await http.get(f"/v1/queries/{query}/events")).text
-    walking = Walk(house, http, None, None)
+    walking = Walk(stack, http, None, None)
     walking.kept.append(("analyst", text.encode()))
     assert walking.leaks()
     for each in (TABLE, CITY, "asyncpg"):

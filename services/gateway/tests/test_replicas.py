@@ -13,9 +13,9 @@ import pytest_asyncio
 
 from querybus.bus.application import Service
 from querybus_gateway.app import build
-from querybus_gateway.http.server import HttpDoor
+from querybus_gateway.http.server import HttpApi
 
-from .house_of_tests import DoorHouse, data_of, door_house, frames_of, key_of, settings_of
+from .stack_of_tests import ApiStack, api_stack, data_of, frames_of, key_of, settings_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -24,25 +24,25 @@ QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "sh
 
 @dataclass
 class Pair:
-    house: DoorHouse
+    stack: ApiStack
     other: Service
 
     def here(self) -> httpx.AsyncClient:
-        return self.house.http("acme", "lab")
+        return self.stack.http("acme", "lab")
 
     def there(self) -> httpx.AsyncClient:
-        address = next(part.address for part in self.other.parts if isinstance(part, HttpDoor))
+        address = next(part.address for part in self.other.parts if isinstance(part, HttpApi))
         headers = {"Authorization": f"Bearer {key_of('acme', 'lab')}"}
         return httpx.AsyncClient(base_url=address, headers=headers, timeout=40)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def pair() -> AsyncGenerator[Pair]:
-    async with door_house() as house:
-        other = build(settings_of(house.bus))
+    async with api_stack() as stack:
+        other = build(settings_of(stack.bus))
         await other.start()
         try:
-            yield Pair(house, other)
+            yield Pair(stack, other)
         finally:
             await other.stop()
 
@@ -52,7 +52,7 @@ async def test_a_query_asked_at_one_is_followed_at_the_other_and_resumed_at_the_
         query = (await here.post("/v1/queries", json=QUESTION)).json()["id"]
         following = asyncio.create_task(there.get(f"/v1/queries/{query}/events"))
         await asyncio.sleep(0.2)
-        await pair.house.answer(query)
+        await pair.stack.answer(query)
         frames = [each for each in frames_of((await following).text) if each["event"] != "progress"]
         assert [each["event"] for each in frames] == ["asked", "concluded", "finished"]
         assert data_of(frames[-1])["answer"]["outcome"] == "answered"
@@ -65,11 +65,11 @@ async def test_who_waits_at_one_is_answered_though_it_was_asked_at_the_other(pai
         query = (await here.post("/v1/queries", json=QUESTION)).json()["id"]
         waiting = asyncio.create_task(there.get(f"/v1/queries/{query}", headers={"Prefer": "wait=20"}))
         await asyncio.sleep(0.2)
-        await pair.house.answer(query)
+        await pair.stack.answer(query)
         assert (await waiting).json()["answer"]["outcome"] == "answered"
 
 
-async def test_a_cancel_at_both_ends_a_query_once_and_the_loser_hears_how(pair: Pair) -> None:
+async def test_a_cancel_at_both_ends_a_query_once_and_the_loser_receives_how(pair: Pair) -> None:
     async with pair.here() as here, pair.there() as there:
         query = (await here.post("/v1/queries", json=QUESTION)).json()["id"]
         both = await asyncio.gather(*(each.post(f"/v1/queries/{query}/cancel") for each in (here, there)))
@@ -77,8 +77,8 @@ async def test_a_cancel_at_both_ends_a_query_once_and_the_loser_hears_how(pair: 
         for each in both:
             if each.status_code == 409:
                 assert each.json()["outcome"] == "cancelled"
-        assert await pair.house.events(query) == ["asked", "concluded"]
-        await pair.house.finish(query)
+        assert await pair.stack.events(query) == ["asked", "concluded"]
+        await pair.stack.finish(query)
 
 
 async def test_a_key_used_at_both_at_once_is_one_query_and_its_thread_is_listed_at_both(pair: Pair) -> None:
@@ -89,7 +89,7 @@ async def test_a_key_used_at_both_at_once_is_one_query_and_its_thread_is_listed_
         )
         assert len({each.json()["id"] for each in replies}) == 1
         thread = replies[0].json()["thread_id"]
-        await pair.house.answer(replies[0].json()["id"])
+        await pair.stack.answer(replies[0].json()["id"])
         for each in (here, there):
             listed = (await each.get("/v1/threads")).json()["threads"]
             assert [one["thread_id"] for one in listed].count(thread) == 1

@@ -21,7 +21,7 @@ from querybus.core.subjects import EventName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.results import Results
 
-from .house_of_tests import SECRET_NAME, DoorHouse, pages_of
+from .stack_of_tests import SECRET_NAME, ApiStack, pages_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
@@ -35,27 +35,27 @@ ROWS = tuple((n, None if n == 3 else f"城市 {n}", float(n) if n < 4 else f'say
 
 
 @pytest.fixture
-def house(shared_house: DoorHouse) -> DoorHouse:
-    return shared_house
+def stack(shared_stack: ApiStack) -> ApiStack:
+    return shared_stack
 
 
-async def paged(house: DoorHouse, http: httpx.AsyncClient, size: int = 2) -> str:
+async def paged(stack: ApiStack, http: httpx.AsyncClient, size: int = 2) -> str:
     """Return a query whose seven rows are kept as pages."""
     query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
-    store = await house.pages(query)
+    store = await stack.pages(query)
     starts = range(0, len(ROWS), size)
     hashes = [
         await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[start : start + size]))
         for n, start in enumerate(starts, 1)
     ]
     result = Result(columns=COLUMNS, rows=ROWS[:size], row_count=len(ROWS), pages=pages_of("1-1", tuple(hashes), size))
-    await house.answer(query, result=result)
+    await stack.answer(query, result=result)
     return query
 
 
-async def test_tokens_walk_through_a_result_and_back(house: DoorHouse) -> None:
-    async with house.http() as http:
-        query = await paged(house, http)
+async def test_tokens_walk_through_a_result_and_back(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http)
         page = (await http.get(f"/v1/queries/{query}/result")).json()
         seen, back = page["rows"], None
         while page["next_page_token"] is not None:
@@ -72,23 +72,25 @@ async def test_tokens_walk_through_a_result_and_back(house: DoorHouse) -> None:
 
 @pytest.mark.parametrize(("told", "is_estimate"), [(None, False), (5_000, False), (70_000, True)])
 async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
-    house: DoorHouse, told: int | None, is_estimate: bool
+    stack: ApiStack, reported: int | None, is_estimate: bool
 ) -> None:
-    async with house.http() as http:
+    async with stack.http() as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         cut = Result(columns=COLUMNS, rows=ROWS, row_count=len(ROWS), truncated=True)
-        await house.answer(query, result=cut.model_copy(update={"total_count": told, "total_is_estimate": is_estimate}))
+        await stack.answer(
+            query, result=cut.model_copy(update={"total_count": reported, "total_is_estimate": is_estimate})
+        )
         page = (await http.get(f"/v1/queries/{query}/result")).json()
         answer = (await http.get(f"/v1/queries/{query}")).json()["answer"]
     for each in (page, answer):
-        assert (each["total_count"], each["total_is_estimate"]) == (told, is_estimate)
+        assert (each["total_count"], each["total_is_estimate"]) == (reported, is_estimate)
     assert page["total_pages"] is None
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 1_000])
-async def test_a_reader_chooses_its_own_page_size(house: DoorHouse, size: int) -> None:
-    async with house.http() as http:
-        query = await paged(house, http)
+async def test_a_reader_chooses_its_own_page_size(stack: ApiStack, size: int) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http)
         seen: list[list[object]] = []
         page: dict[str, Any] = {}
         for number in range(1, -(-len(ROWS) // size) + 1):
@@ -102,9 +104,9 @@ async def test_a_reader_chooses_its_own_page_size(house: DoorHouse, size: int) -
     assert beyond.status_code == 404
 
 
-async def test_a_token_of_another_query_tenant_or_maker_is_refused(house: DoorHouse) -> None:
-    async with house.http() as http, house.http("other") as foreign, house.http("acme", "lab") as colleague:
-        query, second = await paged(house, http), await paged(house, http)
+async def test_a_token_of_another_query_tenant_or_maker_is_refused(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.http("other") as foreign, stack.http("acme", "lab") as colleague:
+        query, second = await paged(stack, http), await paged(stack, http)
         token = (await http.get(f"/v1/queries/{query}/result")).json()["next_page_token"]
         changed = ("A" if token[0] != "A" else "B") + token[1:]
         path = f"/v1/queries/{query}/result"
@@ -117,9 +119,9 @@ async def test_a_token_of_another_query_tenant_or_maker_is_refused(house: DoorHo
         assert (both.status_code, both.json()["code"]) == (422, "invalid")
 
 
-async def test_a_token_is_worth_something_at_every_replica(house: DoorHouse) -> None:
-    async with house.http() as http, house.replica() as second, house.http(address=second) as elsewhere:
-        query = await paged(house, http)
+async def test_a_token_is_worth_something_at_every_replica(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.replica() as second, stack.http(address=second) as elsewhere:
+        query = await paged(stack, http)
         token = (await http.get(f"/v1/queries/{query}/result")).json()["next_page_token"]
         reply = await elsewhere.get(f"/v1/queries/{query}/result", params={"page_token": token})
     assert reply.json()["page"] == 2
@@ -166,9 +168,9 @@ async def test_a_token_expires_with_the_pages_that_it_names() -> None:
     assert late.code is ProblemCode.RESULT_EXPIRED
 
 
-async def test_a_result_leaves_as_csv(house: DoorHouse) -> None:
-    async with house.http() as http:
-        query = await paged(house, http)
+async def test_a_result_leaves_as_csv(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http)
         reply = await http.get(f"/v1/queries/{query}/export")
     assert reply.headers["content-type"].startswith("text/csv")
     assert reply.headers["content-disposition"] == f'attachment; filename="{query}.csv"'
@@ -178,18 +180,18 @@ async def test_a_result_leaves_as_csv(house: DoorHouse) -> None:
     assert SECRET_NAME not in reply.text
 
 
-async def test_a_result_leaves_as_json_lines(house: DoorHouse) -> None:
-    async with house.http() as http:
-        query = await paged(house, http)
+async def test_a_result_leaves_as_json_lines(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http)
         reply = await http.get(f"/v1/queries/{query}/export", params={"format": "jsonl"})
     lines = [json.loads(line) for line in reply.text.splitlines()]
     assert lines == [dict(zip(("c1", "c2", "c3"), row, strict=True)) for row in ROWS]
 
 
 @pytest.mark.parametrize("size", [2, 100])
-async def test_a_result_leaves_as_arrow_with_its_types(house: DoorHouse, size: int) -> None:
-    async with house.http() as http:
-        query = await paged(house, http, size)
+async def test_a_result_leaves_as_arrow_with_its_types(stack: ApiStack, size: int) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http, size)
         reply = await http.get(f"/v1/queries/{query}/export", params={"format": "arrow"})
     table = pa.ipc.open_stream(reply.content).read_all()
     assert table.column_names == ["c1", "c2", "c3"]
@@ -203,34 +205,34 @@ async def test_a_result_leaves_as_arrow_with_its_types(house: DoorHouse, size: i
     assert SECRET_NAME.encode() not in reply.content
 
 
-async def test_an_analyst_exports_names(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http:
+async def test_an_analyst_exports_names(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
-        await house.answer(query)
+        await stack.answer(query)
         text = (await http.get(f"/v1/queries/{query}/export", params={"format": "jsonl"})).text
     assert [json.loads(line) for line in text.splitlines()] == [{SECRET_NAME: "上海"}, {SECRET_NAME: "Rome"}]
 
 
-async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
-        store = await house.pages(query)
+        store = await stack.pages(query)
         hashes = [
             await store.put("acme", query, "1-1", n, encode_page(COLUMNS, ROWS[2 * n - 2 : 2 * n])) for n in (1, 3)
         ]
         address = pages_of("1-1", (hashes[0], "00", hashes[1]), 2)
-        await house.answer(query, result=Result(columns=COLUMNS, rows=ROWS[:2], row_count=6, pages=address))
+        await stack.answer(query, result=Result(columns=COLUMNS, rows=ROWS[:2], row_count=6, pages=address))
         with pytest.raises(httpx.RemoteProtocolError):
             await http.get(f"/v1/queries/{query}/export")
 
 
-async def test_what_is_no_longer_kept_is_not_exported(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_what_is_no_longer_kept_is_not_exported(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         early = await http.get(f"/v1/queries/{query}/export")
         assert (early.status_code, early.json()["code"]) == (409, "not_finished")
         result = Result(columns=COLUMNS, rows=(), row_count=7, pages=pages_of("1-1", ("00",), 10))
-        await house.answer(query, result=result)
+        await stack.answer(query, result=result)
         gone = await http.get(f"/v1/queries/{query}/export")
         odd = await http.get(f"/v1/queries/{query}/export", params={"format": "xml"})
     assert (gone.status_code, gone.json()["code"]) == (410, "result_expired")

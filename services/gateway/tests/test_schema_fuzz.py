@@ -1,7 +1,7 @@
 """Whatever is sent to a path of the OpenAPI document, with a key, its answer is one that the document promises.
 
 No server error, no undocumented status or media type, no body that breaks its schema. Requests are generated from
-the document itself; half of those that name a query name one that there is. The bus door takes the same treatment.
+the document itself; half of those that name a query name one that there is. The bus API takes the same treatment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from querybus.core.messages import Result, ResultColumn
 from querybus_gateway.bus.api import VERBS
 from querybus_gateway.problems import ProblemCode
 
-from .house_of_tests import DoorHouse, door_house, key_of
+from .stack_of_tests import ApiStack, api_stack, key_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -35,8 +35,8 @@ CALL_SECONDS = 20
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(rate_per_second=10_000, rate_burst=10_000, in_flight_max=10_000) as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(rate_per_second=10_000, rate_burst=10_000, in_flight_max=10_000) as made:
         executor = await made.bus.connect("executor")
         columns = (Column(name="city", type="text", kind=ColumnKind.TEXT, comment="City"),)
         table = Table(name="t", comment="Shops", columns=columns)
@@ -53,18 +53,18 @@ CHART: dict[str, Any] = {
 }
 
 
-async def finished(house: DoorHouse, credential: str) -> tuple[str, str]:
+async def finished(stack: ApiStack, credential: str) -> tuple[str, str]:
     """Return a query that has rows and a chart, which is its thread too, and a batch; both have ended."""
-    async with house.http("acme", credential) as http:
-        async with house.stages(), asyncio.timeout(CALL_SECONDS):
+    async with stack.http("acme", credential) as http:
+        async with stack.stages(), asyncio.timeout(CALL_SECONDS):
             items = [{"id": "a", "question": "How many?", "connection": "shop"}]
             batch = (await http.post("/v1/batches", json={"items": items})).json()["id"]
             while (await http.get(f"/v1/batches/{batch}")).json()["status"] != "finished":
                 await asyncio.sleep(0.1)
         query = (await http.post("/v1/queries", json={"question": "How many?", "connection": "shop"})).json()["id"]
     columns = (ResultColumn(name="n", kind=ColumnKind.INTEGER), ResultColumn(name="t", kind=ColumnKind.TEXT))
-    await house.conclude(query, result=Result(columns=columns, rows=((1, "上海"), (None, None)), row_count=2))
-    await house.finish(query, chart=CHART)
+    await stack.conclude(query, result=Result(columns=columns, rows=((1, "上海"), (None, None)), row_count=2))
+    await stack.finish(query, chart=CHART)
     return query, batch
 
 
@@ -110,10 +110,10 @@ def fuzz(address: str, credential: str, query: str, batch: str, examples: int) -
 
 
 @pytest.mark.slow
-async def test_no_answer_breaks_the_document(house: DoorHouse) -> None:
+async def test_no_answer_breaks_the_document(stack: ApiStack) -> None:
     for credential in ("web", "lab"):
-        query, batch = await finished(house, credential)
-        seen = await asyncio.to_thread(fuzz, house.address, credential, query, batch, 12)
+        query, batch = await finished(stack, credential)
+        seen = await asyncio.to_thread(fuzz, stack.address, credential, query, batch, 12)
         assert {
             "POST /v1/queries",
             "GET /v1/queries/{query_id}/export",
@@ -130,8 +130,8 @@ json_values = st.recursive(
 
 
 @pytest.mark.slow
-async def test_whatever_is_called_over_the_bus_is_answered_with_json(house: DoorHouse) -> None:
-    query, _ = await finished(house, "web")
+async def test_whatever_is_called_over_the_bus_is_answered_with_json(stack: ApiStack) -> None:
+    query, _ = await finished(stack, "web")
     made: list[bytes] = []
 
     @seed(20_250_131)
@@ -156,7 +156,7 @@ async def test_whatever_is_called_over_the_bus_is_answered_with_json(house: Door
 
     make()
     known = {each.value for each in ProblemCode}
-    async with house.outside() as connection:
+    async with stack.outside() as connection:
         for n, data in enumerate(made):
             verb = list(VERBS)[n % len(VERBS)]
             reply = await connection.request(f"querybus.v1.call.acme.web.{verb}", data, timeout=CALL_SECONDS)

@@ -1,4 +1,4 @@
-"""Whose address a gRPC call counts for, with and without a proxy before the door."""
+"""Whose address a gRPC call counts for, with and without a proxy before the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from querybus_gateway.access.client_address import Proxies, host_of
         ("unix:/run/door.sock", "unix:/run/door.sock"),
     ],
 )
-def test_a_peer_is_called_as_the_http_door_calls_it(peer: str, host: str) -> None:
+def test_a_peer_is_called_as_the_http_api_calls_it(peer: str, host: str) -> None:
     assert host_of(peer) == host
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus.bus.admin.operator import OperatorDesk
+from querybus.bus.admin.operator import OperatorActions
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
@@ -19,7 +19,7 @@ from querybus.core.topology import MAX_DELIVER
 from querybus.ops.clock import system_clock
 from querybus_gateway.app import build
 
-from .house_of_tests import DoorHouse, door_house, settings_of
+from .stack_of_tests import ApiStack, api_stack, settings_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,8 +27,8 @@ QUESTION: dict[str, Any] = {"question": "How many customers?", "connection": "sh
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(in_flight_max=2, in_flight_total_max=2) as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(in_flight_max=2, in_flight_total_max=2) as made:
         yield made
 
 
@@ -36,77 +36,77 @@ def short(seconds: float) -> dict[str, Any]:
     return QUESTION | {"options": {"deadline_seconds": seconds}}
 
 
-async def ended(house: DoorHouse, query: str, seconds: float = 10) -> tuple[Outcome, FailureCode | None]:
-    log = await house.until(query, EventName.CONCLUDED, seconds)
+async def ended(stack: ApiStack, query: str, seconds: float = 10) -> tuple[Outcome, FailureCode | None]:
+    log = await stack.until(query, EventName.CONCLUDED, seconds)
     body = next(each for each in log if each.address.event is EventName.CONCLUDED).envelope().body
     return body.outcome, body.code
 
 
-async def test_a_query_that_nobody_works_on_expires_soon_after_its_deadline(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_query_that_nobody_works_on_expires_soon_after_its_deadline(stack: ApiStack) -> None:
+    async with stack.client() as client:
         query = (await client.call("ask", short(0.5)))["query_id"]
-        deadline = (await house.log(query))[0].envelope().deadline_at
-        assert await ended(house, query) == (Outcome.EXPIRED, FailureCode.EXPIRED)
+        deadline = (await stack.log(query))[0].envelope().deadline_at
+        assert await ended(stack, query) == (Outcome.EXPIRED, FailureCode.EXPIRED)
         assert system_clock() - deadline < 4_000
-        await house.finish(query)
+        await stack.finish(query)
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "expired"
 
 
-async def test_a_query_that_stopped_half_way_expires_with_what_was_tried(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_query_that_stopped_half_way_expires_with_what_was_tried(stack: ApiStack) -> None:
+    async with stack.client() as client:
         query = (await client.call("ask", short(1)))["query_id"]
-        await house.draft(query)
-        await ended(house, query)
-        envelope = (await house.log(query))[-1].envelope()
+        await stack.draft(query)
+        await ended(stack, query)
+        envelope = (await stack.log(query))[-1].envelope()
         assert len(envelope.attempts) == 1
         assert [each.stage for each in envelope.path][-1] == "sweeper"
-        await house.finish(query)
+        await stack.finish(query)
 
 
-async def test_two_sweepers_end_a_query_once(house: DoorHouse) -> None:
-    second = build(settings_of(house.bus))
+async def test_two_sweepers_end_a_query_once(stack: ApiStack) -> None:
+    second = build(settings_of(stack.bus))
     await second.start()
     try:
-        async with house.client() as client:
+        async with stack.client() as client:
             query = (await client.call("ask", short(0.3)))["query_id"]
-            await ended(house, query)
+            await ended(stack, query)
             await asyncio.sleep(1.5)
-            assert await house.events(query) == ["asked", "concluded"]
-            await house.finish(query)
+            assert await stack.events(query) == ["asked", "concluded"]
+            await stack.finish(query)
     finally:
         await second.stop()
 
 
-async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(stack: ApiStack) -> None:
+    async with stack.client() as client:
         query = (await client.call("ask", short(0.3)))["query_id"]
-        await house.gateway.stop()
+        await stack.gateway.stop()
         await asyncio.sleep(0.3)
-        house.gateway = build(settings_of(house.bus, in_flight_max=2, in_flight_total_max=2))
-        await house.gateway.start()
-        assert (await ended(house, query))[0] is Outcome.EXPIRED
-        await house.finish(query)
+        stack.gateway = build(settings_of(stack.bus, in_flight_max=2, in_flight_total_max=2))
+        await stack.gateway.start()
+        assert (await ended(stack, query))[0] is Outcome.EXPIRED
+        await stack.finish(query)
 
 
-async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(stack: ApiStack) -> None:
+    async with stack.client() as client:
         queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(4)]
         states = [(await client.call("answer", {"query_id": each}))["status"] for each in queries]
         assert states == ["running", "running", "queued", "queued"]
-        assert await house.events(queries[2]) == []
-        await house.answer(queries[0])
-        await house.until(queries[2], EventName.ASKED, 5)
+        assert await stack.events(queries[2]) == []
+        await stack.answer(queries[0])
+        await stack.until(queries[2], EventName.ASKED, 5)
         assert (await client.call("answer", {"query_id": queries[3]}))["status"] == "queued"
-        envelope = (await house.log(queries[2]))[0].envelope()
+        envelope = (await stack.log(queries[2]))[0].envelope()
         assert envelope.query_id == queries[2], "its id was fixed when it was accepted"
         for each in (queries[1], queries[2]):
-            await house.answer(each)
-        await house.until(queries[3], EventName.ASKED, 5)
-        await house.answer(queries[3])
+            await stack.answer(each)
+        await stack.until(queries[3], EventName.ASKED, 5)
+        await stack.answer(queries[3])
 
 
-async def test_a_query_that_waits_can_be_cancelled_and_read_by_its_owner_only(house: DoorHouse) -> None:
-    async with house.client() as client, house.client("acme", "lab") as colleague, house.http() as http:
+async def test_a_query_that_waits_can_be_cancelled_and_read_by_its_owner_only(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.client("acme", "lab") as colleague, stack.http() as http:
         running = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
         waiting = (await http.post("/v1/queries", json=QUESTION, headers={"Idempotency-Key": "w1"})).json()
         assert waiting["status"] == "queued"
@@ -116,52 +116,52 @@ async def test_a_query_that_waits_can_be_cancelled_and_read_by_its_owner_only(ho
         assert (await colleague.call("cancel", {"query_id": waiting["id"]}))["code"] == "not_found"
         reply = await client.call("cancel", {"query_id": waiting["id"]})
         assert reply["query_id"] == waiting["id"]
-        assert await house.events(waiting["id"]) == ["asked", "concluded"]
-        assert (await house.log(waiting["id"]))[-1].envelope().body.outcome is Outcome.CANCELLED
-        await house.finish(waiting["id"])
+        assert await stack.events(waiting["id"]) == ["asked", "concluded"]
+        assert (await stack.log(waiting["id"]))[-1].envelope().body.outcome is Outcome.CANCELLED
+        await stack.finish(waiting["id"])
         for each in running:
-            await house.answer(each)
+            await stack.answer(each)
         await asyncio.sleep(0.5)
-        assert await house.events(waiting["id"]) == ["asked", "concluded", "finished"]
+        assert await stack.events(waiting["id"]) == ["asked", "concluded", "finished"]
 
 
-async def test_a_query_whose_deadline_passes_while_it_waits_expires(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_query_whose_deadline_passes_while_it_waits_expires(stack: ApiStack) -> None:
+    async with stack.client() as client:
         running = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
         waiting = (await client.call("ask", short(0.5)))["query_id"]
-        assert await ended(house, waiting) == (Outcome.EXPIRED, FailureCode.EXPIRED)
-        await house.finish(waiting)
+        assert await ended(stack, waiting) == (Outcome.EXPIRED, FailureCode.EXPIRED)
+        await stack.finish(waiting)
         for each in running:
-            await house.answer(each)
+            await stack.answer(each)
 
 
-async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(stack: ApiStack) -> None:
+    async with stack.client() as client:
         query = (await client.call("ask", QUESTION))["query_id"]
-        await house.draft(query)
-        before = house.gateway.metrics.value("querybus_dead_letters_total", stage="validator")
-        await _terminate(house, StageName.VALIDATOR, query)
-        assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
-        assert house.gateway.metrics.value("querybus_dead_letters_total", stage="validator") == before + 1
-        await house.finish(query)
+        await stack.draft(query)
+        before = stack.gateway.metrics.value("querybus_dead_letters_total", stage="validator")
+        await _terminate(stack, StageName.VALIDATOR, query)
+        assert await ended(stack, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+        assert stack.gateway.metrics.value("querybus_dead_letters_total", stage="validator") == before + 1
+        await stack.finish(query)
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
 
 
 @pytest.mark.parametrize("how", ["terminated", "exhausted"])
 async def test_whatever_way_a_message_dies_it_lies_once_among_the_dead_letters_and_its_query_ends(
-    house: DoorHouse, how: str
+    stack: ApiStack, how: str
 ) -> None:
-    async with house.client() as client:
+    async with stack.client() as client:
         query = (await client.call("ask", QUESTION))["query_id"]
-        await house.draft(query)
-        dead = (await house.log(query))[-1]
-        await (_terminate if how == "terminated" else _exhaust)(house, StageName.VALIDATOR, query)
-        assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
-        await house.finish(query)
+        await stack.draft(query)
+        dead = (await stack.log(query))[-1]
+        await (_terminate if how == "terminated" else _exhaust)(stack, StageName.VALIDATOR, query)
+        assert await ended(stack, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+        await stack.finish(query)
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
-    operator = await house.bus.connect(OPERATOR)
+    operator = await stack.bus.connect(OPERATOR)
     try:
-        found = [each for each in await OperatorDesk(operator).letters() if f".{query}." in each.subject]
+        found = [each for each in await OperatorActions(operator).letters() if f".{query}." in each.subject]
     finally:
         await operator.close()
     assert [(each.stage, each.subject, each.subject_sequence, each.data) for each in found] == [
@@ -171,46 +171,46 @@ async def test_whatever_way_a_message_dies_it_lies_once_among_the_dead_letters_a
     assert found[0].reason == ("deliveries exhausted" if how == "exhausted" else "terminated")
 
 
-async def test_a_dead_conclusion_is_worded_from_the_plain_template_and_counted(house: DoorHouse) -> None:
-    before = house.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"})
-    async with house.client() as client:
+async def test_a_dead_conclusion_is_phrased_from_the_plain_template_and_counted(stack: ApiStack) -> None:
+    before = stack.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"})
+    async with stack.client() as client:
         query = (await client.call("ask", QUESTION))["query_id"]
-        await house.conclude(query)
-        await _terminate(house, StageName.PRESENTER, query)
-        await house.until(query, EventName.FINISHED)
+        await stack.conclude(query)
+        await _terminate(stack, StageName.PRESENTER, query)
+        await stack.until(query, EventName.FINISHED)
         answer = await client.call("answer", {"query_id": query})
     assert answer["outcome"] == "answered"
     assert answer["rows"] == [["上海"], ["Rome"]]
-    assert house.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"}) == before + 1
+    assert stack.gateway.metrics.value("querybus_queries_total", outcome="answered", **{"pass": "none"}) == before + 1
 
 
-async def test_a_message_of_a_newer_version_on_the_log_still_ends(house: DoorHouse) -> None:
-    """What no service can read is buried, and its query is ended with what is known of it."""
+async def test_a_message_of_a_newer_version_on_the_log_still_ends(stack: ApiStack) -> None:
+    """What no service can read is dead-lettered, and its query is ended with what is known of it."""
     query = "0190a0a0-0000-7000-8000-0000000000f9"
-    gateway = await house.user(StageName.GATEWAY)
+    gateway = await stack.user(StageName.GATEWAY)
     body = b'{"envelope_version": "9.0", "user": "ann", "question": "?"}'
     headers = {"Querybus-Deadline": str(system_clock() + 60_000)}
     await gateway.jetstream().publish(f"querybus.v1.event.acme.{query}.{query}.asked", body, headers=headers)
-    await _terminate(house, StageName.GENERATOR, query)
-    assert await ended(house, query) == (Outcome.FAILED, FailureCode.INTERNAL)
-    await house.finish(query)
-    async with house.client() as client:
+    await _terminate(stack, StageName.GENERATOR, query)
+    assert await ended(stack, query) == (Outcome.FAILED, FailureCode.INTERNAL)
+    await stack.finish(query)
+    async with stack.client() as client:
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
 
 
-async def test_every_query_of_these_tests_has_left_no_open_one_behind(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_every_query_of_these_tests_has_left_no_open_one_behind(stack: ApiStack) -> None:
+    async with stack.client() as client:
         queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
         assert all([(await client.call("answer", {"query_id": each}))["status"] == "running" for each in queries])
         for each in queries:
-            await house.answer(each)
-    assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+            await stack.answer(each)
+    assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0
 
 
-async def _exhaust(house: DoorHouse, stage: StageName, query: str) -> None:
+async def _exhaust(stack: ApiStack, stage: StageName, query: str) -> None:
     """Take the query's last event as often as it is delivered and settle it never, as workers do that die of it."""
-    last = (await house.log(query))[-1]
-    connection = await house.user(stage)
+    last = (await stack.log(query))[-1]
+    connection = await stack.user(stage)
     subscription = await connection.jetstream().pull_subscribe_bind(stage, stream="QUERYBUS")
     deliveries = 0
     while deliveries < MAX_DELIVER:
@@ -220,15 +220,15 @@ async def _exhaust(house: DoorHouse, stage: StageName, query: str) -> None:
                 await message.nak()
             else:
                 await message.ack()
-    # The bus tells of it only once somebody asks for more.
+    # The bus says something of it only once somebody asks for more.
     with contextlib.suppress(TimeoutError):
         await subscription.fetch(1, timeout=0.5)
 
 
-async def _terminate(house: DoorHouse, stage: StageName, query: str) -> None:
+async def _terminate(stack: ApiStack, stage: StageName, query: str) -> None:
     """Take the stage's messages up to the query's last event, and refuse that one for good."""
-    last = (await house.log(query))[-1]
-    connection = await house.user(stage)
+    last = (await stack.log(query))[-1]
+    connection = await stack.user(stage)
     subscription = await connection.jetstream().pull_subscribe_bind(stage, stream="QUERYBUS")
     while True:
         for message in await subscription.fetch(1, timeout=5):

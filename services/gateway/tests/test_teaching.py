@@ -1,4 +1,4 @@
-"""What people teach, say of answers and prefer, at the HTTP and the bus door over a real bus."""
+"""What people teach, say of answers and prefer, at the HTTP and the bus API over a real bus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import CatalogStore
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 
-from .house_of_tests import DoorHouse, door_house
+from .stack_of_tests import ApiStack, api_stack
 
 CATALOG = Catalog(
     connection="shop",
@@ -28,8 +28,8 @@ TAUGHT = {
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house():
-    async with door_house() as opened:
+async def stack():
+    async with api_stack() as opened:
         executor = await opened.bus.connect("executor")
         await CatalogStore(Held(executor)).write(CATALOG)
         await executor.close()
@@ -39,8 +39,8 @@ async def house():
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 
-async def test_an_analyst_teaches_everybody_searches_and_what_does_not_fit_is_flagged(house: DoorHouse):
-    async with house.http("acme", "lab") as analyst, house.http("acme", "web") as business:
+async def test_an_analyst_teaches_everybody_searches_and_what_does_not_fit_is_flagged(stack: ApiStack):
+    async with stack.http("acme", "lab") as analyst, stack.http("acme", "web") as business:
         taught = await analyst.post("/v1/connections/shop/knowledge", json=TAUGHT)
         assert (taught.status_code, taught.json()["entries"]) == (200, 5)
         listed = (await analyst.get("/v1/connections/shop/knowledge?kind=pair")).json()["entries"]
@@ -58,25 +58,25 @@ async def test_an_analyst_teaches_everybody_searches_and_what_does_not_fit_is_fl
         assert (await analyst.delete("/v1/connections/shop/knowledge/nothing")).status_code == 404
 
 
-async def test_another_tenant_sees_none_of_it(house: DoorHouse):
-    async with house.http("acme", "lab") as analyst, house.http("other", "web") as stranger:
+async def test_another_tenant_sees_none_of_it(stack: ApiStack):
+    async with stack.http("acme", "lab") as analyst, stack.http("other", "web") as stranger:
         await analyst.post("/v1/connections/shop/knowledge", json={"terms": {"vip": "level gold"}})
         assert (await stranger.get("/v1/connections/shop/knowledge")).json()["entries"] == []
 
 
-async def test_feedback_makes_a_verified_pair_and_takes_it_back(house: DoorHouse):
+async def test_feedback_makes_a_verified_pair_and_takes_it_back(stack: ApiStack):
     async with (
-        house.http("acme", "web") as person,
-        house.client("acme", "web") as bus,
-        house.http("acme", "lab") as lab,
+        stack.http("acme", "web") as person,
+        stack.client("acme", "web") as bus,
+        stack.http("acme", "lab") as lab,
     ):
         asked = await person.post("/v1/queries", json={"question": "how many lions?", "connection": "crm"})
         query = asked.json()["id"]
         early = await person.post(f"/v1/queries/{query}/feedback", json={"verdict": "right"})
         assert early.status_code == 409
-        await house.draft(query)
-        await house.conclude(query)
-        await house.finish(query)
+        await stack.draft(query)
+        await stack.conclude(query)
+        await stack.finish(query)
         said = await bus.call("feedback", {"query_id": query, "verdict": "right"})
         assert said["entries"] == 1, said
         kept = (await lab.get("/v1/connections/crm/knowledge")).json()["entries"][0]
@@ -87,23 +87,23 @@ async def test_feedback_makes_a_verified_pair_and_takes_it_back(house: DoorHouse
         assert back.json()["entries"] == 0
 
 
-async def test_preferences_are_written_at_one_door_read_at_another_and_fill_what_a_request_leaves_out(house: DoorHouse):
-    async with house.http("acme", "desk") as person, house.client("acme", "lab") as bus:
+async def test_preferences_are_written_at_one_api_read_at_another_and_fill_what_a_request_leaves_out(stack: ApiStack):
+    async with stack.http("acme", "desk") as person, stack.client("acme", "lab") as bus:
         wanted = {"language": "zh", "connection": "crm", "page_size": 7, "summary": False}
         written = await person.put("/v1/preferences", json=wanted)
         assert written.status_code == 200, written.text
         read = await bus.call("preferences", {})
         assert {name: read[name] for name in wanted} == wanted
         asked = await person.post("/v1/queries", json={"question": "how many lions?", "options": {"page_size": 9}})
-        envelope = (await house.log(asked.json()["id"]))[0].envelope()
+        envelope = (await stack.log(asked.json()["id"]))[0].envelope()
         assert envelope.connection == "crm"
         assert (envelope.language, envelope.options.page_size, envelope.options.summary) == ("zh", 9, False)
         assert (await person.put("/v1/preferences", json={"connection": "nowhere"})).status_code == 422
         assert (await person.put("/v1/preferences", json={})).json()["language"] is None
 
 
-async def test_the_bus_door_teaches_lists_and_forgets(house: DoorHouse):
-    async with house.client("acme", "lab") as bus:
+async def test_the_bus_api_teaches_lists_and_forgets(stack: ApiStack):
+    async with stack.client("acme", "lab") as bus:
         call = {"action": "teach", "connection": "crm", "entries": {"instructions": ["Ignore test accounts."]}}
         assert (await bus.call("knowledge", call))["taught"] == 1
         listed = await bus.call("knowledge", {"connection": "crm", "kind": "instruction"})

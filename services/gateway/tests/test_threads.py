@@ -17,7 +17,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ForkedFrom, ResultColumn
 from querybus.core.subjects import EventName, StageName, run_token
 
-from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
+from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,8 +25,8 @@ QUESTION = {"question": "How many customers?", "connection": "shop", "wait_secon
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made, made.stages():
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack() as made, made.stages():
         yield made
 
 
@@ -35,8 +35,8 @@ async def asked(client: BusClient, question: str, thread: str | None = None) -> 
     return await client.call("ask", QUESTION | {"question": question} | more)
 
 
-async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_only(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob, house.client("other") as eve:
+async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_only(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob, stack.client("other") as eve:
         made = [(await asked(bob, f"Question {n}?"))["thread_id"] for n in range(5)]
         await asked(bob, "A second turn makes no second thread", made[0])
         seen: list[str] = []
@@ -57,8 +57,8 @@ async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_on
         assert (await bob.call("threads", {"cursor": "x"}))["code"] == "invalid"
 
 
-async def test_a_thread_as_it_stood_at_every_earlier_event(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob:
+async def test_a_thread_as_it_stood_at_every_earlier_event(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob:
         thread = (await asked(bob, "First?"))["thread_id"]
         await asked(bob, "Second?", thread)
         events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
@@ -88,10 +88,10 @@ async def test_a_thread_as_it_stood_at_every_earlier_event(house: DoorHouse) -> 
         assert before["code"] == "not_found"
 
 
-async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_names(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob, house.client("acme", "desk") as desk, house.client() as ann:
+async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_names(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob, stack.client("acme", "desk") as context, stack.client() as ann:
         thread = (await asked(bob, "Bob's?"))["thread_id"]
-        for other in (desk, ann):
+        for other in (context, ann):
             for verb in ("turns", "state", "thread-events", "fork", "delete-thread"):
                 assert (await other.call(verb, {"thread_id": thread}))["code"] == "not_found", verb
         mine = (await asked(ann, "Ann's?"))["thread_id"]
@@ -101,8 +101,8 @@ async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_
             assert '"sql"' not in text
 
 
-async def test_a_fork_of_any_turn_knows_the_thread_up_to_there(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob:
+async def test_a_fork_of_any_turn_knows_the_thread_up_to_there(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob:
         first = await asked(bob, "First?")
         thread = first["thread_id"]
         await asked(bob, "Second?", thread)
@@ -115,34 +115,34 @@ async def test_a_fork_of_any_turn_knows_the_thread_up_to_there(house: DoorHouse)
         for number, question in enumerate(("Elsewhere?", "And further?")):
             asked_there = await asked(bob, question, fork["thread_id"])
             assert asked_there["thread_id"] == fork["thread_id"]
-            body = (await house.log(asked_there["query_id"]))[0].envelope().body
+            body = (await stack.log(asked_there["query_id"]))[0].envelope().body
             assert body.forked_from == ForkedFrom(thread_id=thread, sequence=end)
             assert bool(body.thread_until_sequence) is bool(number)
         state = await bob.call("state", {"thread_id": fork["thread_id"]})
         assert state["forked_from"]["thread_id"] == thread
         assert len((await bob.call("turns", {"thread_id": thread}))["turns"]) == 2
         assert (await bob.call("fork", {"thread_id": thread, "query_id": fork["thread_id"]}))["code"] == "not_found"
-    async with house.client() as ann:
+    async with stack.client() as ann:
         assert (await asked(ann, "Not hers?", fork["thread_id"]))["code"] == "not_found"
 
 
-async def test_a_deleted_thread_is_gone_from_log_history_pages_answers_and_list(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob:
+async def test_a_deleted_thread_is_gone_from_log_history_pages_answers_and_list(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob:
         question = QUESTION | {"question": "To be forgotten?", "idempotency_key": "forget-me"}
         query = (await bob.call("ask", question))["query_id"]
         other = await asked(bob, "To be kept?")
         page = encode_page((ResultColumn(name="n", kind=ColumnKind.INTEGER),), ((1,),))
-        run = run_token((await house.log(query))[-1].sequence, 1)
-        pages = await house.pages(query)
+        run = run_token((await stack.log(query))[-1].sequence, 1)
+        pages = await stack.pages(query)
         await pages.put("acme", query, run, 1, page)
         await pages.put("acme", other["query_id"], run, 1, page)
-        await kept(house, query)
+        await kept(stack, query)
         assert (await bob.call("delete-thread", {"thread_id": query}))["deleted"] is True
-        journal = await house.journal()
+        journal = await stack.journal()
         assert await journal.events("acme", query) == ()
         assert await journal.thread("acme", query) == ()
-        assert await pages_get(house, query, run) is None
-        assert await pages_get(house, other["query_id"], run) == page
+        assert await pages_get(stack, query, run) is None
+        assert await pages_get(stack, other["query_id"], run) == page
         assert (await bob.call("answer", {"query_id": query}))["code"] == "not_found"
         assert (await bob.call("answer", {"query_id": other["query_id"]}))["outcome"] == "answered"
         listed = {each["thread_id"] for each in (await bob.call("threads", {"limit": 100}))["threads"]}
@@ -153,9 +153,9 @@ async def test_a_deleted_thread_is_gone_from_log_history_pages_answers_and_list(
         assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "not_found"
 
 
-async def kept(house: DoorHouse, query: str) -> None:
+async def kept(stack: ApiStack, query: str) -> None:
     """Wait until the history holds the end of a query too, so that its purge is seen."""
-    connection = await house.user(StageName.GENERATOR)
+    connection = await stack.user(StageName.GENERATOR)
     async with asyncio.timeout(10):
         while True:
             request = json.dumps({"multi_last": [f"querybus.v1.event.acme.{query}.{query}.finished"]}).encode()
@@ -165,23 +165,23 @@ async def kept(house: DoorHouse, query: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def pages_get(house: DoorHouse, query: str, run: str) -> bytes | None:
-    return await PageStore(Held(await house.user(StageName.GATEWAY))).get("acme", query, run, 1)
+async def pages_get(stack: ApiStack, query: str, run: str) -> bytes | None:
+    return await PageStore(Held(await stack.user(StageName.GATEWAY))).get("acme", query, run, 1)
 
 
-async def test_a_thread_older_than_the_event_log_is_remembered_forked_and_deleted(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as bob:
+async def test_a_thread_older_than_the_event_log_is_remembered_forked_and_deleted(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob:
         first = await asked(bob, "Long ago?")
         thread = first["thread_id"]
-        await kept(house, thread)
+        await kept(stack, thread)
         before = await bob.call("turns", {"thread_id": thread})
         # The event log forgets it, as it does with age.
-        eraser = await house.bus.connect("eraser")
+        purge = await stack.bus.connect("purge")
         try:
             body = json.dumps({"filter": f"querybus.v1.event.acme.{thread}.>"}).encode()
-            await eraser.request("$JS.API.STREAM.PURGE.QUERYBUS", body, timeout=5)
+            await purge.request("$JS.API.STREAM.PURGE.QUERYBUS", body, timeout=5)
         finally:
-            await eraser.close()
+            await purge.close()
         assert await bob.call("turns", {"thread_id": thread}) == before
         events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
         assert [each["event"] for each in events] == ["asked", "concluded", "finished"]
@@ -196,23 +196,23 @@ async def test_a_thread_older_than_the_event_log_is_remembered_forked_and_delete
 
 
 async def test_what_still_runs_is_not_deleted() -> None:
-    async with door_house() as house, house.client("acme", "lab") as bob:
+    async with api_stack() as stack, stack.client("acme", "lab") as bob:
         query = (await bob.call("ask", QUESTION | {"wait_seconds": 0}))["query_id"]
         assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "not_finished"
-        await house.answer(query)
+        await stack.answer(query)
         assert (await bob.call("delete-thread", {"thread_id": query}))["deleted"] is True
 
 
-async def test_without_the_erasers_password_nothing_is_deleted() -> None:
-    async with door_house(eraser_password="") as house, house.client("acme", "lab") as bob:
+async def test_without_the_purges_password_nothing_is_deleted() -> None:
+    async with api_stack(purge_password="") as stack, stack.client("acme", "lab") as bob:
         query = (await bob.call("ask", QUESTION | {"wait_seconds": 0}))["query_id"]
-        await house.answer(query)
+        await stack.answer(query)
         assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "scope"
         assert (await bob.call("answer", {"query_id": query}))["outcome"] == "answered"
 
 
-async def test_the_same_over_http(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http:
+async def test_the_same_over_http(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
         asked_one = await http.post(
             "/v1/queries", json={"question": "Over HTTP?", "connection": "shop"}, headers={"Prefer": "wait=20"}
         )

@@ -110,7 +110,7 @@ class SpokenModel:
         self.replies = list(replies)
         self.prompts: list[tuple[ChatMessage, ...]] = []
         self.timeouts: list[float] = []
-        self.is_heard = False
+        self.is_received = False
 
     async def serves(self, tenant: str) -> bool:
         return True
@@ -120,7 +120,7 @@ class SpokenModel:
     ) -> ModelReply | Failure:
         self.prompts.append(tuple(messages))
         self.timeouts.append(timeout_seconds)
-        self.is_heard = more.get("on_text") is not None
+        self.is_received = more.get("on_text") is not None
         said = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         return ModelReply(said, 7, 3, model or "spoken") if isinstance(said, str) else said
 

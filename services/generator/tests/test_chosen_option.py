@@ -1,4 +1,4 @@
-"""Claims on a chosen option: it changes what a model is told and what it writes; what surrounds a question helps it."""
+"""Claims on a chosen option: it changes what a model is reported and what it writes; what surrounds a question helps it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ObedientModel:
     async def reply(
         self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any
     ) -> ModelReply | Failure:
-        told = messages[-1].text
-        chosen = [each for each in OptionAction if TEXTS["en"].chosen(each) in told]
-        return ModelReply(f"SELECT {len(told) if not chosen else list(OptionAction).index(chosen[0])}", 1, 1, "m")
+        reported = messages[-1].text
+        chosen = [each for each in OptionAction if TEXTS["en"].chosen(each) in reported]
+        return ModelReply(f"SELECT {len(reported) if not chosen else list(OptionAction).index(chosen[0])}", 1, 1, "m")
 
 
 def choosing(action: OptionAction) -> Asked:
@@ -51,11 +51,11 @@ async def test_every_action_changes_the_next_statement() -> None:
 
 
 @pytest.mark.parametrize("action", list(OptionAction))
-async def test_a_model_is_told_the_action_the_failed_attempt_and_its_error(action: OptionAction) -> None:
+async def test_a_model_is_reported_the_action_the_failed_attempt_and_its_error(action: OptionAction) -> None:
     model = SpokenModel("SELECT 2")
     await run(asked("How many customers?", body=choosing(action)), model=model, history=HISTORY)
-    for told in (TEXTS["en"].chosen(action), "SELECT 41 + 1", "timeout", "took too long"):
-        assert told in model.prompt
+    for reported in (TEXTS["en"].chosen(action), "SELECT 41 + 1", "timeout", "took too long"):
+        assert reported in model.prompt
 
 
 async def test_without_a_model_the_first_line_of_an_enriched_question_is_read() -> None:
@@ -67,7 +67,7 @@ async def test_without_a_model_the_first_line_of_an_enriched_question_is_read() 
     assert rich.body == plain.body
 
 
-async def test_a_model_is_told_what_surrounds_the_question() -> None:
+async def test_a_model_is_reported_what_surrounds_the_question() -> None:
     model = SpokenModel("SELECT 2")
     await run(asked("anything", enriched_question="How many customers?\nObjective: growth"), model=model)
     assert "Objective: growth" in model.prompt

@@ -100,7 +100,7 @@ def test_without_leave_no_cell_of_a_result_and_no_reply_is_shown():
         ("第3个问题按年统计", True),
     ],
 )
-def test_a_question_that_needs_an_earlier_one_is_told_from_one_that_stands(question: str, expected: bool):
+def test_a_question_that_needs_an_earlier_one_is_reported_from_one_that_stands(question: str, expected: bool):
     assert goes_on(question) is expected
 
 

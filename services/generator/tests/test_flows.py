@@ -123,7 +123,7 @@ class TestThread:
         assert found.enriched_question == "List all orders, only the paid ones?"
         assert "most likely reads: List all orders, only the paid ones?" in model.prompt
 
-    async def test_a_question_back_that_cannot_be_told_is_asked_about(self):
+    async def test_a_question_back_that_cannot_be_reported_is_asked_about(self):
         history = KeptHistory(Turn("Orders in 2024?", sql="x"), Turn("Orders in 2025?", sql="y"))
         body = concluded(
             await run(asked("back to the question about orders"), model=SpokenModel(SAID), history=history)

@@ -37,7 +37,7 @@ from querybus.core.messages import (
 from querybus.core.options import Mode, Options
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName
-from querybus.llm import ModelServiceSettings, open_door
+from querybus.llm import ModelServiceSettings, open_model
 from querybus.llm.dialogue import ModelReply
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
@@ -139,20 +139,20 @@ class TestWithAModel:
         assert drafted(await run(asked(COUNT), model=SpokenModel("DROP TABLE orders"))).draft.sql == "DROP TABLE orders"
 
     @pytest.mark.parametrize(
-        ("audience", "is_asked_for", "is_heard"),
+        ("audience", "is_asked_for", "is_received"),
         [("analyst", True, True), ("analyst", False, False), ("business", True, False)],
     )
-    async def test_its_words_are_heard_by_analysts_who_asked_for_them(
-        self, audience: str, is_asked_for: bool, is_heard: bool
+    async def test_its_words_are_received_by_analysts_who_asked_for_them(
+        self, audience: str, is_asked_for: bool, is_received: bool
     ):
-        class Ears:
-            def hear(self, envelope: Envelope[Any]) -> Callable[[str], None]:
+        class Subscribers:
+            def receive(self, envelope: Envelope[Any]) -> Callable[[str], None]:
                 return lambda _: None
 
         model = SpokenModel("SELECT COUNT(*) FROM customers")
         envelope = asked(COUNT, audience=audience, options=Options(stream_tokens=is_asked_for))
-        drafted(await run(envelope, model=model, progress=Ears()))
-        assert model.is_heard == is_heard
+        drafted(await run(envelope, model=model, progress=Subscribers()))
+        assert model.is_received == is_received
 
     async def test_two_statements_are_a_failure(self):
         found = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))
@@ -190,12 +190,12 @@ class TestWithAModel:
         )
         assert "SELECT 41 + 1" in model.prompt
 
-    async def test_a_retry_is_told_everything_that_was_tried(self):
+    async def test_a_retry_is_reported_everything_that_was_tried(self):
         model = SpokenModel("SELECT name FROM customers")
         body = drafted(await run(returned("list the names"), model=model))
         assert body.draft.sql == "SELECT name FROM customers"
-        for told in ("column_not_found", "no column nme", '"name"', "SELECT nme FROM customers", "Compare with"):
-            assert told in model.prompt
+        for reported in ("column_not_found", "no column nme", '"name"', "SELECT nme FROM customers", "Compare with"):
+            assert reported in model.prompt
 
     async def test_the_same_statement_again_is_a_failure_however_it_is_spelled(self):
         model = SpokenModel("select  nme\nfrom customers ;")
@@ -276,10 +276,10 @@ class TestChat:
         )
         analyst = concluded(await run(asked("What can I ask?"), catalog=nameless))
         business = concluded(await run(asked("What can I ask?", audience="business"), catalog=nameless))
-        worded = concluded(await run(asked("我可以问什么？", audience="business")))
+        rendered_error = concluded(await run(asked("我可以问什么？", audience="business")))
         assert "t_orders" in (analyst.reply or "")
         assert "t_" not in (business.reply or "")
-        assert "订单" in (worded.reply or "")
+        assert "订单" in (rendered_error.reply or "")
 
     async def test_a_model_replies_to_small_talk_but_never_sees_rows(self):
         model = SpokenModel("Hi there!")
@@ -313,7 +313,9 @@ async def test_the_classification_is_set_once_and_survives_a_failure():
 async def test_no_cell_value_reaches_a_model_that_may_not_see_data(by: str):
     policy = ConnectionPolicy(allow_llm_to_see_data=by != "policy")
     options = Options(allow_llm_to_see_data=by != "option")
-    told = Attempt(origin=Origin.RULE, sql=f"SELECT id FROM customers WHERE city = '{CANARY}'", detail=f"near {CANARY}")
+    reported = Attempt(
+        origin=Origin.RULE, sql=f"SELECT id FROM customers WHERE city = '{CANARY}'", detail=f"near {CANARY}"
+    )
     advice = Advice(
         code=FailureCode.TYPE_MISMATCH,
         detail=f'invalid value "{CANARY}"',
@@ -324,20 +326,20 @@ async def test_no_cell_value_reaches_a_model_that_may_not_see_data(by: str):
     history = KeptHistory(Turn("which city?", sql=f"SELECT 1 FROM customers WHERE city = '{CANARY}'"))
     with ScriptedModel(say("SELECT COUNT(*) FROM customers")) as server:
         settings = ModelServiceSettings(llm_base_url=server.base_url)
-        door = open_door(settings, Metrics("test"))
-        assert door is not None
-        await door.start()
+        api = open_model(settings, Metrics("test"))
+        assert api is not None
+        await api.start()
         first = asked("How many customers?", options=options)
-        drafted(await run(first, model=door, history=history, policy=policy))
-        again = asked("How many customers?", options=options).with_body(body, attempts=(told,))
-        drafted(await run(again, model=door, history=history, policy=policy))
-        await door.drain()
+        drafted(await run(first, model=api, history=history, policy=policy))
+        again = asked("How many customers?", options=options).with_body(body, attempts=(reported,))
+        drafted(await run(again, model=api, history=history, policy=policy))
+        await api.drain()
     sent = "\n".join(request.body.decode() for request in server.requests)
     assert len(server.requests) == 2
     for value in (CANARY, "Canary", "Berlin", "上海", 'paid\\"'):
         assert value not in sent
     assert "customers" in sent
-    assert '\\"name\\"' in sent, "a candidate that is a name is told"
+    assert '\\"name\\"' in sent, "a candidate that is a name is shown"
 
 
 async def test_cell_values_help_a_model_that_may_see_them():
@@ -360,13 +362,13 @@ async def test_columns_that_nobody_may_read_are_not_named():
 )
 async def test_a_faulty_model_ends_in_a_draft_by_rule_within_the_deadline(step: Any):
     with ScriptedModel(step) as server:
-        door = open_door(ModelServiceSettings(llm_base_url=server.base_url), Metrics("test"))
-        assert door is not None
-        await door.start()
+        api = open_model(ModelServiceSettings(llm_base_url=server.base_url), Metrics("test"))
+        assert api is not None
+        await api.start()
         started = asyncio.get_running_loop().time()
-        body = drafted(await run(asked(COUNT, deadline_at=NOW_MS + 2_000), model=door))
+        body = drafted(await run(asked(COUNT, deadline_at=NOW_MS + 2_000), model=api))
         assert asyncio.get_running_loop().time() - started < 3
-        await door.drain()
+        await api.drain()
     assert body.draft.origin is Origin.BUILTIN
     assert len(server.requests) <= 2
 

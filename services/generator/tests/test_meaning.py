@@ -12,7 +12,7 @@ from services.generator.tests.test_flows import Taught, drafted, pair
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.messages import Drafted
 from querybus.core.options import Options
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.semantic import Nearness
@@ -41,7 +41,7 @@ class Asking:
     async def __aenter__(self) -> Asking:
         self.server.__enter__()
         settings = EmbeddingServiceSettings(embeddings_base_url=self.server.base_url, **self.more)
-        self.nearness = Nearness(EmbeddingDoor(settings, Metrics("test")), settings)
+        self.nearness = Nearness(EmbeddingClient(settings, Metrics("test")), settings)
         self.model = SpokenModel(SAID)
         return self
 
@@ -64,56 +64,56 @@ async def test_meaning_adds_a_table_that_no_word_finds():
     alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
     assert "accommodations" not in alone.analysis.tables
     assert alone.analysis.embeddings == ""
-    async with Asking(embeddings_timeout_seconds=20.0) as house:
-        both = await house.ask(MISSPELT)
-        again = await house.ask(MISSPELT)
+    async with Asking(embeddings_timeout_seconds=20.0) as stack:
+        both = await stack.ask(MISSPELT)
+        again = await stack.ask(MISSPELT)
     assert both.analysis.embeddings == "used"
     assert set(alone.analysis.tables) < set(both.analysis.tables)
     assert "accommodations" in both.analysis.tables
     assert again.analysis == both.analysis
     # The catalog once, the question once.
-    assert [len(request.json["input"]) for request in house.server.requests] == [23, 1]
+    assert [len(request.json["input"]) for request in stack.server.requests] == [23, 1]
 
 
 @pytest.mark.parametrize(("embed", "said"), [(fail(500), "500"), (Step(body=b"{}"), "protocol")])
 async def test_an_address_that_fails_leaves_the_words_alone_and_the_analysis_says_so(embed: Step, said: str):
     alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
-    async with Asking(embed, embeddings_timeout_seconds=20.0) as house:
-        body = await house.ask(MISSPELT)
-        again = await house.ask(MISSPELT)
+    async with Asking(embed, embeddings_timeout_seconds=20.0) as stack:
+        body = await stack.ask(MISSPELT)
+        again = await stack.ask(MISSPELT)
     assert body.analysis == alone.analysis.model_copy(update={"embeddings": said})
     assert again.analysis == body.analysis
-    assert len(house.server.requests) == 1, "it is asked again after a while only"
+    assert len(stack.server.requests) == 1, "it is asked again after a while only"
 
 
 async def test_a_question_waits_for_a_slow_address_only_so_long_and_the_model_gets_what_is_left():
-    async with Asking(hang(), embeddings_timeout_seconds=1.0) as house:
-        body = await house.ask(MISSPELT)
-        await house.ask(MISSPELT)
+    async with Asking(hang(), embeddings_timeout_seconds=1.0) as stack:
+        body = await stack.ask(MISSPELT)
+        await stack.ask(MISSPELT)
     assert body.analysis.embeddings == "preparing"
-    first, later = house.model.timeouts
+    first, later = stack.model.timeouts
     assert first < 57.0 - 0.9
     assert later > first, "what takes long holds up who asked first only"
 
 
 async def test_a_catalog_above_the_bytes_allowed_is_not_embedded():
-    async with Asking(embeddings_bytes_max=1_000) as house:
-        body = await house.ask(MISSPELT)
-    assert (body.analysis.embeddings, house.server.requests) == ("too_large", [])
+    async with Asking(embeddings_bytes_max=1_000) as stack:
+        body = await stack.ask(MISSPELT)
+    assert (body.analysis.embeddings, stack.server.requests) == ("too_large", [])
 
 
 async def test_a_small_catalog_without_taught_pairs_needs_no_meaning():
-    async with Asking() as house:
-        body = await house.ask("How many orders?", catalog=SHOP)
-    assert (body.analysis.embeddings, house.server.requests) == ("", [])
+    async with Asking() as stack:
+        body = await stack.ask("How many orders?", catalog=SHOP)
+    assert (body.analysis.embeddings, stack.server.requests) == ("", [])
 
 
 async def test_meaning_finds_a_taught_question_that_shares_no_word():
     taught = Taught(pair("accommodations there"), *(pair(f"report {n} of machine {n}") for n in range(12)))
     alone = drafted(await run(asked("acomodation"), model=SpokenModel(SAID), taught=taught))
     assert alone.analysis.example_ids == ()
-    async with Asking(embeddings_timeout_seconds=20.0) as house:
-        body = await house.ask("acomodation", catalog=SHOP, taught=taught)
+    async with Asking(embeddings_timeout_seconds=20.0) as stack:
+        body = await stack.ask("acomodation", catalog=SHOP, taught=taught)
     assert body.analysis.example_ids == (pair("accommodations there").id,)
 
 
@@ -121,13 +121,13 @@ async def test_no_cell_value_is_embedded_in_a_thread_with_knowledge_whoever_may_
     sql = f"SELECT 1 FROM customers WHERE city = '{CANARY}'"
     taught = Taught(pair(f"How many customers live in {CANARY}?", sql))
     history = KeptHistory(Turn("which city?", sql=sql, reply=f"{CANARY}, I think."))
-    async with Asking(embeddings_timeout_seconds=20.0) as house:
+    async with Asking(embeddings_timeout_seconds=20.0) as stack:
         for may_see in (False, True):
             for question in ("How many customers live in Oslo?", "and by city?", "What is inflation?"):
-                await house.ask(
+                await stack.ask(
                     question, options=Options(allow_llm_to_see_data=may_see), history=history, taught=taught
                 )
-    assert "How many customers live in …?" in house.sent
-    assert "and by city?" in house.sent or "which city" in house.sent
+    assert "How many customers live in …?" in stack.sent
+    assert "and by city?" in stack.sent or "which city" in stack.sent
     for value in (CANARY, "Canary", "Berlin"):
-        assert value not in house.sent
+        assert value not in stack.sent

@@ -13,7 +13,7 @@ from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Ori
 from querybus.core.policy import StatementKind
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE
-from querybus_presenter.present import worded
+from querybus_presenter.present import rendered_error
 from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
@@ -32,7 +32,7 @@ def said(
         event=EventName.ASKED, query_id="q", thread_id="t", tenant="acme", user="ann", audience=audience,
         connection="shop", question="please change it", language=language, asked_at=1, deadline_at=2, attempts=attempts, body=Asked(),
     )  # fmt: skip
-    return worded(concluded(asked, body), CATALOG, WORDS[language, audience])
+    return rendered_error(concluded(asked, body), CATALOG, WORDS[language, audience])
 
 
 def confirmation(**changes: object) -> Concluded:
@@ -52,7 +52,7 @@ def confirmation(**changes: object) -> Concluded:
     ("language", "audience", "kind"),
     list(itertools.product(("en", "zh"), ("business", "analyst"), (*KINDS, "SELECT"))),
 )
-def test_every_change_is_worded_with_how_much_and_how_sure(language: Language, audience: Audience, kind: str) -> None:
+def test_every_change_is_phrased_with_how_much_and_how_sure(language: Language, audience: Audience, kind: str) -> None:
     reason = "cost" if kind == "SELECT" else "write"
     answer = said(confirmation(kind=kind, reason=reason), language, audience).body.answer
     assert answer.outcome is Outcome.CONFIRMATION

@@ -10,7 +10,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
 from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.present import worded
+from querybus_presenter.present import rendered_error
 from querybus_presenter.wording.explain import counted
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import load_texts
@@ -59,7 +59,7 @@ def explained(sql: str, audience: Audience = "business", language: Language = "e
         body=body,
         **header,
     )
-    return worded(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
+    return rendered_error(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
 
 
 SQL = "SELECT cty, SUM(rev_amt) AS s FROM cust_tbl WHERE cty <> 'Bern' AND rev_amt >= 10 GROUP BY cty ORDER BY s DESC LIMIT 5"
@@ -101,11 +101,11 @@ def test_an_analyst_reads_names_and_a_business_reader_reads_labels() -> None:
         ),
     ],
 )
-def test_a_condition_is_told_in_words_or_it_is_said_that_there_is_one(condition: str, words: str) -> None:
+def test_a_condition_is_reported_in_words_or_it_is_said_that_there_is_one(condition: str, words: str) -> None:
     assert words in explained(f"SELECT cty FROM cust_tbl WHERE {condition}")
 
 
-def test_how_a_statement_came_about_and_how_sure_it_is_are_told() -> None:
+def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
     tried = (Attempt(origin=Origin.BUILTIN, sql="a"), Attempt(origin=Origin.RULE, sql="b"))
     sure = Analysis(confidence=0.42)
     assert explained("SELECT 1", attempts=tried).startswith("The first reading did not work; it was mended by rule.")
@@ -132,7 +132,7 @@ def test_how_a_statement_came_about_and_how_sure_it_is_are_told() -> None:
         ("SELECT COUNT(*) FROM unknown", "en", None),
     ],
 )
-def test_only_a_count_of_all_rows_of_one_table_is_told_as_how_many_there_are(
+def test_only_a_count_of_all_rows_of_one_table_is_reported_as_how_many_there_are(
     sql: str, language: Language, plural: str | None
 ) -> None:
     assert counted(read(sql, Dialect.SQLITE), CATALOG, WORDS[language, "analyst"]) == plural

@@ -23,7 +23,7 @@ from querybus.core.messages import (
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
-from querybus_presenter.present import worded
+from querybus_presenter.present import rendered_error
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 
 WORDS = load_texts()
@@ -109,13 +109,13 @@ def texts_of(finished: Finished) -> list[str]:
 
 
 @pytest.mark.parametrize(("language", "audience"), list(product(LANGUAGES, AUDIENCES)))
-def test_every_failure_of_every_engine_is_worded_without_a_name(language: Language, audience: Audience) -> None:
+def test_every_failure_of_every_engine_is_phrased_without_a_name(language: Language, audience: Audience) -> None:
     for seed, (code, text) in enumerate(product(FailureCode, DRIVER_TEXTS)):
         names = strange_names(seed)
         catalog = strange_catalog(names)
         written = text.format(table=names[0], column=names[1])
         envelope = failed(code, written, names, language, audience)
-        after = worded(envelope, catalog, WORDS[language, audience]).body
+        after = rendered_error(envelope, catalog, WORDS[language, audience]).body
         assert after.answer.message.strip()
         if audience == "analyst":
             assert after.detail == written
@@ -148,7 +148,7 @@ def test_an_answer_is_summed_up_drawn_and_explained_without_a_name(language: Lan
             row_count=11,
         )
         body = envelope.body.model_copy(update={"outcome": Outcome.ANSWERED, "code": None, "result": result})
-        after = worded(envelope.with_body(body), catalog, WORDS[language, "business"]).body
+        after = rendered_error(envelope.with_body(body), catalog, WORDS[language, "business"]).body
         assert after.answer.explanation
         assert after.answer.chart is not None
         assert [each for each in names if each.lower() in after.model_dump_json().lower()] == []

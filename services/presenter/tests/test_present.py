@@ -1,4 +1,4 @@
-"""Claims on the presenter: every end is worded, in both languages, for both audiences, and gives nothing away."""
+"""Claims on the presenter: every end is phrased, in both languages, for both audiences, and gives nothing away."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_presenter.catalog_store import PatientCatalogs
-from querybus_presenter.present import present, worded
+from querybus_presenter.present import present, rendered_error
 from querybus_presenter.wording.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, Texts, load_texts
 
@@ -122,7 +122,7 @@ def answered(columns: dict[str, ColumnKind], *rows: tuple[Scalar, ...], **fields
 
 def finish(body: Concluded, catalog: Catalog | None = CATALOG, **header: Any) -> Finished:
     envelope = conclusion(body, **header)
-    after = worded(envelope, catalog, WORDS[envelope.language, envelope.audience])
+    after = rendered_error(envelope, catalog, WORDS[envelope.language, envelope.audience])
     assert after.event is EventName.FINISHED
     assert after.body.answer.outcome is body.outcome
     assert after.body.answer.language == envelope.language
@@ -165,7 +165,7 @@ def test_no_text_for_business_readers_gives_anything_away(language: Language) ->
 
 @pytest.mark.parametrize(("language", "audience"), READERS)
 @pytest.mark.parametrize("catalog", [CATALOG, None], ids=["catalog", "no catalog"])
-def test_every_outcome_and_code_is_worded_for_every_reader(
+def test_every_outcome_and_code_is_phrased_for_every_reader(
     language: Language, audience: Audience, catalog: Catalog | None
 ) -> None:
     for outcome, code in product(Outcome, [None, *FailureCode]):
@@ -427,7 +427,7 @@ def test_a_summary_that_would_give_something_away_is_replaced() -> None:
     assert finish(body).answer.rows == (("see cust_tbl",),)
 
 
-def test_notes_are_worded_for_business_and_whole_for_analysts() -> None:
+def test_notes_are_phrased_for_business_and_whole_for_analysts() -> None:
     attempts = (
         Attempt(origin=Origin.BUILTIN, sql="SELECT a"),
         Attempt(origin=Origin.RULE, sql="SELECT b", executed=True),
@@ -443,7 +443,7 @@ def test_notes_are_worded_for_business_and_whole_for_analysts() -> None:
     assert finish(body, audience="analyst").answer.notes == ("citty was read as cty", "bare column cty")
 
 
-def test_a_mended_answer_says_so_with_how_sure_it_is_to_both_audiences() -> None:
+def test_a_repaired_answer_says_so_with_how_sure_it_is_to_both_audiences() -> None:
     first = Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl")
     by_rule = (first, Attempt(origin=Origin.RULE, sql="SELECT cty FROM cust_tbl", executed=True))
     by_model = (first, Attempt(origin=Origin.MODEL, sql="SELECT cty FROM cust_tbl", executed=True))

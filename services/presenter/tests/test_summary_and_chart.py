@@ -23,7 +23,7 @@ INTEGER, NUMBER, TEXT = ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.TEXT
 DATE, OTHER = ColumnKind.DATE, ColumnKind.OTHER
 
 
-def told(
+def reported(
     columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...], language: Language = "en", **more: Any
 ) -> str:
     result = Result(
@@ -46,26 +46,26 @@ COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
         ("zh", "共 3 条结果。Count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
     ],
 )
-def test_a_small_result_tells_extremes_and_total(language: Language, text: str) -> None:
-    assert told(COUNTS, ("Bern", 1200), ("Lyon", 30), ("Rome", 5), language=language) == text
+def test_a_small_result_reports_extremes_and_total(language: Language, text: str) -> None:
+    assert reported(COUNTS, ("Bern", 1200), ("Lyon", 30), ("Rome", 5), language=language) == text
 
 
 def test_what_does_not_add_up_has_no_total() -> None:
     columns = [("cty", "city", TEXT), ("AVG(amount)", "Average", NUMBER)]
-    assert "Total" not in told(columns, ("Bern", 1.5), ("Lyon", 2.5))
-    assert told([("id", "number", INTEGER), ("age", "age", INTEGER)], (1, 30), (2, 40)) == (
+    assert "Total" not in reported(columns, ("Bern", 1.5), ("Lyon", 2.5))
+    assert reported([("id", "number", INTEGER), ("age", "age", INTEGER)], (1, 30), (2, 40)) == (
         "2 results. Highest age: 2 (40). Lowest: 1 (30)."
     )
 
 
 def test_no_one_is_called_the_highest_where_several_are() -> None:
-    assert told(COUNTS, ("Bern", 5), ("Lyon", 5), ("Rome", 1)) == "3 results. Lowest: Rome (1). Total: 11."
-    assert told(COUNTS, ("Bern", 5), ("Lyon", 5)) == "2 results."
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 5), ("Rome", 1)) == "3 results. Lowest: Rome (1). Total: 11."
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 5)) == "2 results."
 
 
 def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:
-    assert told(COUNTS, ("Bern", 5), ("Lyon", 6), row_count=2_000) == "2,000 results."
-    assert told(COUNTS, ("Bern", 5), ("Lyon", 6), truncated=True) == (
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 6), row_count=2_000) == "2,000 results."
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 6), truncated=True) == (
         "2 results. Only the first 2 are kept; there are more."
     )
 
@@ -86,18 +86,18 @@ def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:
         ),
     ],
 )
-def test_one_row_is_told_whole(
+def test_one_row_is_reported_whole(
     columns: list[tuple[str, str, ColumnKind]], row: tuple[Scalar, ...], english: str | None, chinese: str | None
 ) -> None:
     if english is not None:
-        assert told(columns, row) == english
+        assert reported(columns, row) == english
     if chinese is not None:
-        assert told(columns, row, language="zh") == chinese
+        assert reported(columns, row, language="zh") == chinese
 
 
 def test_no_row_is_said_so() -> None:
-    assert told(COUNTS) == "Nothing matches this question."
-    assert told(COUNTS, language="zh") == "没有符合条件的结果。"
+    assert reported(COUNTS) == "Nothing matches this question."
+    assert reported(COUNTS, language="zh") == "没有符合条件的结果。"
 
 
 def test_one_figure_is_a_sentence_in_the_readers_language() -> None:
@@ -120,17 +120,19 @@ def test_one_figure_is_a_sentence_in_the_readers_language() -> None:
 def test_a_large_result_is_described_by_ranges_middles_and_frequent_values() -> None:
     columns = [("cty", "city", TEXT), ("age", "age", INTEGER), ("d", "since", DATE)]
     rows = [(["Bern", "Bern", "Lyon", "Rome"][n % 4], n, f"2024-01-{n + 1:02d}") for n in range(24)]
-    assert told(columns, *rows) == (
+    assert reported(columns, *rows) == (
         "24 results. city: 3 different, most often Bern (12). age: from 0 to 23, half of them at most 11. "
         "The middle half lies between 5 and 17. since: from 1 January 2024 to 24 January 2024."
     )
-    assert told(columns, *rows, row_count=2_000).startswith("2,000 results. What follows is about the first 24. city:")
-    assert told(columns, *rows, language="zh").startswith("共 24 条结果。city：共 3 种，最常见的是Bern（12 次）。")
+    assert reported(columns, *rows, row_count=2_000).startswith(
+        "2,000 results. What follows is about the first 24. city:"
+    )
+    assert reported(columns, *rows, language="zh").startswith("共 24 条结果。city：共 3 种，最常见的是Bern（12 次）。")
 
 
-def test_a_course_over_time_is_told_from_its_first_point_to_its_last() -> None:
+def test_a_course_over_time_is_reported_from_its_first_point_to_its_last() -> None:
     columns = [("d", "day", DATE), ("price", "price", NUMBER)]
-    said = told(columns, ("2024-01-03", 7), ("2024-01-01", 5), ("2024-01-02", 4))
+    said = reported(columns, ("2024-01-03", 7), ("2024-01-01", 5), ("2024-01-02", 4))
     assert said == (
         "3 results. From 1 January 2024 to 3 January 2024 it rose from 5 to 7. "
         "Highest price: 3 January 2024 (7). Lowest: 2 January 2024 (4)."
@@ -166,7 +168,7 @@ _CELLS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6, allow_nan=
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), _CELLS), min_size=0, max_size=12), st.sampled_from(["en", "zh"]))
 def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: Language) -> None:
-    said = told([("k", "letter", TEXT), ("SUM(v)", "Total", NUMBER)], *rows, language=language)
+    said = reported([("k", "letter", TEXT), ("SUM(v)", "Total", NUMBER)], *rows, language=language)
     amounts = [Decimal(str(value)) for _, value in rows]
     allowed = {Decimal(1), Decimal(len(rows)), sum(amounts, Decimal(0)), *amounts}
     if sum(amounts):

@@ -20,8 +20,8 @@ from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import check
 from querybus_recovery.guidance import LANGUAGES, load_guidance
 from querybus_recovery.recover import (
-    MENDS_PER_FAILURE_MAX,
-    MENDS_PER_QUERY_MAX,
+    REPAIRS_PER_FAILURE_MAX,
+    REPAIRS_PER_QUERY_MAX,
     RETRY_MS_MIN,
     clean_error,
     conclude_failed,
@@ -75,7 +75,7 @@ def failure_event(
     left_ms: int = 60_000,
     options: Options | None = None,
     generation: int = 0,
-    mend: int = 0,
+    repair: int = 0,
     path: tuple[PathStep, ...] = (),
     notes: tuple[str, ...] = (),
     detail: str = "no such thing",
@@ -100,7 +100,7 @@ def failure_event(
         body=Failed(code=code, stage=stage, detail=detail, facts=facts or Facts(), draft=draft, notes=notes),
     )
     return envelope.model_copy(
-        update={"retries": envelope.retries.model_copy(update={"generation": generation, "mend": mend})}
+        update={"retries": envelope.retries.model_copy(update={"generation": generation, "mend": repair})}
     )
 
 
@@ -188,7 +188,7 @@ async def test_what_the_person_can_clear_up_is_asked_back(code: FailureCode, tri
     assert after.body.reply == ("no such thing" if code is FailureCode.LLM_EXPLANATION else None)
 
 
-async def test_a_refusal_tells_the_kind_of_the_statement() -> None:
+async def test_a_refusal_reports_the_kind_of_the_statement() -> None:
     after = await recovered(failure_event(FailureCode.SAFETY, facts=Facts(name="DROP")))
     assert isinstance(after.body, Concluded)
     assert (after.body.outcome, after.body.refused_kind) == (Outcome.REFUSED, "DROP")
@@ -238,7 +238,7 @@ ALIAS: dict[str, Any] = {
 }
 
 
-async def test_a_mend_that_keeps_the_meaning_goes_before_a_models_retry() -> None:
+async def test_a_repair_that_keeps_the_meaning_goes_before_a_models_retry() -> None:
     after = await recovered(
         failure_event(FailureCode.COLUMN_NOT_FOUND, sql=ALIAS["sql"], facts=ALIAS["facts"], notes=("earlier",))
     )
@@ -251,7 +251,7 @@ async def test_a_mend_that_keeps_the_meaning_goes_before_a_models_retry() -> Non
     assert len(after.attempts) == 2
 
 
-async def test_a_mend_that_assumes_something_is_a_hint_for_a_model() -> None:
+async def test_a_repair_that_assumes_something_is_a_hint_for_a_model() -> None:
     after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"]))
     assert isinstance(after.body, Returned)
     assert after.body.advice.candidates_sql == ("SELECT city FROM customers",)
@@ -275,7 +275,7 @@ PLAIN = {"sql": "```sql\nSELECT city FROM customers\n```"}
         (RepairPolicy.OFF, PLAIN, Concluded),
     ],
 )
-async def test_the_policy_says_who_mends_a_models_statement(
+async def test_the_policy_says_who_repairs_a_models_statement(
     policy: RepairPolicy | None, broken: dict[str, Any], follows: type
 ) -> None:
     code = FailureCode.SYNTAX_ERROR if broken is PLAIN else FailureCode.COLUMN_NOT_FOUND
@@ -289,7 +289,7 @@ def test_a_cap_fixes_the_policy_whatever_is_asked_for() -> None:
     assert cap(asked, OptionCaps(repair_policy=RepairPolicy.OFF)).repair_policy is RepairPolicy.OFF
 
 
-async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:
+async def test_without_a_model_an_assumed_repair_is_tried_and_says_so() -> None:
     after = await recovered(
         failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"], origin=Origin.BUILTIN)
     )
@@ -301,7 +301,7 @@ async def test_without_a_model_an_assumed_mend_is_tried_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("code", [FailureCode.MODEL_UNAVAILABLE, FailureCode.UNKNOWN_GENERATION_FAILURE])
-async def test_where_a_model_gives_no_further_draft_its_last_one_is_mended(code: FailureCode) -> None:
+async def test_where_a_model_gives_no_further_draft_its_last_one_is_repaired(code: FailureCode) -> None:
     last = Attempt(
         origin=Origin.MODEL, sql=TYPO["sql"], stage=StageName.VALIDATOR, code=FailureCode.COLUMN_NOT_FOUND, detail="x"
     )
@@ -311,7 +311,7 @@ async def test_where_a_model_gives_no_further_draft_its_last_one_is_mended(code:
     assert after.body.notes
 
 
-async def test_a_last_draft_is_mended_by_the_name_that_only_the_engine_missed() -> None:
+async def test_a_last_draft_is_repaired_by_the_name_that_only_the_engine_missed() -> None:
     # The sub-query's own table has no such column, the outer one has: to the catalog all is well.
     sql = "SELECT city FROM customers WHERE id = (SELECT id FROM visits GROUP BY id)"
     visits = Table(
@@ -328,7 +328,7 @@ async def test_a_last_draft_is_mended_by_the_name_that_only_the_engine_missed() 
     assert "SELECT visitor FROM visits" in after.body.draft.sql
 
 
-async def test_a_model_without_retries_left_gets_its_draft_mended_and_marked() -> None:
+async def test_a_model_without_retries_left_gets_its_draft_repaired_and_marked() -> None:
     after = await recovered(
         failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"], generation=2)
     )
@@ -337,7 +337,7 @@ async def test_a_model_without_retries_left_gets_its_draft_mended_and_marked() -
     assert after.body.analysis.confidence is not None
 
 
-async def test_a_persons_own_statement_is_never_changed_but_told_how_it_would_pass() -> None:
+async def test_a_persons_own_statement_is_never_changed_but_reported_how_it_would_pass() -> None:
     for facts_and_sql in (TYPO, ALIAS):
         after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, origin=Origin.USER, **facts_and_sql))
         assert isinstance(after.body, Concluded)
@@ -349,13 +349,13 @@ async def test_a_persons_own_statement_is_never_changed_but_told_how_it_would_pa
 @pytest.mark.parametrize(
     ("rules_in_a_row", "mend", "goes_on"),
     [
-        (MENDS_PER_FAILURE_MAX - 1, 2, True),
-        (MENDS_PER_FAILURE_MAX, 3, False),
-        (0, MENDS_PER_QUERY_MAX - 1, True),
-        (0, MENDS_PER_QUERY_MAX, False),
+        (REPAIRS_PER_FAILURE_MAX - 1, 2, True),
+        (REPAIRS_PER_FAILURE_MAX, 3, False),
+        (0, REPAIRS_PER_QUERY_MAX - 1, True),
+        (0, REPAIRS_PER_QUERY_MAX, False),
     ],
 )
-async def test_mends_are_bounded_per_failure_and_per_query(rules_in_a_row: int, mend: int, goes_on: bool) -> None:
+async def test_repairs_are_bounded_per_failure_and_per_query(rules_in_a_row: int, repair: int, goes_on: bool) -> None:
     earlier = (
         Attempt(origin=Origin.BUILTIN, sql="SELECT a FROM customers"),
         *(Attempt(origin=Origin.RULE, sql=f"SELECT a{n} FROM customers") for n in range(rules_in_a_row)),
@@ -368,7 +368,7 @@ async def test_mends_are_bounded_per_failure_and_per_query(rules_in_a_row: int, 
             facts=TYPO["facts"],
             origin=origin,
             earlier=earlier[: len(earlier) - (1 if rules_in_a_row else 0)],
-            mend=mend,
+            repair=repair,
         )
     )
     assert isinstance(after.body, Drafted if goes_on else Concluded)
@@ -388,7 +388,7 @@ async def test_mends_are_bounded_per_failure_and_per_query(rules_in_a_row: int, 
         ),
     ],
 )
-async def test_what_the_validator_tells_of_a_failure_is_enough_for_the_rules(broken: str, mended: str) -> None:
+async def test_what_the_validator_reports_of_a_failure_is_enough_for_the_rules(broken: str, mended: str) -> None:
     refused = check(broken, dialect=Dialect.SQLITE, catalog=CATALOG, policy=ConnectionPolicy(), row_limit=10)
     assert isinstance(refused, Failure)
     after = await recovered(failure_event(refused.code, sql=broken, facts=refused.facts, origin=Origin.BUILTIN))
@@ -396,7 +396,7 @@ async def test_what_the_validator_tells_of_a_failure_is_enough_for_the_rules(bro
     assert after.body.draft.sql == mended
 
 
-async def test_a_mend_that_was_tried_before_is_not_tried_again() -> None:
+async def test_a_repair_that_was_tried_before_is_not_tried_again() -> None:
     earlier = (
         Attempt(origin=Origin.BUILTIN, sql="SELECT x FROM customers"),
         Attempt(origin=Origin.RULE, sql="select city from customers"),
@@ -413,7 +413,7 @@ async def test_a_mend_that_was_tried_before_is_not_tried_again() -> None:
     assert isinstance(after.body, Concluded)
 
 
-async def test_a_query_that_began_with_a_confirmation_is_never_mended_nor_returned() -> None:
+async def test_a_query_that_began_with_a_confirmation_is_never_repaired_nor_returned() -> None:
     path = (PathStep(stage="gateway", event=EventName.CONFIRMED, started_at=1, ended_at=2),)
     for code in FailureCode:
         after = await recovered(failure_event(code, sql=ALIAS["sql"], facts=ALIAS["facts"], path=path))
@@ -437,7 +437,7 @@ async def test_without_a_catalog_a_model_still_gets_advice() -> None:
     assert after.body.advice.candidates_sql == ()
 
 
-async def test_what_no_rule_may_mend_reads_no_catalog() -> None:
+async def test_what_no_rule_may_repair_reads_no_catalog() -> None:
     catalogs = Catalogs()
     await recovered(failure_event(FailureCode.CONNECTION), catalogs)
     assert catalogs.reads == 0
@@ -499,7 +499,7 @@ async def test_recovery_ends_whatever_fails_in_whatever_order(data: st.DataObjec
         if isinstance(after.body, Concluded):
             break
         steps += 1
-        assert steps <= retries_max + MENDS_PER_QUERY_MAX
+        assert steps <= retries_max + REPAIRS_PER_QUERY_MAX
         event = after
         if isinstance(after.body, Returned):
             draft = Draft(sql=data.draw(SQL), dialect=Dialect.SQLITE, origin=Origin.MODEL)
@@ -507,4 +507,4 @@ async def test_recovery_ends_whatever_fails_in_whatever_order(data: st.DataObjec
         failure = Failure.of(data.draw(codes), "x", Facts(name=data.draw(names)))
         envelope = failed(event, failure, StageName.VALIDATOR)
     assert after.retries.generation <= retries_max
-    assert after.retries.mend <= MENDS_PER_QUERY_MAX
+    assert after.retries.mend <= REPAIRS_PER_QUERY_MAX

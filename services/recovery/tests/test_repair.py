@@ -13,9 +13,9 @@ from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import TRAITS, Facts, Failure, FailureCode
 from querybus.core.messages import Draft, Origin, RuleName
 from querybus.text.similarity import closest, score
-from querybus_recovery.rules.candidate import Candidate, Mend
+from querybus_recovery.rules.candidate import Candidate, Repair
 from querybus_recovery.rules.confidence import confidence
-from querybus_recovery.rules.pipeline import CHECKS_MAX, MENDS_MAX, RULES, mends
+from querybus_recovery.rules.pipeline import CHECKS_MAX, REPAIRS_MAX, RULES, repairs
 
 TABLES = {
     "customers": ("customer_id", "full_name", "city", "Birth Year"),
@@ -73,7 +73,7 @@ def mended(sql: str, catalog: Catalog = CATALOG) -> list[str]:
     failure = check(sql)
     assert failure is not None, "the pair's first statement must fail"
     draft = Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    return [each.sql for each in mends(draft, failure, catalog, check=check)]
+    return [each.sql for each in repairs(draft, failure, catalog, check=check)]
 
 
 PAIRS = [
@@ -187,11 +187,11 @@ ASSUMED = [
 
 
 @pytest.mark.parametrize(("broken", "whole"), ASSUMED)
-def test_what_is_only_likely_is_mended_as_an_assumption(broken: str, whole: str) -> None:
+def test_what_is_only_likely_is_repaired_as_an_assumption(broken: str, whole: str) -> None:
     failure = check(broken)
     assert failure is not None
     draft = Draft(sql=broken, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    first = mends(draft, failure, CATALOG, check=check)[0]
+    first = repairs(draft, failure, CATALOG, check=check)[0]
     assert first.sql == whole
     assert not first.keeps_meaning
 
@@ -285,7 +285,7 @@ def test_a_form_that_an_engine_does_not_take_becomes_one_that_it_takes(
     code: str, name: str | None, broken: str, whole: str
 ) -> None:
     draft = Draft(sql=broken, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    found = mends(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
+    found = repairs(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
     assert [each.sql for each in found][:1] == [whole]
     assert check(whole) is None
 
@@ -294,10 +294,10 @@ def test_confidence_is_that_of_the_least_sure_step_and_silent_where_nothing_was_
     sure = Candidate(RuleName.USE_ALIAS, "SELECT 1", keeps_meaning=True)
     join = Candidate(RuleName.JOIN_OWNER, "SELECT 1", keeps_meaning=False)
     cut = Candidate(RuleName.CUT_TAIL, "SELECT 1", keeps_meaning=False)
-    assert confidence(Mend("SELECT 1", (sure,))) is None
-    alone = confidence(Mend("SELECT 1", (join,)))
-    both = confidence(Mend("SELECT 1", (sure, join, cut)))
-    rivalled = confidence(Mend("SELECT 1", (join,), rivals=1))
+    assert confidence(Repair("SELECT 1", (sure,))) is None
+    alone = confidence(Repair("SELECT 1", (join,)))
+    both = confidence(Repair("SELECT 1", (sure, join, cut)))
+    rivalled = confidence(Repair("SELECT 1", (join,), rivals=1))
     assert alone is not None
     assert both is not None
     assert rivalled is not None
@@ -311,9 +311,9 @@ def test_a_double_quoted_word_that_is_no_column_is_a_text() -> None:
         origin=Origin.MODEL,
     )
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="Bern"))
-    (mend,) = mends(draft, failure, CATALOG, check=check)
-    assert mend.sql == 'SELECT "city" FROM customers WHERE city = \'Bern\' AND "full_name" <> city'
-    assert mend.keeps_meaning
+    (repair,) = repairs(draft, failure, CATALOG, check=check)
+    assert repair.sql == 'SELECT "city" FROM customers WHERE city = \'Bern\' AND "full_name" <> city'
+    assert repair.keeps_meaning
 
 
 def test_two_near_names_are_one_too_many() -> None:
@@ -324,33 +324,33 @@ def test_two_near_names_are_one_too_many() -> None:
     )
     draft = Draft(sql="SELECT date3 FROM t", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="date3"))
-    assert mends(draft, failure, catalog, check=lambda _: None) == ()
+    assert repairs(draft, failure, catalog, check=lambda _: None) == ()
 
 
-def test_a_comparison_with_null_is_mended_only_where_types_were_refused() -> None:
+def test_a_comparison_with_null_is_repaired_only_where_types_were_refused() -> None:
     draft = Draft(sql="SELECT city FROM customers WHERE city <> NULL", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     refused = Failure.of(FailureCode.TYPE_MISMATCH)
-    found = mends(draft, refused, CATALOG, check=check)
+    found = repairs(draft, refused, CATALOG, check=check)
     assert [each.sql for each in found] == ["SELECT city FROM customers WHERE NOT city IS NULL"]
     assert not found[0].keeps_meaning
-    assert mends(draft, Failure.of(FailureCode.SYNTAX_ERROR), CATALOG, check=check) == ()
+    assert repairs(draft, Failure.of(FailureCode.SYNTAX_ERROR), CATALOG, check=check) == ()
 
 
 def test_renames_are_assumptions_and_aliases_are_not() -> None:
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="citty"))
     draft = Draft(sql="SELECT citty FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    assert [each.keeps_meaning for each in mends(draft, failure, CATALOG, check=check)] == [False]
+    assert [each.keeps_meaning for each in repairs(draft, failure, CATALOG, check=check)] == [False]
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="city", qualifier="customers"))
     draft = draft.model_copy(update={"sql": "SELECT customers.city FROM customers AS c"})
-    (mend,) = mends(draft, failure, CATALOG, check=check)[:1]
-    assert mend.keeps_meaning
-    assert [(step.rule, step.before, step.after) for step in mend.steps] == [(RuleName.USE_ALIAS, "customers", "c")]
+    (repair,) = repairs(draft, failure, CATALOG, check=check)[:1]
+    assert repair.keeps_meaning
+    assert [(step.rule, step.before, step.after) for step in repair.steps] == [(RuleName.USE_ALIAS, "customers", "c")]
 
 
 @pytest.mark.parametrize("code", [each for each in FailureCode if not TRAITS[each].by_rule])
 def test_no_rule_touches_what_is_not_a_broken_statement(code: FailureCode) -> None:
     draft = Draft(sql="SELECT citty FROM customer", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    assert mends(draft, Failure.of(code, facts=Facts(name="citty")), CATALOG, check=check) == ()
+    assert repairs(draft, Failure.of(code, facts=Facts(name="citty")), CATALOG, check=check) == ()
 
 
 def test_the_search_is_bounded_however_the_check_answers() -> None:
@@ -366,15 +366,15 @@ def test_the_search_is_bounded_however_the_check_answers() -> None:
         origin=Origin.MODEL,
     )
     for code in FailureCode:
-        assert mends(draft, Failure.of(code, facts=Facts(name="citty")), CATALOG, check=never) == ()
+        assert repairs(draft, Failure.of(code, facts=Facts(name="citty")), CATALOG, check=never) == ()
     assert len(calls) <= CHECKS_MAX * len(FailureCode)
 
 
 @given(st.text(max_size=60), st.sampled_from([each for each in FailureCode if TRAITS[each].by_rule]))
 def test_no_text_breaks_a_rule(text: str, code: FailureCode) -> None:
     draft = Draft(sql=f"SELECT {text} FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    found = mends(draft, Failure.of(code, facts=Facts(name=text)), CATALOG, check=lambda _: None)
-    assert len(found) <= MENDS_MAX
+    found = repairs(draft, Failure.of(code, facts=Facts(name=text)), CATALOG, check=lambda _: None)
+    assert len(found) <= REPAIRS_MAX
 
 
 def test_every_rule_stands_in_the_pipeline_under_its_own_name() -> None:

@@ -12,7 +12,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import Draft, Origin, RuleName
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.pipeline import mends, told_apart
+from querybus_recovery.rules.pipeline import distinguished, repairs
 
 SCHEMA = """
 CREATE TABLE city (city_id INTEGER PRIMARY KEY, name TEXT, region TEXT);
@@ -87,12 +87,12 @@ def check(sql: str) -> Failure | None:
 
 
 def first(sql: str, question: str = "") -> tuple[str, list[tuple[Any, ...]]]:
-    """Return the nearest mend of a broken statement and its rows."""
+    """Return the nearest repair of a broken statement and its rows."""
     failure = check(sql)
     assert failure is not None
     draft = Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    mend = mends(draft, failure, CATALOG, check=check, question=question)[0]
-    return mend.sql, engine().execute(mend.sql).fetchall()
+    repair = repairs(draft, failure, CATALOG, check=check, question=question)[0]
+    return repair.sql, engine().execute(repair.sql).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -152,18 +152,18 @@ def test_two_names_never_become_one_column() -> None:
     failure = check("SELECT titel, titles FROM model")
     assert failure is not None
     draft = Draft(sql="SELECT titel, titles FROM model", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    assert all("title, title" not in each.sql for each in mends(draft, failure, CATALOG, check=check))
+    assert all("title, title" not in each.sql for each in repairs(draft, failure, CATALOG, check=check))
 
 
-def test_rivals_count_only_where_the_question_tells_them_apart() -> None:
+def test_rivals_count_only_where_the_question_reports_them_apart() -> None:
     def rival(table: str) -> Candidate:
         return Candidate(RuleName.JOIN_ALIAS, table, keeps_meaning=False, brings=(table,), is_rival=True)
 
     one, other = rival("city"), rival("label")
-    assert told_apart((one, other), frozenset()) == ()
-    assert [each.sql for each in told_apart((one, other), frozenset({"label"}))] == ["label"]
-    assert told_apart((one, other), frozenset({"label", "city"})) == ()
-    assert [each.sql for each in told_apart((one,), frozenset())] == ["city"]
+    assert distinguished((one, other), frozenset()) == ()
+    assert [each.sql for each in distinguished((one, other), frozenset({"label"}))] == ["label"]
+    assert distinguished((one, other), frozenset({"label", "city"})) == ()
+    assert [each.sql for each in distinguished((one,), frozenset())] == ["city"]
 
 
 def test_a_numbered_alias_was_joined_to_an_earlier_one() -> None:
@@ -177,7 +177,7 @@ def test_of_two_columns_as_near_the_question_says_which_and_else_none_is_taken()
     assert "away_team" in first(sql, "Which teams played away?")[0]
     failure = check(sql)
     assert failure is not None
-    assert mends(Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL), failure, CATALOG, check=check) == ()
+    assert repairs(Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL), failure, CATALOG, check=check) == ()
 
 
 def test_a_column_that_the_block_names_already_is_not_meant_by_another_name() -> None:

@@ -322,7 +322,7 @@ async def test_over_the_soft_limit_an_analyst_is_asked_and_may_run_it_anyway() -
     assert (result.body.sql, result.body.rows_affected_max) == (asked.body.sql, None)
 
 
-async def test_over_the_soft_limit_a_business_reader_is_told_how_to_ask() -> None:
+async def test_over_the_soft_limit_a_business_reader_is_reported_how_to_ask() -> None:
     draft = draft_of("SELECT id FROM customer").model_copy(update={"audience": "business"})
     asked = await run(draft, Stores(policy=COSTLY), Engine(rows_read=101))
     assert (asked.body.outcome, asked.body.clarification.trigger) == (Outcome.CLARIFICATION, Trigger.COST)

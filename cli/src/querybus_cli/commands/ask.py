@@ -1,4 +1,4 @@
-"""Asks one question of a running house and tells what stage it is in while it works."""
+"""Asks one question of a running stack and reports what stage it is in while it works."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from querybus.bus.client import BusClient
 
 REPLY_GRACE_SECONDS: Final = 12.0
-"""The house ends every query at the latest 10 seconds after its deadline."""
+"""The stack ends every query at the latest 10 seconds after its deadline."""
 WAIT_SECONDS: Final = 30
 DEADLINE_SECONDS_DEFAULT: Final = 60.0
 
@@ -18,7 +18,7 @@ OnProgress = Callable[[str], None]
 
 
 async def ask(client: BusClient, request: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
-    """Ask over the bus door and return the public answer, or the problem with `code` and `detail`.
+    """Ask over the bus API and return the public answer, or the problem with `code` and `detail`.
 
     Waits until the query has finished; raises TimeoutError where even the sweeper did not end it.
     """

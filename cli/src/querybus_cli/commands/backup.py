@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Url = Annotated[str | None, typer.Option("--nats-url", envvar="QUERYBUS_NATS_URL", help="address of the bus")]
 Password = Annotated[
-    str | None, typer.Option("--password", envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `keeper`")
+    str | None, typer.Option("--password", envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `backup`")
 ]
 Store = Annotated[Path, typer.Option(help="store of a running `querybus up`, where no address is given")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="print one JSON object")]
@@ -36,7 +36,7 @@ def backup(
     store: Store = STORE,
     json_output: JsonOutput = False,
 ) -> None:
-    """Copy the log, the history, dead letters and the buckets of a running house into a folder.
+    """Copy the log, the history, dead letters and the buckets of a running stack into a folder.
 
     Example: querybus backup /backups/querybus-2026-11-21
     """

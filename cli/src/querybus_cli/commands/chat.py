@@ -32,7 +32,7 @@ HELP: Final = """A question, or the number of a way on that was offered, or one 
 _FORMATS: Final[Mapping[str, Literal["csv", "jsonl", "arrow"]]] = {".csv": "csv", ".jsonl": "jsonl", ".arrow": "arrow"}
 
 Working = Callable[[], AbstractContextManager[OnProgress]]
-"""Shows that something is going on: a block that is given where to tell the stages."""
+"""Shows that something is going on: a block that is given where to report the stages."""
 
 
 class Chat:

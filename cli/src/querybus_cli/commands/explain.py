@@ -74,38 +74,38 @@ async def _catalog(config: ConnectionConfig) -> Catalog:
     return read
 
 
-def as_json(told: Explanation) -> dict[str, Any]:
+def as_json(reported: Explanation) -> dict[str, Any]:
     """Return the explanation as JSON can hold it."""
-    return asdict(told)
+    return asdict(reported)
 
 
-def show(told: Explanation, out: Console) -> None:
+def show(reported: Explanation, out: Console) -> None:
     """Print the explanation."""
     words = Table("words", "read as", "meaning", "score", "other meanings", box=None, header_style="dim")
-    for each in told.words:
+    for each in reported.words:
         mark = each.role if each.accounted else f"{each.role} (not accounted for)"
         words.add_row(
             each.text, mark, each.meaning, "" if each.score is None else f"{each.score:.2f}", ", ".join(each.others)
         )
     out.print(words)
-    for name, text in _facts(told):
+    for name, text in _facts(reported):
         out.print(f"[bold]{name}[/bold]  {text}", highlight=False, soft_wrap=True)
 
 
-def _facts(told: Explanation) -> Iterator[tuple[str, str]]:
-    if told.form:
-        yield "form", told.form
-        yield "sentence", told.sentence
-    yield "confidence", f"{told.confidence:.2f}, {told.confidence_min:.2f} needed to answer"
-    if told.not_accounted:
-        yield "not accounted for", ", ".join(told.not_accounted)
-    for form, confidence in told.others:
+def _facts(reported: Explanation) -> Iterator[tuple[str, str]]:
+    if reported.form:
+        yield "form", reported.form
+        yield "sentence", reported.sentence
+    yield "confidence", f"{reported.confidence:.2f}, {reported.confidence_min:.2f} needed to answer"
+    if reported.not_accounted:
+        yield "not accounted for", ", ".join(reported.not_accounted)
+    for form, confidence in reported.others:
         yield "other reading", f"{form} ({confidence:.2f})"
-    for note in told.notes:
+    for note in reported.notes:
         yield "note", note
-    if told.sql:
-        yield "SQL" if told.is_answered else "SQL, not answered with", told.sql
-    if not told.is_answered:
-        yield "asked about", told.asked
-        for option in told.options:
+    if reported.sql:
+        yield "SQL" if reported.is_answered else "SQL, not answered with", reported.sql
+    if not reported.is_answered:
+        yield "asked about", reported.asked
+        for option in reported.options:
             yield "option", option

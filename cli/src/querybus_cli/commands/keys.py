@@ -91,8 +91,8 @@ def list_keys(
             typer.echo(json.dumps(each, ensure_ascii=False))
         else:
             may_ask = "all connections" if each["connections"] is None else ", ".join(each["connections"])
-            door = "" if each["has_key"] else "; over the bus only"
-            typer.echo(f"{each['tenant']}.{each['name']:24} {each['user']:20} {each['audience']:8} {may_ask}{door}")
+            api = "" if each["has_key"] else "; over the bus only"
+            typer.echo(f"{each['tenant']}.{each['name']:24} {each['user']:20} {each['audience']:8} {may_ask}{api}")
     if not json_output and not found:
         typer.echo("no credentials; make one with `querybus keys create`")
 
@@ -105,7 +105,7 @@ def revoke_key(
     password: Password = None,
     store: Store = STORE,
 ) -> None:
-    """Let a credential in no more, at any door, from now on.
+    """Let a credential in no more, at any API, from now on.
 
     Example: querybus keys revoke reports --tenant acme
     """

@@ -1,4 +1,4 @@
-"""`querybus models`: which chat models there are, changed while the house runs."""
+"""`querybus models`: which chat models there are, changed while the stack runs."""
 
 from __future__ import annotations
 

@@ -171,10 +171,10 @@ def replay(
         typer.echo(f"shadow {found['query_id']}: {'the same end' if found['same'] else 'ANOTHER END'}")
         for which in ("was", "is"):
             end = found[which] or {}
-            told = " ".join(
+            reported = " ".join(
                 str(end.get(name)) for name in ("outcome", "code", "row_count") if end.get(name) is not None
             )
-            typer.echo(f"  {which:4} {told or 'not finished'}\n       {end.get('sql') or ''}")
+            typer.echo(f"  {which:4} {reported or 'not finished'}\n       {end.get('sql') or ''}")
     raise typer.Exit(0 if found["same"] else 1)
 
 

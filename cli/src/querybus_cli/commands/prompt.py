@@ -17,7 +17,7 @@ from querybus.core.ids import time_ordered_id
 from querybus.core.messages import Asked
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
-from querybus.llm import EmbeddingDoor
+from querybus.llm import EmbeddingClient
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.ops.clock import system_clock, system_random_bits
 from querybus.ops.metrics import Metrics
@@ -26,7 +26,7 @@ from querybus.text.knowledge import Knowledge
 from querybus.text.language import detect_language
 from querybus.text.tokens import token_estimate
 from querybus_cli.local.answers import Quick, connections_of
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, House, HousePlan
+from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generate
 from querybus_generator.linking.linker import Linker
@@ -90,7 +90,7 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
     """Return what a model would be sent for the question as a new thread's first."""
     with connections_of(quick) as (file, connection, today):
         bus = EmbeddedNats(OUTSIDERS)
-        async with bus, House(HousePlan(connections_file=file), bus):
+        async with bus, Stack(StackPlan(connections_file=file), bus):
             held = Held(await bus.connect(StageName.GENERATOR))
             options = {name: value for name, value in quick.options.items() if value is not None}
             if today:
@@ -118,7 +118,7 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
             settings = load(Settings)
             meaning = None
             if settings.embeddings_base_url:
-                meaning = Nearness(EmbeddingDoor(settings, Metrics("prompt")), settings)
+                meaning = Nearness(EmbeddingClient(settings, Metrics("prompt")), settings)
             made = await generate(
                 envelope,
                 Delivery(sequence=1, deliveries=1, now_ms=now),

@@ -26,7 +26,7 @@ from querybus.core.options import Mode, Options, RepairPolicy
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventName, StageName
-from querybus.llm import ModelDoor, open_door
+from querybus.llm import ModelClient, open_model
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
@@ -44,7 +44,7 @@ from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
-from querybus_recovery.rules.candidate import Mend
+from querybus_recovery.rules.candidate import Repair
 from querybus_validator.validate import validate
 
 ROWS_MAX: Final = 100_000
@@ -130,24 +130,24 @@ async def evaluate(
     items: Iterable[Mapping[str, Any]], databases: Path, model: str, *, policy: RepairPolicy | None = None
 ) -> list[Judged]:
     """Return what became of each item; ValueError for a model without an address or a database that is not there."""
-    door = None if model in (REPLAY, BUILTIN) else _door(model)
+    api = None if model in (REPLAY, BUILTIN) else _api(model)
     places: dict[str, Place] = {}
     children = sqlite_children(size=1, reserved=1)
     await children.start()
-    if door is not None:
-        await door.start()
+    if api is not None:
+        await api.start()
     judged: list[Judged] = []
     try:
         for item in items:
             name = str(item["db_id"])
             if name not in places:
                 places[name] = Place(database_file(databases, name), children)
-            asking = Asking(item, places[name], model, None if door is None else Counted(door), policy)
+            asking = Asking(item, places[name], model, None if api is None else Counted(api), policy)
             judged.append(await asking.judged())
     finally:
         await children.drain()
-        if door is not None:
-            await door.drain()
+        if api is not None:
+            await api.drain()
     return judged
 
 
@@ -159,9 +159,9 @@ def database_file(databases: Path, name: str) -> Path:
     raise ValueError(f"no database {databases / name}.sqlite")
 
 
-def _door(model: str) -> ModelDoor:
+def _api(model: str) -> ModelClient:
     settings = load(Settings)
-    found = open_door(settings.model_copy(update={"llm_model": model}), Metrics(StageName.GENERATOR))
+    found = open_model(settings.model_copy(update={"llm_model": model}), Metrics(StageName.GENERATOR))
     if found is None:
         raise ValueError(f"a model is {REPLAY}, {BUILTIN}, or the name of one at QUERYBUS_LLM_BASE_URL")
     return found
@@ -170,15 +170,15 @@ def _door(model: str) -> ModelDoor:
 class Counted:
     """A chat model whose calls and tokens are counted for one item."""
 
-    def __init__(self, door: ChatModel) -> None:
-        self._door = door
+    def __init__(self, api: ChatModel) -> None:
+        self._api = api
         self.calls = 0
         self.tokens_in = 0
         self.tokens_out = 0
 
     async def serves(self, tenant: str) -> bool:
         """Return what the model says of the tenant."""
-        return await self._door.serves(tenant)
+        return await self._api.serves(tenant)
 
     async def reply(
         self,
@@ -191,7 +191,7 @@ class Counted:
     ) -> ModelReply | Failure:
         """Pass the call on and count it."""
         self.calls += 1
-        said = await self._door.reply(
+        said = await self._api.reply(
             messages, timeout_seconds=timeout_seconds, model=model, tenant=tenant, on_text=on_text
         )
         if isinstance(said, ModelReply):
@@ -227,17 +227,17 @@ class Asking:
         item: Mapping[str, Any],
         place: Place,
         model: str,
-        door: Counted | None,
+        api: Counted | None,
         policy: RepairPolicy | None,
     ) -> None:
         self._item = item
         self._place = place
         self._model = model
-        self._door = door
+        self._api = api
         self._policy = policy
         self._now = time.time_ns() // 1_000_000
         self._began = time.monotonic()
-        self._mends: list[Mend] = []
+        self._repairs: list[Repair] = []
         self._code: FailureCode | None = None
         self._first = (False, False)
 
@@ -322,7 +322,7 @@ class Asking:
             self._delivery(),
             catalogs=self._place,
             connections=self._place,
-            model=self._door,
+            model=self._api,
             history=_ALONE,
             linker=self._place.linker,
             texts=_TEXTS,
@@ -351,7 +351,7 @@ class Asking:
             catalogs=self._place,
             connections=self._place,
             guidance=_GUIDANCE,
-            on_mend=self._mends.append,
+            on_repair=self._repairs.append,
         )
 
     def _delivery(self) -> Delivery:
@@ -380,7 +380,7 @@ class Asking:
         attempts: int = 0,
         confidence: float | None = None,
     ) -> Judged:
-        counted = self._door
+        counted = self._api
         return Judged(
             id=str(self._item["id"]),
             outcome=outcome,
@@ -394,7 +394,7 @@ class Asking:
             first_code=self._code.value if self._code else None,
             mended=final[0] and not self._first[0],
             milliseconds=round((time.monotonic() - self._began) * 1_000, 1),
-            rules=tuple(dict.fromkeys(step.rule.value for mend in self._mends for step in mend.steps)),
+            rules=tuple(dict.fromkeys(step.rule.value for repair in self._repairs for step in repair.steps)),
             calls=counted.calls if counted else 0,
             tokens_in=counted.tokens_in if counted else 0,
             tokens_out=counted.tokens_out if counted else 0,

@@ -24,7 +24,7 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import Failure
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
@@ -202,10 +202,10 @@ async def evaluate_meaning(
 ) -> dict[str, Any]:
     """Return the shares in the merged catalog where the embeddings of the settings add to linking; ValueError if none."""
     merged = merge(catalogs)
-    door = EmbeddingDoor(settings, Metrics("evaluate"))
+    api = EmbeddingClient(settings, Metrics("evaluate"))
     texts = [text_of(table) for table in merged.catalog.tables]
-    vectors = await door.vectors([*texts, *(item.question for item in items)], timeout_seconds=MEANING_SECONDS_MAX)
-    await door.close()
+    vectors = await api.vectors([*texts, *(item.question for item in items)], timeout_seconds=MEANING_SECONDS_MAX)
+    await api.close()
     if isinstance(vectors, Failure):
         raise ValueError(f"no embeddings: {vectors.facts.native_code}")  # noqa: TRY004 - a value that is no figure
     near = NearIndex(vectors[: len(texts)])

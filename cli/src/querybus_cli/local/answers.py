@@ -1,4 +1,4 @@
-"""Quick answers: one question, or the demo's three, from a house that lives as long as the command."""
+"""Quick answers: one question, or the demo's three, from a stack that lives as long as the command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from querybus_cli.app import UsageError
 from querybus_cli.commands.ask import ask
 from querybus_cli.local import demo_database
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
-from querybus_cli.local.local_stack import House, HousePlan
+from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.terminal.outcome import Answer, as_json, exit_code, show, write_rows
 
 DEMO_QUESTIONS: Final = (
@@ -66,13 +66,13 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
     """Ask one question; raises UsageError for what cannot be asked at all."""
     audience = check(quick)
     with status_of(err) as status, connections_of(quick) as (file, connection, today):
-        tell(status, "starting")
+        report(status, "starting")
         options = {key: value for key, value in quick.options.items() if value is not None}
         if today and "today" not in options:
             options["today"] = today
-        async with House(HousePlan(connections_file=file, extra=generator_settings(quick))) as house:
+        async with Stack(StackPlan(connections_file=file, extra=generator_settings(quick))) as stack:
             request = {"question": quick.question, "connection": connection, "options": options}
-            async with house.client(audience) as client:
+            async with stack.client(audience) as client:
                 answer = await _ask(client, request, status)
                 if quick.csv_to is not None and answer.get("columns"):
                     write_rows(answer, await _all_rows(client, answer), quick.csv_to)
@@ -102,7 +102,7 @@ def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
 
 
 def generator_settings(quick: Quick) -> dict[StageName, dict[str, Any]]:
-    """Return what the generator is told beyond the plan: a name on the command line is that of the configured model."""
+    """Return what the generator is reported beyond the plan: a name on the command line is that of the configured model."""
     model = quick.options.get("model")
     return {} if model in (None, "builtin") else {StageName.GENERATOR: {"llm_model": model}}
 
@@ -123,13 +123,13 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
     file = demo_file()
     with status_of(err) as status, tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         if not file.exists():
-            tell(status, f"making the demo shop in {file}")
+            report(status, f"making the demo shop in {file}")
             file.parent.mkdir(parents=True, exist_ok=True)
             await asyncio.to_thread(write_demo, file)
         connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
-        tell(status, "starting the bus and six services")
+        report(status, "starting the bus and six services")
         good = True
-        async with House(HousePlan(connections_file=connections)) as house, house.client("analyst") as client:
+        async with Stack(StackPlan(connections_file=connections)) as stack, stack.client("analyst") as client:
             for number, (question, remark) in enumerate(DEMO_QUESTIONS, 1):
                 request = {
                     "question": question,
@@ -150,9 +150,9 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
 
 async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | None) -> Answer:
     try:
-        answer = await ask(client, request, lambda stage: tell(status, stage))
+        answer = await ask(client, request, lambda stage: report(status, stage))
     except NotAccepted as error:
-        raise UsageError(f"the house does not answer: {error}") from error
+        raise UsageError(f"the services do not answer: {error}") from error
     if "outcome" not in answer:
         raise UsageError(str(answer.get("detail") or answer.get("title") or answer))
     return answer
@@ -221,7 +221,7 @@ def status_of(err: Console) -> Generator[Status | None]:
         yield status
 
 
-def tell(status: Status | None, text: str) -> None:
+def report(status: Status | None, text: str) -> None:
     """Say what is going on."""
     if status is not None:
         status.update(f"{text} ...")

@@ -1,4 +1,4 @@
-"""All of QueryBus on one machine: what each service has to be told, and the six of them in one process.
+"""All of QueryBus on one machine: the settings of each service, and the six of them in one process.
 
 `ask` and `demo` run the services in this process for a quick answer; `up` gives the same values to processes of their
 own. Either way they talk over a real nats-server with the generated permissions.
@@ -32,7 +32,7 @@ from querybus_cli.app import UsageError
 
 TENANT: Final = "local"
 CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}
-"""The two credentials of a house on one machine, one per audience."""
+"""The two credentials of a stack on one machine, one per audience."""
 
 _OUTSIDERS: Final[Mapping[Audience, Outsider]] = {
     audience: Outsider(TENANT, credential, audience) for audience, credential in CREDENTIALS.items()
@@ -63,8 +63,8 @@ class RunningService(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class HousePlan:
-    """What a house on one machine is made of."""
+class StackPlan:
+    """What a stack on one machine is made of."""
 
     connections_file: Path
     store: Path | None = None
@@ -74,7 +74,7 @@ class HousePlan:
     """Settings of single services beyond those that follow from the plan."""
 
 
-def settings_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, Any]:
+def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[str, Any]:
     """Return the settings of one service by field name."""
     values: dict[str, Any] = {
         "environment": plan.environment,
@@ -89,11 +89,11 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[s
         values["connections_file"] = str(plan.connections_file)
     if service is StageName.GATEWAY:
         values["tenants"] = ",".join(bus.tenants)
-        values["eraser_password"] = bus.password("eraser")
+        values["purge_password"] = bus.password("purge")
     return values | dict(plan.extra.get(service, {}))
 
 
-def environment_of(service: StageName, bus: EmbeddedBus, plan: HousePlan) -> dict[str, str]:
+def environment_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[str, str]:
     """Return the same settings as the environment of a process of its own."""
     return {
         f"QUERYBUS_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
@@ -120,15 +120,15 @@ async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str] | None = None) 
         await connection.close()
 
 
-class House:
+class Stack:
     """The bus and all six services in this process, as an async context manager."""
 
     def __init__(
-        self, plan: HousePlan, bus: EmbeddedBus | None = None, *, keys: Mapping[str, str] | None = None
+        self, plan: StackPlan, bus: EmbeddedBus | None = None, *, keys: Mapping[str, str] | None = None
     ) -> None:
         """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes.
 
-        `keys` maps a credential to its key for the HTTP door; without them nobody comes in there.
+        `keys` maps a credential to its key for the HTTP API; without them nobody comes in there.
         """
         self._plan = plan
         self._keys = keys
@@ -158,9 +158,9 @@ class House:
 
     @property
     def http_address(self) -> str:
-        """Where the gateway's HTTP door listens, while the house runs."""
-        doors: list[Any] = [part for each in self._services for part in each.parts if part.name == "http"]
-        return doors[0].address
+        """Where the gateway's HTTP API listens, while the stack runs."""
+        apis: list[Any] = [part for each in self._services for part in each.parts if part.name == "http"]
+        return apis[0].address
 
     def client(self, audience: Audience) -> AbstractAsyncContextManager[BusClient]:
         """Return a bus client of this machine's credential for the audience; `async with` connects it."""

@@ -64,7 +64,7 @@ class Replica:
 
 
 class Supervisor:
-    """Runs replicas until it is told to stop."""
+    """Runs replicas until it is asked to stop."""
 
     def __init__(self, replicas: tuple[Replica, ...], say: Say) -> None:
         self.replicas = replicas

@@ -1,4 +1,4 @@
-"""Puts a house on one machine together for `querybus up`: bus, keys, settings, replicas."""
+"""Puts a stack on one machine together for `querybus up`: bus, keys, settings, replicas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Final
 from rich.console import Console
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.admin.permissions import KEEPER, OPERATOR
+from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
 from querybus.core.credential import key_text
 from querybus.core.subjects import StageName
 from querybus_cli.app import UsageError
@@ -30,7 +30,7 @@ from querybus_cli.local.local_stack import (
     OUTSIDERS,
     SERVICES,
     TENANT,
-    HousePlan,
+    StackPlan,
     admit_locals,
     environment_of,
 )
@@ -50,21 +50,21 @@ async def run_up(
     """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
-        door = port or _free_ports(1)[0]
+        api = port or _free_ports(1)[0]
         for number in range(counts[StageName.GATEWAY]):
             _must_be_free(port and port + number, "--port")
             _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
         async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
-            # From here on the store is ours: what another house has told of itself was not touched before.
+            # From here on the store is ours: what another stack has left of itself was not touched before.
             (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()
             keys = _keys(store / KEYS_FILE)
-            _tell_operators(store / OPERATOR_FILE, bus)
-            _tell_clients(store / CLIENTS_FILE, bus)
+            _report_operators(store / OPERATOR_FILE, bus)
+            _report_clients(store / CLIENTS_FILE, bus)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, _free_ports(len(names)), strict=True))
-            grpc_doors = (
+            grpc_apis = (
                 [grpc_port + number for number in range(counts[StageName.GATEWAY])]
                 if grpc_port
                 else _free_ports(counts[StageName.GATEWAY])
@@ -74,7 +74,7 @@ async def run_up(
                     service,
                     number,
                     environment_of(service, bus, plan)
-                    | _ports(service, number, door, grpc_doors, probes[service, number]),
+                    | _ports(service, number, api, grpc_apis, probes[service, number]),
                     (store / "logs" / f"{service}-{number}.log").resolve(),
                 )
                 for service, number in names
@@ -82,11 +82,11 @@ async def run_up(
             addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
-            doors = (
-                f"HTTP at 127.0.0.1:{door}, gRPC at 127.0.0.1:{grpc_doors[0]}, the bus at {bus.url}\n"
+            apis = (
+                f"HTTP at 127.0.0.1:{api}, gRPC at 127.0.0.1:{grpc_apis[0]}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and passwords of the bus in {store / CLIENTS_FILE}"
             )
-            ready = asyncio.create_task(_tell_when_ready(addresses.values(), keys, door, doors, out))
+            ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out))
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -95,19 +95,19 @@ async def run_up(
     return 0
 
 
-def _plan(file: Path, store: Path) -> HousePlan:
+def _plan(file: Path, store: Path) -> StackPlan:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     names_of(file)
     store.mkdir(parents=True, exist_ok=True)
-    return HousePlan(connections_file=file.resolve(), store=(store / "bus").resolve())
+    return StackPlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
 
-def _ports(service: StageName, number: int, door: int, grpc_doors: Sequence[int], probe: int) -> dict[str, str]:
+def _ports(service: StageName, number: int, api: int, grpc_apis: Sequence[int], probe: int) -> dict[str, str]:
     ports = {"QUERYBUS_HTTP_PORT": str(probe)}
     if service is StageName.GATEWAY:
-        # Each gateway has doors of its own: the first the port that was asked for, the others those after it.
-        ports |= {"QUERYBUS_API_PORT": str(door + number - 1), "QUERYBUS_GRPC_PORT": str(grpc_doors[number - 1])}
+        # Each gateway has APIs of its own: the first the port that was asked for, the others those after it.
+        ports |= {"QUERYBUS_API_PORT": str(api + number - 1), "QUERYBUS_GRPC_PORT": str(grpc_apis[number - 1])}
     return ports
 
 
@@ -126,16 +126,16 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-async def _tell_when_ready(
-    addresses: Iterable[str], keys: Mapping[str, str], door: int, doors: str, out: Console
+async def _report_when_ready(
+    addresses: Iterable[str], keys: Mapping[str, str], api: int, apis: str, out: Console
 ) -> None:
     for address in addresses:
-        while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event tells of another process
+        while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event says something of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
-    out.print(f"ready: {doors}\nask, for instance:\n", highlight=False, soft_wrap=True)
+    out.print(f"ready: {apis}\nask, for instance:\n", highlight=False, soft_wrap=True)
     for line in (
-        f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{door}',
-        f"  curl -s http://127.0.0.1:{door}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
+        f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{api}',
+        f"  curl -s http://127.0.0.1:{api}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
         f"    -H 'Authorization: Bearer {keys['analyst']}' \\",
         '    -d \'{"question": "How many customers are there?"}\'\n',
     ):
@@ -162,19 +162,19 @@ def _keys(file: Path) -> dict[str, str]:
     return keys
 
 
-def _tell_operators(file: Path, bus: EmbeddedNats) -> None:
+def _report_operators(file: Path, bus: EmbeddedNats) -> None:
     """Write for this user only where `querybus dead`, `history`, `replay`, `keys` and `backup` find the bus."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     known = {
         "nats_password": bus.password(OPERATOR),
         "gateway_password": bus.password(StageName.GATEWAY),
-        "keeper_password": bus.password(KEEPER),
+        "backup_password": bus.password(BACKUP_USER),
     }
     file.write_text(json.dumps({"nats_url": bus.url, **known}))
 
 
-def _tell_clients(file: Path, bus: EmbeddedNats) -> None:
+def _report_clients(file: Path, bus: EmbeddedNats) -> None:
     """Write for this user only how a program comes in over the bus, by credential."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)

@@ -1,8 +1,8 @@
-"""What `querybus backup` and `restore` do, as the bus user `keeper`: a folder with a file per stream and what they are.
+"""What `querybus backup` and `restore` do, as the bus user `backup user`: a folder with a file per stream and what they are.
 
 The folder is whole when `backup.json` is in it, which is written last; it says of each file how long it is and its
 SHA-256. Nothing is overwritten: neither a folder with something in it nor a stream that is there. The files hold what
-people asked and were told, and hashes of keys: only their owner may read them.
+people asked and were reported, and hashes of keys: only their owner may read them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from querybus.bus.admin.permissions import KEEPER
-from querybus.bus.admin.snapshots import CHUNK_BYTES, Keeper, SnapshotError
+from querybus.bus.admin.permissions import BACKUP_USER
+from querybus.bus.admin.snapshots import CHUNK_BYTES, Publisher, SnapshotError
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.topology import BACKED_UP
 from querybus_cli.app import UsageError
@@ -34,7 +34,7 @@ _DATED: Final = re.compile(r"\d{8}T\d{6}Z")
 
 Json = dict[str, Any]
 OnBytes = Callable[[str, int], None]
-"""Told the stream and how many bytes of it are done."""
+"""Receives the stream and how many bytes of it are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +51,26 @@ class Copy:
 
 
 def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
     if url and password:
         return Place(url, password)
     file = store / OPERATOR_FILE
     known: Json = json.loads(file.read_text()) if file.is_file() else {}
-    if "keeper_password" not in known:
+    if "backup_password" not in known:
         raise UsageError(
-            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{KEEPER}`), "
+            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{BACKUP_USER}`), "
             f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
         )
-    return Place(known["nats_url"], known["keeper_password"])
+    return Place(known["nats_url"], known["backup_password"])
 
 
 async def back_up(place: Place, folder: Path, on_bytes: OnBytes) -> tuple[Copy, ...]:
     """Copy what a backup holds into a folder that is empty or not there; UsageError says what is in the way."""
     if _is_taken(folder):
         raise UsageError(f"{folder} is there already: name a folder that is not, a backup overwrites nothing")
-    async with _bus(place) as keeper:
+    async with _bus(place) as backup:
         _make(folder)
-        copies = tuple([await _copied(keeper, stream, folder, on_bytes) for stream in BACKED_UP])
+        copies = tuple([await _copied(backup, stream, folder, on_bytes) for stream in BACKED_UP])
     _write(folder, copies)
     return copies
 
@@ -152,22 +152,22 @@ async def restore(
     # The log before the history, which goes on from it.
     wanted = [each for each in reversed(copies) if not only or each.stream in only]
     done: list[Copy] = []
-    async with _bus(place) as keeper:
-        if there := [each.stream for each in wanted if await keeper.state(each.stream)]:
+    async with _bus(place) as backup:
+        if there := [each.stream for each in wanted if await backup.state(each.stream)]:
             raise UsageError(f"the bus has {', '.join(there)} already: restoring overwrites nothing, see the handbook")
         for each in wanted:
             config = each.config if replicas is None else {**each.config, "num_replicas": replicas}
-            told = 0
+            reported = 0
 
             def counted(copy: Copy = each) -> Generator[bytes]:
-                nonlocal told
+                nonlocal reported
                 for part in _parts(folder / Path(copy.file).name):
                     yield part
-                    told += len(part)
-                    on_bytes(copy.stream, told)
+                    reported += len(part)
+                    on_bytes(copy.stream, reported)
 
             try:
-                found = await keeper.put(each.stream, config, each.state, counted())
+                found = await backup.put(each.stream, config, each.state, counted())
             except SnapshotError as error:
                 left = wanted[len(done) :]
                 raise UsageError(f"{error}; restored: {_names(done) or 'nothing'}; left: {_names(left)}") from error
@@ -178,7 +178,7 @@ async def restore(
     return tuple(done)
 
 
-async def _copied(keeper: Keeper, stream: str, folder: Path, on_bytes: OnBytes) -> Copy:
+async def _copied(backup: Publisher, stream: str, folder: Path, on_bytes: OnBytes) -> Copy:
     digest, length = hashlib.sha256(), 0
     name = f"{stream}.snapshot"
     with _private(folder / name).open("wb") as file:
@@ -190,7 +190,7 @@ async def _copied(keeper: Keeper, stream: str, folder: Path, on_bytes: OnBytes) 
             length += len(part)
             on_bytes(stream, length)
 
-        config, state = await keeper.take(stream, write)
+        config, state = await backup.take(stream, write)
     return Copy(stream, name, length, digest.hexdigest(), int(state["messages"]), config, state)
 
 
@@ -216,13 +216,13 @@ def _write(folder: Path, copies: Sequence[Copy]) -> None:
 
 
 @asynccontextmanager
-async def _bus(place: Place) -> AsyncGenerator[Keeper]:
+async def _bus(place: Place) -> AsyncGenerator[Publisher]:
     try:
-        connection = await connect(place.url, KEEPER, place.password)
+        connection = await connect(place.url, BACKUP_USER, place.password)
     except BusRefused as error:
         raise UsageError(str(error)) from error
     try:
-        yield Keeper(connection)
+        yield Publisher(connection)
     except SnapshotError as error:
         raise UsageError(str(error)) from error
     finally:

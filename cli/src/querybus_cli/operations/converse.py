@@ -1,4 +1,4 @@
-"""Sets a conversation up: a gateway that runs elsewhere or a house of its own, a terminal or what is piped in."""
+"""Sets a conversation up: a gateway that runs elsewhere or a stack of its own, a terminal or what is piped in."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 
 from querybus_cli.commands.chat import Chat
-from querybus_cli.local.answers import Quick, check, connections_of, generator_settings, status_of, tell
-from querybus_cli.local.local_stack import HousePlan
-from querybus_cli.local.own_stack import own_house
+from querybus_cli.local.answers import Quick, check, connections_of, generator_settings, report, status_of
+from querybus_cli.local.local_stack import StackPlan
+from querybus_cli.local.own_stack import own_stack
 from querybus_cli.operations.remote import OnProgress, calling, key_of, options_of
 
 
@@ -29,12 +29,12 @@ def converse(url: str | None, key: str | None, key_file: Path | None, quick: Qui
             secret = key_of(key, key_file, quick.audience)
         else:
             with status_of(err) as status:
-                tell(status, "starting")
+                report(status, "starting")
                 file, connection, today = stack.enter_context(connections_of(quick))
                 if today is not None:
                     options.setdefault("today", today)
-                plan = HousePlan(connections_file=file, extra=generator_settings(quick))
-                url, keys = stack.enter_context(own_house(plan))
+                plan = StackPlan(connections_file=file, extra=generator_settings(quick))
+                url, keys = stack.enter_context(own_stack(plan))
             secret = keys[quick.audience]
         client = stack.enter_context(calling(url, secret))
         if is_terminal:
@@ -45,7 +45,7 @@ def converse(url: str | None, key: str | None, key_file: Path | None, quick: Qui
         @contextmanager
         def working() -> Generator[OnProgress]:
             with status_of(err) as status:
-                yield lambda stage: tell(status, stage)
+                yield lambda stage: report(status, stage)
 
         Chat(
             client,

@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
     if url and password:
         return Place(url, password)
     file = store / OPERATOR_FILE

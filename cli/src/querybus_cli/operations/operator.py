@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from querybus.bus.admin.operator import Letter, OperatorDesk
+from querybus.bus.admin.operator import Letter, OperatorActions
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.log.journal import Entry, LogTooLong
@@ -27,7 +27,7 @@ from querybus_cli.app import UsageError
 from querybus_cli.operations.replay import asked_again, shadow_of
 
 OPERATOR_FILE: Final = "operator.json"
-"""Where `querybus up` tells the commands of this machine how to reach its bus."""
+"""Where `querybus up` leaves for the commands of this machine how to reach its bus."""
 
 BEGIN_SECONDS_MAX: Final = 15.0
 """How long a replayed question may wait for a gateway to take it."""
@@ -46,7 +46,7 @@ class Place:
 
 
 def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a house on this machine has left in its store; UsageError for neither."""
+    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
     if url and password:
         return Place(url, password)
     file = store / OPERATOR_FILE
@@ -60,14 +60,14 @@ def place_of(url: str | None, password: str | None, store: Path) -> Place:
 
 
 @asynccontextmanager
-async def desk(place: Place) -> AsyncGenerator[OperatorDesk]:
-    """Give an operator's desk; what the bus refuses becomes a UsageError."""
+async def context(place: Place) -> AsyncGenerator[OperatorActions]:
+    """Give an operator's context; what the bus refuses becomes a UsageError."""
     try:
         connection = await connect(place.url, OPERATOR, place.password)
     except BusRefused as error:
         raise UsageError(str(error)) from error
     try:
-        yield OperatorDesk(connection)
+        yield OperatorActions(connection)
     except (BusTrouble, TooLarge) as trouble:
         raise UsageError(f"the bus: {trouble}") from trouble
     except LogTooLong as error:
@@ -98,19 +98,19 @@ def letter_view(letter: Letter, *, whole: bool = False) -> Json:
 
 async def letters(place: Place, stage: StageName | None, after: int, limit: int) -> list[Json]:
     """Return the dead letters behind a sequence, oldest first."""
-    async with desk(place) as here:
+    async with context(place) as here:
         return [letter_view(each) for each in await here.letters(stage=stage, after=after, limit=limit)]
 
 
 async def letter(place: Place, sequence: int) -> Json:
     """Return one dead letter with its bytes; UsageError if there is none."""
-    async with desk(place) as here:
+    async with context(place) as here:
         return letter_view(await _letter(here, sequence), whole=True)
 
 
 async def drop(place: Place, sequences: Sequence[int]) -> None:
     """Delete dead letters for good; UsageError names the first that is not there, those before it are gone."""
-    async with desk(place) as here:
+    async with context(place) as here:
         for each in sequences:
             if not await here.drop(each):
                 raise UsageError(f"there is no dead letter {each}: see `querybus dead list`")
@@ -122,7 +122,7 @@ async def replay_letter(place: Place, sequence: int) -> Json:
     A second replay of the same letter is the same query. Returns {query_id, of} or, for a submitted question that
     never became a query, {submitted}.
     """
-    async with desk(place) as here:
+    async with context(place) as here:
         dead = await _letter(here, sequence)
         address = parse_event_subject(dead.subject)
         if address is None:
@@ -147,7 +147,7 @@ async def history(place: Place, tenant: str, name: str, until: int) -> list[Json
     """Return every event of a query or of a thread up to a sequence (0: all), as an analyst may see them."""
     if not is_id(name):
         raise UsageError(f"{name!r} is no id of a query or a thread")
-    async with desk(place) as here:
+    async with context(place) as here:
         entries = await here.query(tenant, name)
         # A thread's id is that of its first query: more than this query's own events makes it a thread.
         of_thread = await here.thread(tenant, name)
@@ -164,7 +164,7 @@ async def replay(place: Place, tenant: str, query: str) -> Json:
     """
     if not is_id(query):
         raise UsageError(f"{query!r} is no id of a query")
-    async with desk(place) as here:
+    async with context(place) as here:
         log = await here.query(tenant, query)
         first = _first(log)
         if first is None:
@@ -186,14 +186,14 @@ async def replay(place: Place, tenant: str, query: str) -> Json:
         return {"query_id": shadow_id, "of": query, "same": was == end, "was": was, "is": end}
 
 
-async def _letter(here: OperatorDesk, sequence: int) -> Letter:
+async def _letter(here: OperatorActions, sequence: int) -> Letter:
     found = await here.letter(sequence)
     if found is None:
         raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
     return found
 
 
-async def _begun(here: OperatorDesk, tenant: str, query_id: str) -> None:
+async def _begun(here: OperatorActions, tenant: str, query_id: str) -> None:
     until = time.monotonic() + BEGIN_SECONDS_MAX
     while not await here.query(tenant, query_id):
         if time.monotonic() > until:
@@ -250,13 +250,13 @@ def _event_view(entry: Entry) -> Json:
 
 def line_of(event: Json) -> str:
     """Return an event as one line for people."""
-    told = (
+    reported = (
         event.get("question") or event.get("sql") or event.get("detail") or event.get("unreadable") or ""
         if event["event"] != "finished"
         else event["answer"]["message"]
     )
     word = event.get("outcome") or event.get("code") or ""
-    return f"{event['sequence']:>10}  {moment(event['at'])}  {event['event']:10} {word:16} {' '.join(str(told).split())[:120]}"
+    return f"{event['sequence']:>10}  {moment(event['at'])}  {event['event']:10} {word:16} {' '.join(str(reported).split())[:120]}"
 
 
 def moment(at: int) -> str:

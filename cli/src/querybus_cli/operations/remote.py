@@ -1,4 +1,4 @@
-"""Asking a running gateway through the Python client: where it is, with which key, and what is told while it works."""
+"""Asking a running gateway through the Python client: where it is, with which key, and what is reported while it works."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from querybus_cli.app import UsageError
-from querybus_cli.local.answers import Quick, check, status_of, tell
+from querybus_cli.local.answers import Quick, check, report, status_of
 from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
 
 STORE_KEYS: Final = Path(".querybus/keys.json")
@@ -55,7 +55,7 @@ def calling(url: str, key: str) -> Generator[Client]:
 
 
 def follow(client: Client, query: Query, on_progress: OnProgress) -> Answer:
-    """Tell the stages of a query while they run and return its answer; Ctrl-C cancels the query and returns that."""
+    """Report the stages of a query while they run and return its answer; Ctrl-C cancels the query and returns that."""
     try:
         for event in client.follow(query.id):
             if event.answer is not None:
@@ -80,7 +80,7 @@ def ask_gateway(url: str, key: str | None, key_file: Path | None, quick: Quick, 
     check(quick, asks_gateway=True)
     with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience)) as client:
         query = client.submit(quick.question, connection=quick.connection, options=options_of(quick.options))
-        answer = follow(client, query, lambda stage: tell(status, stage))
+        answer = follow(client, query, lambda stage: report(status, stage))
         if quick.csv_to is not None and answer.columns:
             write_csv(client, answer.query_id)
     return answer.raw

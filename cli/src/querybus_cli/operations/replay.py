@@ -1,4 +1,4 @@
-"""A question asked again by an operator: as itself, for its asker, or as a shadow that nobody ever hears of.
+"""A question asked again by an operator: as itself, for its asker, or as a shadow that nobody ever learns of.
 
 A write is never asked again: what began with a person's yes has no second beginning.
 """

@@ -20,7 +20,7 @@ from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
 from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.clock import system_clock
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
@@ -151,13 +151,13 @@ async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapp
     entries = knowledge.of(kind)
     if not settings.embeddings_base_url or not entries:
         return None
-    door = EmbeddingDoor(settings, Metrics("knowledge"))
+    api = EmbeddingClient(settings, Metrics("knowledge"))
     texts = [
         masked_question(each.key, each.text, "") if kind is EntryKind.PAIR else f"{each.key}\n{each.text}"
         for each in entries
     ]
-    found = await door.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
-    await door.close()
+    found = await api.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
+    await api.close()
     if isinstance(found, Failure):
         return found.facts.native_code or found.code.value
     return {entries[place].id: score for place, score in NearIndex(found[1:]).near(found[0])}

@@ -41,7 +41,7 @@ PANEL_WIDTH: Final = 4
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Answer = Mapping[str, Any]
-"""The public answer as a door gives it."""
+"""The public answer as an API gives it."""
 
 
 def exit_code(answer: Answer) -> int:
@@ -172,7 +172,7 @@ def path_line(answer: Answer) -> str:
         for step in cast("Sequence[Mapping[str, Any]]", answer.get("path") or ())
     ]
     retries = cast("Mapping[str, Any]", answer.get("retries") or {})
-    counts = f"retries {retries.get('generation', 0)}, mends {retries.get('mend', 0)}"
+    counts = f"retries {retries.get('generation', 0)}, repairs {retries.get('mend', 0)}"
     return " → ".join(steps) + (" · " if steps else "") + counts
 
 

@@ -67,7 +67,7 @@ def chart_lines(file: Path | None) -> Iterator[dict[str, Any]]:
 
 
 def kind_of_type(name: str) -> ColumnKind:
-    """Return the kind of a type's name; what is not known is told by its cells.
+    """Return the kind of a type's name; what is not known is reported by its cells.
 
     >>> kind_of_type("DECIMAL(10,2)"), kind_of_type("timestamp"), kind_of_type("")
     (<ColumnKind.NUMBER: 'number'>, <ColumnKind.DATETIME: 'datetime'>, <ColumnKind.OTHER: 'other'>)

@@ -1,4 +1,4 @@
-"""A small typed client of the gateway's HTTP door, sync and async.
+"""A small typed client of the gateway's HTTP API, sync and async.
 
 from querybus_client import Client
 

@@ -204,7 +204,7 @@ class AsyncClient:
         return await self._run(operations.get_batch(batch_id))
 
     def follow_batch(self, batch_id: str, *, after: int = 0) -> AsyncGenerator[Event]:
-        """Give `item` for each item as it finishes, `mending` between, and `finished` with the totals."""
+        """Give `item` for each item as it finishes, `repairing` between, and `finished` with the totals."""
         return self._stream(operations.batch_events(batch_id), after)
 
     async def cancel_batch(self, batch_id: str) -> Batch:

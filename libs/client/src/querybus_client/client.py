@@ -221,7 +221,7 @@ class Client:
         return self._run(operations.get_batch(batch_id))
 
     def follow_batch(self, batch_id: str, *, after: int = 0) -> Iterator[Event]:
-        """Give `item` for each item as it finishes, `mending` between, and `finished` with the totals."""
+        """Give `item` for each item as it finishes, `repairing` between, and `finished` with the totals."""
         return self._stream(operations.batch_events(batch_id), after)
 
     def cancel_batch(self, batch_id: str) -> Batch:

@@ -51,7 +51,7 @@ class Refused(QueryBusError):
 
     @property
     def trace_id(self) -> str:
-        """What to tell whoever runs the gateway."""
+        """What to report to whoever runs the gateway."""
         return str(self.problem.get("trace_id", ""))
 
     @property

@@ -27,7 +27,7 @@ from querybus_client.values import (
 from querybus_client.wire import Call
 
 WAIT_SECONDS: Final = 25
-"""How long one request waits for an answer; a door waits 30 seconds at most."""
+"""How long one request waits for an answer; an API waits 30 seconds at most."""
 GRACE_SECONDS: Final = 15.0
 """A query ends at the latest 10 seconds after its deadline."""
 DEADLINE_SECONDS: Final = 60.0

@@ -1,4 +1,4 @@
-"""What the gateway tells, as frozen values; each keeps the whole object that came as `raw`, newer members included.
+"""What the gateway says, as frozen values; each keeps the whole object that came as `raw`, newer members included.
 
 Times are milliseconds since the epoch. What a key's audience may not see is None or empty.
 """
@@ -94,7 +94,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a query ended, worded for its reader; `rows` is the first page, `page_count` says how many there are."""
+    """How a query ended, phrased for its reader; `rows` is the first page, `page_count` says how many there are."""
 
     query_id: str
     thread_id: str

@@ -1,1 +1,1 @@
-"""QueryBus: answers questions about databases; the core, the bus, operations and the door to a model."""
+"""QueryBus: answers questions about databases; the core, the bus, operations and the API to a model."""

@@ -1,1 +1,1 @@
-"""The only door to the databases: hardened, bounded, read-only by force."""
+"""The only way to the databases: hardened, bounded, read-only by force."""

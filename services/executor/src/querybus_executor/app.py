@@ -22,11 +22,11 @@ from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
-from querybus_executor.catalog.publisher import CatalogKeeper, subscriber
+from querybus_executor.catalog.publisher import CatalogPublisher, subscriber
 from querybus_executor.connections.config import load_connections
 from querybus_executor.connections.databases import Connected
 from querybus_executor.connections.reload import ConnectionsReload
-from querybus_executor.connections.writers import WriterDoors
+from querybus_executor.connections.writers import Writers
 from querybus_executor.engines.registry import Engines
 from querybus_executor.execute import execute
 from querybus_executor.explain import explain, probe
@@ -46,7 +46,7 @@ def build(settings: Settings) -> Service:
     )
     configs = load_connections(settings.connections_file)
     databases = Connected(engines.connected(configs, metrics=metrics))
-    writers = WriterDoors(configs, alone=engines.without_duckdb_readers)
+    writers = Writers(configs, alone=engines.without_duckdb_readers)
     verdicts = Verdicts()
     reading = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts)
     writing = partial(write, databases=databases, writers=writers, writes=WriteStore(broker))
@@ -61,7 +61,7 @@ def build(settings: Settings) -> Service:
     async def on_probe(tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
         return await probe(tenant, connection, request, databases=databases, verdicts=verdicts, now_ms=system_clock())
 
-    keeper = CatalogKeeper(
+    backup = CatalogPublisher(
         databases,
         catalogs=CatalogStore(broker),
         connections=ConnectionStore(broker),
@@ -71,7 +71,7 @@ def build(settings: Settings) -> Service:
         settings.connections_file,
         engines=engines,
         databases=databases,
-        keeper=keeper,
+        backup=backup,
         metrics=metrics,
         replaced=writers.replace,
     )
@@ -91,14 +91,14 @@ def build(settings: Settings) -> Service:
     return Service(
         StageName.EXECUTOR,
         broker,
-        (tracing, engines, writers, keeper, following, server, executing),
+        (tracing, engines, writers, backup, following, server, executing),
         metrics=metrics,
         settings=settings,
     )
 
 
 def main() -> None:
-    """Run the executor until it is told to stop."""
+    """Run the executor until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
     run_service(build(settings))

@@ -85,9 +85,9 @@ async def execute(
         warnings = engine_warnings(found.warnings, policy)
         result = await _kept(found, warnings, envelope.options.page_size, writer)
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    told = verdict.silent.of(result.rows)
-    if told:
-        result = result.model_copy(update={"warnings": (*result.warnings, *told)})
+    reported = verdict.silent.of(result.rows)
+    if reported:
+        result = result.model_copy(update={"warnings": (*result.warnings, *reported)})
     if found.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, found.row_count, database, refusal, seconds_left=left_seconds)
@@ -105,8 +105,8 @@ async def execute(
     return concluded(envelope, conclusion, duration_ms=round(found.duration_ms, 3))
 
 
-async def _kept(found: Rows, told: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:
-    warnings = (*told, *((WARNING_BYTES,) if found.cut_bytes else ()))
+async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:
+    warnings = (*reported, *((WARNING_BYTES,) if found.cut_bytes else ()))
     first = first_page(found.rows, page_size)
     whole = Result(
         columns=found.columns,

@@ -98,7 +98,7 @@ def _rank(text: str, value: str, is_complete: bool) -> int | None:
     slips = 2 if min(len(text), len(value)) >= TWO_SLIPS_LENGTH_MIN else 1
     if min(len(text), len(value)) < ONE_SLIP_LENGTH_MIN or abs(len(text) - len(value)) > slips:
         return None
-    # Figures are told from each other by a single digit.
+    # Figures differ from each other by a single digit.
     if any(each.isdigit() for each in text + value):
         return None
     distance = typing_distance(text, value)

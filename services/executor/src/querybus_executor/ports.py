@@ -52,7 +52,7 @@ class PageSink(Protocol):
         ...
 
     async def put(self, batches: Sequence[Any]) -> bool:
-        """Keep Arrow batches of one schema as the next page; False where there is no room for it."""
+        """Keep Arrow batches of one schema as the next page; False where there is no space for it."""
         ...
 
 
@@ -75,7 +75,7 @@ class Load:
 
 
 class Edge(Protocol):
-    """One engine's hardened door to one database."""
+    """One engine's hardened edge to one database."""
 
     async def run(
         self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
@@ -153,7 +153,7 @@ class PageWriter(PageSink, Protocol):
     async def __aexit__(self, *_: object) -> None: ...
 
     async def kept(self) -> PagesAddress | None:
-        """Return where all pages are once they are stored; None where the store had no room for one."""
+        """Return where all pages are once they are stored; None where the store had no space for one."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the executor is told at its start."""
+"""What the executor reads at start."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from querybus_executor.ports import Databases
 PUBLISHING_SECONDS: Final = 0.5
 """What is kept of the deadline for COMMIT and the conclusion itself."""
 LAST_SECONDS: Final = 2.0
-"""How long a change that was interrupted is waited for, to tell what became of it."""
+"""How long a change that was interrupted is waited for, to say what became of it."""
 TOO_MANY_RULE: Final = "rows_affected"
 
 
@@ -37,7 +37,7 @@ class Written:
 
 
 class Writer(Protocol):
-    """One database's door for changes."""
+    """One database's writer."""
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:
         """Run one change in one transaction of its own; rolled back if it touches more rows.
@@ -51,7 +51,7 @@ class Writers(Protocol):
     """The databases that take changes."""
 
     def get(self, connection: str) -> Writer | None:
-        """Return the door of that connection, or None: it takes no changes."""
+        """Return the writer of that connection, or None: it takes no changes."""
         ...
 
 
@@ -109,7 +109,7 @@ async def write(
 
 
 async def _run(writer: Writer, sql: str, rows_affected_max: int, seconds_max: float) -> Written | Failure:
-    """Run the change; an interruption does not reach it, and what became of it is told if that is known soon."""
+    """Run the change; an interruption does not reach it, and what became of it is returned if that is known soon."""
     task = asyncio.ensure_future(writer.write(sql, rows_affected_max=rows_affected_max, seconds_max=seconds_max))
     try:
         return await asyncio.shield(task)

@@ -1,1 +1,1 @@
-"""The doors of QueryBus: HTTP, SSE and the bus; admission, answers and the sweeper."""
+"""The APIs of QueryBus: HTTP, SSE and the bus; admission, answers and the sweeper."""

@@ -1,4 +1,4 @@
-"""One pure function admits a request of any door: it makes the `asked` event or says why not.
+"""One pure function admits a request of any API: it makes the `asked` event or says why not.
 
 Tenant, user, audience and connections come from the credential; a request has no field for them, and an unknown
 field is refused. Options and deadline are lowered to the server's and the credential's caps. No I/O, no clock, no
@@ -127,7 +127,7 @@ def admit(
     """Return the first event of the query, or the problem.
 
     `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
-    stream sequence of the thread that the request continues, which the door has looked up and found to be the
+    stream sequence of the thread that the request continues, which the API has looked up and found to be the
     caller's. `preferences` hold where the request is silent. With a key the query's id is the UUIDv5 of
     (tenant, user, key), without one a UUIDv7.
     """
@@ -205,7 +205,7 @@ def _fault(request: AskRequest, credential: Credential, idempotency_key: str | N
 def _connection(
     request: AskRequest, credential: Credential, connections: Collection[str], preferred: str | None
 ) -> str | Problem:
-    # A connection that is not the caller's and one that does not exist are told apart by nobody outside.
+    # A connection that is not the caller's and one that does not exist are distinguished by nobody outside.
     own = sorted(name for name in set(connections) if credential.connections is None or name in credential.connections)
     if request.connection is None:
         if len(own) == 1:

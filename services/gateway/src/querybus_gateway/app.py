@@ -1,17 +1,17 @@
-"""The gateway's composition root: settings, edges, doors, loops; the only reader of the settings."""
+"""The gateway's composition root: settings, edges, APIs, loops; the only reader of the settings."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from querybus.bus.admin.erase import ThreadEraser
+from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
-from querybus.bus.requests.calls import CallServer, Ear
+from querybus.bus.requests.calls import CallServer, Subscriber
 from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.stores.knowledge import KnowledgeStore, PreferenceStore
@@ -30,7 +30,7 @@ from querybus_gateway.access.credentials import DevelopmentKey
 from querybus_gateway.access.jwks import HttpKeys
 from querybus_gateway.access.oidc import TokenReader
 from querybus_gateway.access.quotas import Allowances, Meter
-from querybus_gateway.bus.api import BusDoor
+from querybus_gateway.bus.api import BusApi
 from querybus_gateway.bus.stores import (
     BatchProgress,
     CancelHints,
@@ -42,13 +42,13 @@ from querybus_gateway.bus.stores import (
     SubmitQueue,
 )
 from querybus_gateway.bus.submissions import Submissions
-from querybus_gateway.http.app import http_door
-from querybus_gateway.http.server import HttpDoor
-from querybus_gateway.lifecycle.answers import AnswerDesk
+from querybus_gateway.http.app import http_api
+from querybus_gateway.http.server import HttpApi
+from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OpenQueries
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
-from querybus_gateway.lifecycle.waiters import Wakes
+from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.settings import Settings
 from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches
@@ -79,15 +79,15 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     connections = ConnectionStore(broker)
     answers = StoredAnswers(broker, clock=clock)
     events = FencedEvents(broker, clock=clock, tracing=tracing)
-    graveyard = DeadLetters(broker, clock=clock)
+    dead_letters = DeadLetters(broker, clock=clock)
     open_queries = OpenQueries()
-    wakes = Wakes()
+    waiters = Waiters()
     turns = Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max)
-    eraser_password = settings.eraser_password.get_secret_value()
+    purge_password = settings.purge_password.get_secret_value()
     threads = Threads(
         log=journal,
         index=ThreadStore(broker),
-        eraser=ThreadEraser(settings.nats_url, eraser_password) if eraser_password else None,
+        purge=ThreadPurge(settings.nats_url, purge_password) if purge_password else None,
         clock=clock,
         random_bits=system_random_bits,
     )
@@ -103,8 +103,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         open_queries=open_queries,
         turns=turns,
         threads=threads,
-        wakes=wakes,
-        progress=Ear(broker),
+        waiters=waiters,
+        progress=Subscriber(broker),
         limits=Limits(settings.caps(), settings.repair_policies),
         allowances=allowances,
         preferences=preferences,
@@ -116,10 +116,10 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         journal=journal,
         events=events,
         answers=answers,
-        graveyard=graveyard,
+        dead_letters=dead_letters,
         open_queries=open_queries,
         turns=turns,
-        wakes=wakes,
+        waiters=waiters,
         metrics=metrics,
         clock=clock,
     )
@@ -127,19 +127,19 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         queries=queries,
         turns=turns,
         credentials=credentials,
-        graveyard=graveyard,
+        dead_letters=dead_letters,
         sweeper=sweeper,
         metrics=metrics,
         clock=clock,
         jitter=system_jitter,
     )
-    desk = AnswerDesk(
+    context = AnswerCalls(
         answers,
-        graveyard,
+        dead_letters,
         meter=Meter(allowances, journal.events),
         metrics=metrics,
         jitter=system_jitter,
-        on_answered=wakes.finish,
+        on_answered=waiters.finish,
     )
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
     results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
@@ -184,7 +184,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             on_wrong=metrics.contradicted,
         ),
     )
-    door = BusDoor(use_cases, tracing=tracing)
+    api = BusApi(use_cases, tracing=tracing)
 
     def on_listening(address: str) -> None:
         _log.info("http.listening", address=address)
@@ -203,7 +203,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         parts.append(keys)
     parts += [
         journal.follow(sweeper.note, events=NOTED),
-        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=desk.handle),
+        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=context.handle),
         PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
         *(
             PullLoop(
@@ -221,9 +221,9 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         sweeper,
         pictures,
         runner,
-        CallServer(broker, door.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
-        HttpDoor(
-            http_door(
+        CallServer(broker, api.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
+        HttpApi(
+            http_api(
                 use_cases,
                 tracing=tracing,
                 random_bits=system_random_bits,
@@ -238,11 +238,11 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     if settings.grpc_port is not None:
         # No child of this process calls gRPC; else the library says at every fork that it skips its handlers.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-        # Loaded only where the door is open: it brings a library with threads of its own.
-        from querybus_gateway.grpc.server import GrpcDoor
+        # Loaded only where the API is open: it brings a library with threads of its own.
+        from querybus_gateway.grpc.server import GrpcApi
 
         parts.append(
-            GrpcDoor(
+            GrpcApi(
                 use_cases,
                 host=settings.api_host,
                 port=settings.grpc_port,

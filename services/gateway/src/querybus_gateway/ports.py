@@ -122,15 +122,15 @@ class Hints(Protocol):
 class Progress(Protocol):
     """The lossy notes on a query while it is worked on."""
 
-    def hear(self, subject: str, on_message: Callable[[bytes], None]) -> AbstractAsyncContextManager[None]:
+    def receive(self, subject: str, on_message: Callable[[bytes], None]) -> AbstractAsyncContextManager[None]:
         """Pass every note on the subject to `on_message` within the block."""
         ...
 
 
-class Graveyard(Protocol):
+class DeadLetters(Protocol):
     """Where dead letters lie, each once."""
 
-    async def bury(
+    async def dead_letter(
         self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
     ) -> bool:
         """Store the raw bytes and why they died; False if they lay there already. Raises TooLarge as well."""

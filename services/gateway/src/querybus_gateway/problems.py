@@ -1,4 +1,4 @@
-"""Every refusal of a door is a problem with a code of this closed set, said the same way at each door (RFC 9457).
+"""Every refusal of an API is a problem with a code of this closed set, said the same way at each API (RFC 9457).
 
 A problem's texts never quote SQL, a name from a catalog or a driver: they speak of the request alone.
 """

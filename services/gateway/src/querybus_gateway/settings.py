@@ -1,4 +1,4 @@
-"""What the gateway is told at start."""
+"""What the gateway reads at start."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from querybus_gateway.access.throttle import GUESSES_MAX
 class Settings(ServiceSettings):
     """The gateway's settings; the API listens apart from the probes."""
 
-    api_host: str = Field(default="127.0.0.1", description="where the HTTP and gRPC doors listen")
+    api_host: str = Field(default="127.0.0.1", description="where the HTTP and gRPC APIs listen")
     api_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")
     grpc_port: int | None = Field(
-        default=None, ge=0, le=65_535, description="of the gRPC door; 0: any free port; not set: no such door"
+        default=None, ge=0, le=65_535, description="of the gRPC API; 0: any free port; not set: no such API"
     )
     grpc_calls_max: int = Field(default=4_096, ge=1, description="gRPC calls, streams included, of one replica")
     tenants: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -31,8 +31,8 @@ class Settings(ServiceSettings):
     development_key_file: Path | None = Field(
         default=None, description="development only: a key is made at the start and written here"
     )
-    eraser_password: SecretStr = Field(
-        default=SecretStr(""), description="of the bus user `eraser`; empty: threads cannot be deleted here"
+    purge_password: SecretStr = Field(
+        default=SecretStr(""), description="of the bus user `purge`; empty: threads cannot be deleted here"
     )
     calls_max: int = Field(default=1_024, ge=1, description="calls on the bus that one replica answers at once")
     in_flight_max: int = Field(
@@ -51,7 +51,7 @@ class Settings(ServiceSettings):
         default={}, description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day where they differ"
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="web origins whose pages may call the HTTP door, separated by commas; none: none"
+        default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
     )
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
@@ -80,7 +80,7 @@ class Settings(ServiceSettings):
     allow_execution: bool = Field(default=True, description="false: nothing runs before approval, whoever asks")
 
     repair_policies: dict[str, RepairPolicy] = Field(
-        default={}, description='who mends by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
+        default={}, description='who repairs by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
     )
 
     @field_validator("tenants", "cors_origins", "oidc_algorithms", "oidc_tenants", mode="before")

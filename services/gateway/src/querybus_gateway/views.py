@@ -1,4 +1,4 @@
-"""What the doors answer, as types: for the OpenAPI and AsyncAPI documents, and for tests that hold answers to them.
+"""What the APIs answer, as types: for the OpenAPI and AsyncAPI documents, and for tests that hold answers to them.
 
 Answers are made elsewhere (`core/redact.py` and the use cases) and may have further fields; what stands here is
 always there. Times are milliseconds since the epoch.
@@ -103,7 +103,7 @@ class PagesView(View):
 
 class RetriesView(View):
     generation: int = Field(description="new drafts by a model or the translator")
-    mend: int = Field(description="drafts mended by rule")
+    mend: int = Field(description="drafts repaired by rule")
 
 
 class AttemptView(View):
@@ -207,7 +207,7 @@ class QueryView(View):
 
 
 class EarlyResultView(View):
-    """The first page of a result before it is worded: business readers get numbered labels."""
+    """The first page of a result before it is phrased: business readers get numbered labels."""
 
     columns: list[ColumnView]
     rows: list[list[Cell]]
@@ -406,8 +406,8 @@ class BatchItemsView(BatchView):
     next_offset: int | None = Field(description="`offset` of the next reading; null once all items are there")
 
 
-class MendingView(View):
-    """So many queries of a batch have failed and are mended."""
+class RepairingView(View):
+    """So many queries of a batch have failed and are repaired."""
 
     n: int
     message: str

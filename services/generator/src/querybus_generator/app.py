@@ -12,7 +12,7 @@ from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterSt
 from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.bus.stores.models import ModelStore
 from querybus.core.subjects import StageName
-from querybus.llm import EmbeddingDoor, NamedModels, shared_limit
+from querybus.llm import EmbeddingClient, NamedModels, shared_limit
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -40,7 +40,7 @@ def build(settings: Settings) -> Service:
     meaning = None
     if settings.embeddings_base_url:
         shared = shared_limit(settings, CounterStore(broker))
-        meaning = Nearness(EmbeddingDoor(settings, metrics, shared=shared), settings)
+        meaning = Nearness(EmbeddingClient(settings, metrics, shared=shared), settings)
     generating = stage(
         broker,
         name=StageName.GENERATOR,
@@ -70,7 +70,7 @@ def build(settings: Settings) -> Service:
 
 
 def main() -> None:
-    """Run the generator until it is told to stop."""
+    """Run the generator until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
     run_service(build(settings))

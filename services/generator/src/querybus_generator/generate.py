@@ -467,13 +467,13 @@ async def _model(
     if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
     # What a model says before it is checked is for analysts only.
-    hears = envelope.options.stream_tokens and envelope.audience == "analyst"
+    receives = envelope.options.stream_tokens and envelope.audience == "analyst"
     reply = await subject.model.reply(
         prompt,
         timeout_seconds=timeout_seconds,
         model=envelope.options.model,
         tenant=envelope.tenant,
-        on_text=subject.progress.hear(envelope) if subject.progress is not None and hears else None,
+        on_text=subject.progress.receive(envelope) if subject.progress is not None and receives else None,
     )
     if isinstance(reply, Failure):
         return await _builtin(subject, turns=turns, instead_of=reply)

@@ -58,7 +58,7 @@ class ChatModel(Protocol):
     ) -> ModelReply | Failure:
         """Return what the model says within that time, or a Failure of code `model_unavailable`.
 
-        `on_text` hears parts of the reply as they come, where the model streams.
+        `on_text` receives parts of the reply as they come, where the model streams.
         """
         ...
 
@@ -72,9 +72,9 @@ class Meaning(Protocol):
 
 
 class Progress(Protocol):
-    """Who follows a query is told what the model says while it says it."""
+    """Who follows a query receives what the model says while it says it."""
 
-    def hear(self, envelope: Envelope[Any]) -> Callable[[str], None]:
+    def receive(self, envelope: Envelope[Any]) -> Callable[[str], None]:
         """Return what takes the parts of the reply to this query."""
         ...
 

@@ -1,4 +1,4 @@
-"""What the generator is told at start: the model's address, if any, and where its texts may be replaced."""
+"""What the generator reads at start: the model's address, if any, and where its texts may be replaced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Settings(EmbeddingServiceSettings):
     definitions: dict[str, str] = Field(
         default={}, description="words that otherwise are asked about -> what they mean, on every connection"
     )
-    hints: bool = Field(default=False, description="tell a model what the built-in translator reads in the question")
+    hints: bool = Field(default=False, description="show a model what the built-in translator reads in the question")
     prompts_directory: Path | None = Field(
         default=None, description="files here replace the texts of the same name, e.g. system.en.md"
     )

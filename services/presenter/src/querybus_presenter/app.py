@@ -23,7 +23,7 @@ from querybus.text.plain_answer import plain_finished
 from querybus_presenter.catalog_store import PatientCatalogs
 from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
-from querybus_presenter.summaries.model_summary import Teller, load_prompts
+from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
 from querybus_presenter.wording.texts import load_texts
 
 
@@ -42,8 +42,8 @@ def build(settings: Settings) -> Service:
         else None
     )
     connections = ConnectionStore(broker, follow=True)
-    teller = (
-        Teller(model, connections, prompts=load_prompts(), seconds_max=settings.summary_seconds_max)
+    summarizer = (
+        Summarizer(model, connections, prompts=load_prompts(), seconds_max=settings.summary_seconds_max)
         if model is not None
         else None
     )
@@ -54,7 +54,7 @@ def build(settings: Settings) -> Service:
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
-        think=partial(present, catalogs=catalogs, words=load_texts(), teller=teller),
+        think=partial(present, catalogs=catalogs, words=load_texts(), summarizer=summarizer),
         slots=settings.slots,
         metrics=metrics,
         on_failure=plainly,
@@ -67,7 +67,7 @@ def build(settings: Settings) -> Service:
 
 
 def main() -> None:
-    """Run the presenter until it is told to stop."""
+    """Run the presenter until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
     run_service(build(settings))

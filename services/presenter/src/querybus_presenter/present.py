@@ -1,8 +1,8 @@
-"""concluded -> finished: the outcome worded for its reader, in the reader's language, with ways on.
+"""concluded -> finished: the outcome phrased for its reader, in the reader's language, with ways on.
 
 The outcome on the log is never changed. For business readers whatever produced a text, it is checked before it
 leaves, and the template stands in for what gives something away; without a catalog nothing that a model or a
-generator worded is shown, because it cannot be checked.
+generator phrased is shown, because it cannot be checked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from querybus.text.plain_answer import plain_finished
 from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.ports import Catalogs
-from querybus_presenter.summaries.model_summary import Teller
+from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted, explanation
@@ -58,32 +58,32 @@ async def present(
     *,
     catalogs: Catalogs,
     words: Words,
-    teller: Teller | None = None,
+    summarizer: Summarizer | None = None,
 ) -> Envelope[Finished]:
     """Return the finished event; needs no catalog, but has better labels with one.
 
-    With a teller the summary of an answer is put in a model's words, where those pass every check.
+    With a summarizer the summary of an answer is put in a model's words, where those pass every check.
     """
     catalog = await catalogs.read(envelope.connection)
-    finished = worded(envelope, catalog, words[envelope.language, envelope.audience])
+    finished = rendered_error(envelope, catalog, words[envelope.language, envelope.audience])
     is_change = envelope.body.rows_affected is not None
-    if teller is None or envelope.body.result is None or is_change or not envelope.options.summary:
+    if summarizer is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
-    return await teller.tell(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
+    return await summarizer.report(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
 
 
-def worded(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:
+def rendered_error(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:
     """Return the finished event of a conclusion."""
-    desk = _Desk(envelope, catalog, texts)
-    finished = desk.finished()
-    if desk.is_business and _gives_away(finished.answer, desk):
+    context = _Context(envelope, catalog, texts)
+    finished = context.finished()
+    if context.is_business and _gives_away(finished.answer, context):
         return plain_finished(envelope)
     return envelope.with_body(finished)
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """One conclusion on the desk of one presenter."""
+class _Context:
+    """One conclusion with all that words it."""
 
     envelope: Envelope[Concluded]
     catalog: Catalog | None
@@ -118,17 +118,17 @@ class _Desk:
         spoken = self._labels(result) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
-        is_told = is_answer and not is_change
-        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_told else None
-        told = self._summary(result, shape, spoken, tree) if is_told else ""
+        is_reported = is_answer and not is_change
+        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_reported else None
+        reported = self._summary(result, shape, spoken, tree) if is_reported else ""
         drawn = self._chart(shape)
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
             language=self.texts.language,
             code=body.code,
-            message=told if is_told else self._message(),
-            next_step=self.texts.next["empty" if is_told and result.row_count == 0 else body.outcome],
+            message=reported if is_reported else self._message(),
+            next_step=self.texts.next["empty" if is_reported and result.row_count == 0 else body.outcome],
             options=self._options(clarification),
             trigger=clarification.trigger if clarification else None,
             confirmation=body.confirmation
@@ -144,10 +144,10 @@ class _Desk:
             total_count=result.total_count,
             total_is_estimate=result.total_is_estimate,
             pages=result.pages,
-            summary=told,
+            summary=reported,
             chart=drawn.spec if drawn else None,
             notes=(*self._notes(result), *(drawn.notes if drawn else ())),
-            mended=self._mended(),
+            mended=self._repaired(),
             confidence=body.analysis.confidence if is_answer else None,
             explanation=self._explanation(tree) if body.outcome in _EXPLAINED and not is_change else "",
         )
@@ -250,10 +250,10 @@ class _Desk:
             for each, label in zip(shape.facets, spoken, strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        told = _or_none(lambda: summary(shape, called, self.texts, counted=plural))
-        if told is None or (self.is_business and leaks(told, self.catalog, self.texts.language)):
+        reported = _or_none(lambda: summary(shape, called, self.texts, counted=plural))
+        if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
-        return told
+        return reported
 
     def _chart(self, shape: Shape | None) -> Drawn | None:
         if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
@@ -261,13 +261,13 @@ class _Desk:
         return _or_none(lambda: chart(shape, self.texts, self.envelope.question))
 
     def _explanation(self, tree: exp.Expr | None) -> str:
-        told = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
-        if self.is_business and leaks(told, self.catalog, self.texts.language, said=self.envelope.question):
+        reported = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
+        if self.is_business and leaks(reported, self.catalog, self.texts.language, said=self.envelope.question):
             return " ".join(assurance(self.envelope, self.texts, with_figures=False))
-        return told
+        return reported
 
-    def _mended(self) -> tuple[str, ...]:
-        """Return what the rules changed in what was run; business readers hear that something was."""
+    def _repaired(self) -> tuple[str, ...]:
+        """Return what the rules changed in what was run; business readers learn only that something was."""
         attempts, body = self.envelope.attempts, self.envelope.body
         if body.outcome is not Outcome.ANSWERED or not attempts or attempts[-1].origin is not Origin.RULE:
             return ()
@@ -281,10 +281,10 @@ class _Desk:
             return (*body.notes, *result.warnings)
         if body.outcome is not Outcome.ANSWERED:
             return ()
-        is_mended = any(each.origin is Origin.RULE for each in self.envelope.attempts)
+        is_repaired = any(each.origin is Origin.RULE for each in self.envelope.attempts)
         notes: list[str] = []
-        if is_mended or any(each != NOT_ASKED_NOTE for each in body.notes):
-            notes.append(texts.notes["mended" if is_mended else "assumed"])
+        if is_repaired or any(each != NOT_ASKED_NOTE for each in body.notes):
+            notes.append(texts.notes["mended" if is_repaired else "assumed"])
         if NOT_ASKED_NOTE in body.notes:
             notes.append(texts.notes["unchecked"])
         if result.warnings:
@@ -292,7 +292,7 @@ class _Desk:
         return tuple(notes)
 
 
-def _gives_away(answer: Answer, desk: _Desk) -> bool:
+def _gives_away(answer: Answer, context: _Context) -> bool:
     """Return whether any words of the answer give something away; rows are the reader's own data."""
     # What a summary quotes from the rows was judged with the summary, and an explanation when it was made.
     said = [
@@ -302,7 +302,9 @@ def _gives_away(answer: Answer, desk: _Desk) -> bool:
         *answer.notes,
         *(text for each in answer.options for text in (each.text, each.question)),
     ]
-    return any(leaks(each, desk.catalog, desk.texts.language, said=desk.envelope.question) for each in said if each)
+    return any(
+        leaks(each, context.catalog, context.texts.language, said=context.envelope.question) for each in said if each
+    )
 
 
 def _or_none(make: Callable[[], _MadeT]) -> _MadeT | None:
@@ -320,7 +322,7 @@ def _joined(first: str, second: str, texts: Texts) -> str:
 
 
 def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that can tell the columns of a chart apart."""
+    """Return names that can distinguishes the columns of a chart."""
     found: list[str] = []
     for each in shown:
         count = 2

@@ -1,4 +1,4 @@
-"""What the presenter is told at start."""
+"""What the presenter reads at start."""
 
 from __future__ import annotations
 

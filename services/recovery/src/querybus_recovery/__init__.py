@@ -1,1 +1,1 @@
-"""Turns a failure into a mended draft, a returned draft with advice, or a conclusion."""
+"""Turns a failure into a repaired draft, a returned draft with advice, or a conclusion."""

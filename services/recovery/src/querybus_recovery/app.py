@@ -41,7 +41,7 @@ def build(settings: Settings) -> Service:
 
 
 def main() -> None:
-    """Run recovery until it is told to stop."""
+    """Run recovery until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
     run_service(build(settings))

@@ -1,7 +1,7 @@
-"""failed -> drafted | returned | concluded: mend what is provably broken, ask for a new draft, or end the query.
+"""failed -> drafted | returned | concluded: repair what is provably broken, ask for a new draft, or end the query.
 
-Pure apart from reading the catalog and the connection's policy. Recovery never fails: whatever it cannot mend it
-concludes. Limits: 3 mends in a row and 6 per query, `options.retries_max` new drafts, and never a SQL twice.
+Pure apart from reading the catalog and the connection's policy. Recovery never fails: whatever it cannot repair it
+concludes. Limits: 3 repairs in a row and 6 per query, `options.retries_max` new drafts, and never a SQL twice.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from querybus.sql.check import check
 from querybus.sql.render import normalise
 from querybus_recovery.guidance import Guidance
 from querybus_recovery.ports import Catalogs, Connections
-from querybus_recovery.rules.candidate import Mend
+from querybus_recovery.rules.candidate import Repair
 from querybus_recovery.rules.confidence import confidence
-from querybus_recovery.rules.pipeline import SECONDS_MAX, mends
+from querybus_recovery.rules.pipeline import SECONDS_MAX, repairs
 
-MENDS_PER_FAILURE_MAX: Final = 3
-MENDS_PER_QUERY_MAX: Final = 6
-MEND_MS_MIN: Final = 100
+REPAIRS_PER_FAILURE_MAX: Final = 3
+REPAIRS_PER_QUERY_MAX: Final = 6
+REPAIR_MS_MIN: Final = 100
 RETRY_MS_MIN: Final = 1_000
 ERROR_LENGTH_MAX: Final = 600
 
@@ -74,9 +74,9 @@ async def recover(
     catalogs: Catalogs,
     connections: Connections,
     guidance: Mapping[Language, Guidance],
-    on_mend: Callable[[Mend], None] | None = None,
+    on_repair: Callable[[Repair], None] | None = None,
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
-    """Return the event that follows a failure; never a Failure. `on_mend` hears of the mend that becomes a draft."""
+    """Return the event that follows a failure; never a Failure. `on_repair` learns of the repair that becomes a draft."""
     body = envelope.body
     texts = guidance[envelope.language]
     failure = Failure.of(body.code, clean_error(body.detail), body.facts)
@@ -84,11 +84,11 @@ async def recover(
         return conclude(envelope, failure)
     if body.stage is StageName.EXECUTOR and envelope.options.on_execution_failure is OnExecutionFailure.CLARIFY_FIRST:
         return _ask_first(envelope, failure)
-    found: tuple[Mend, ...] = ()
+    found: tuple[Repair, ...] = ()
     remaining_ms = envelope.remaining_ms(delivery.now_ms)
     draft = body.draft
     last = _last_of_model(envelope)
-    if remaining_ms >= MEND_MS_MIN and (last is not None or (draft is not None and TRAITS[body.code].by_rule)):
+    if remaining_ms >= REPAIR_MS_MIN and (last is not None or (draft is not None and TRAITS[body.code].by_rule)):
         known = await catalogs.read(envelope.connection)
         connection = await connections.get(envelope.connection)
         if known is not None and connection is not None:
@@ -98,28 +98,28 @@ async def recover(
                 why = Failure.of(last.code or failure.code, last.detail, Facts(name=last.name))
             # The search may take tens of milliseconds: it must not hold up the loop.
             if draft is not None:
-                found = await asyncio.to_thread(_new_mends, envelope, draft, why, known, connection)
+                found = await asyncio.to_thread(_new_repairs, envelope, draft, why, known, connection)
     after = decide(envelope, failure, found, texts, draft=draft, remaining_ms=remaining_ms)
-    if on_mend is not None and isinstance(after.body, Drafted):
+    if on_repair is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
-        on_mend(next(each for each in found if each.sql == sql))
+        on_repair(next(each for each in found if each.sql == sql))
     return after
 
 
 def decide(
     envelope: Envelope[Failed],
     failure: Failure,
-    found: tuple[Mend, ...],
+    found: tuple[Repair, ...],
     texts: Guidance,
     *,
     draft: Draft | None,
     remaining_ms: int,
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
-    """Choose between the mends that were found, a new draft and the end.
+    """Choose between the repairs that were found, a new draft and the end.
 
-    A person's own statement is never changed: what would pass is told. Under `model_first` a model gets a retry
-    rather than a mend that assumes something; such mends travel as hints. Where no new draft can come, an assumed
-    mend is better than nothing. `draft` is what the mends were found for.
+    A person's own statement is never changed: what would pass is reported. Under `model_first` a model gets a retry
+    rather than a repair that assumes something; such repairs travel as hints. Where no new draft can come, an assumed
+    repair is better than nothing. `draft` is what the repairs were found for.
     """
     policy = policy_of(envelope)
     author = author_of(envelope)
@@ -131,8 +131,8 @@ def decide(
         for each in found
         if each.keeps_meaning or author is not Origin.MODEL or policy is not RepairPolicy.MODEL_FIRST
     ]
-    if allowed and envelope.body.draft is not None and draft is not None and _may_mend(envelope):
-        return _mended(envelope, draft, allowed[0], texts)
+    if allowed and envelope.body.draft is not None and draft is not None and _may_repair(envelope):
+        return _repaired(envelope, draft, allowed[0], texts)
     is_repeated = repeats(envelope)
     is_over = (
         policy is RepairPolicy.RULES_ONLY
@@ -140,9 +140,9 @@ def decide(
         or remaining_ms < RETRY_MS_MIN
     )
     if author is not Origin.MODEL or not TRAITS[failure.code].to_model or is_repeated or is_over:
-        if found and draft is not None and _may_mend(envelope):
-            # No new draft will come: a mend that says what it assumes is better than nothing.
-            return _mended(envelope, draft, found[0], texts)
+        if found and draft is not None and _may_repair(envelope):
+            # No new draft will come: a repair that says what it assumes is better than nothing.
+            return _repaired(envelope, draft, found[0], texts)
         if author is Origin.MODEL and TRAITS[failure.code].to_model and is_repeated:
             return conclude(envelope, Failure.of(FailureCode.SAME_SQL, texts.same_sql(failure.detail), failure.facts))
         return conclude(envelope, failure)
@@ -183,7 +183,7 @@ def conclude_failed(envelope: Envelope[Any], failure: Failure) -> Envelope[Concl
 
 
 def policy_of(envelope: Envelope[Any]) -> RepairPolicy:
-    """Return who mends: what was asked for, else a model first; `off` also where repair is switched off."""
+    """Return who repairs: what was asked for, else a model first; `off` also where repair is switched off."""
     if not envelope.options.enable_auto_repair:
         return RepairPolicy.OFF
     return envelope.options.repair_policy or RepairPolicy.MODEL_FIRST
@@ -236,18 +236,18 @@ def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:
     return next((each for each in reversed(envelope.attempts) if each.origin is Origin.MODEL and each.code), None)
 
 
-def _may_mend(envelope: Envelope[Failed]) -> bool:
+def _may_repair(envelope: Envelope[Failed]) -> bool:
     in_a_row = 0
     for attempt in reversed(envelope.attempts):
         if attempt.origin is not Origin.RULE:
             break
         in_a_row += 1
-    return in_a_row < MENDS_PER_FAILURE_MAX and envelope.retries.mend < MENDS_PER_QUERY_MAX
+    return in_a_row < REPAIRS_PER_FAILURE_MAX and envelope.retries.mend < REPAIRS_PER_QUERY_MAX
 
 
-def _new_mends(
+def _new_repairs(
     envelope: Envelope[Failed], draft: Draft, failure: Failure, catalog: Catalog, connection: Connection
-) -> tuple[Mend, ...]:
+) -> tuple[Repair, ...]:
     """Return the rules' results that were not tried before in this query."""
 
     def still_fails(sql: str) -> Failure | None:
@@ -269,11 +269,11 @@ def _new_mends(
 
     if envelope.body.draft is None:
         failure = still_fails(draft.sql) or failure
-    search = partial(mends, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
+    search = partial(repairs, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
     found = search(draft, failure) if TRAITS[failure.code].by_rule else ()
     first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
-        # The engine refused a mend: what else the author's own draft could have meant comes after it.
+        # The engine refused a repair: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail, Facts(name=first.name))
         found += search(draft.model_copy(update={"sql": first.sql}), why)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
@@ -284,22 +284,22 @@ def _new_mends(
     return tuple(each for each in found if normalise(each.sql, draft.dialect) not in tried)
 
 
-def _mended(envelope: Envelope[Failed], draft: Draft, mend: Mend, texts: Guidance) -> Envelope[Drafted]:
+def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: Guidance) -> Envelope[Drafted]:
     body = envelope.body
     analysis = body.analysis
-    sure = confidence(mend)
+    sure = confidence(repair)
     if sure is not None:
         stated = analysis.confidence if analysis.confidence is not None else 1.0
         analysis = analysis.model_copy(update={"confidence": min(stated, sure)})
     return drafted(
         envelope,
         Drafted(
-            draft=Draft(sql=mend.sql, dialect=draft.dialect, origin=Origin.RULE),
+            draft=Draft(sql=repair.sql, dialect=draft.dialect, origin=Origin.RULE),
             operation=body.operation,
             analysis=analysis,
             probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
-            rules=tuple(each.rule.value for each in mend.steps),
-            notes=(*body.notes, *(texts.note(each) for each in mend.steps)),
+            rules=tuple(each.rule.value for each in repair.steps),
+            notes=(*body.notes, *(texts.note(each) for each in repair.steps)),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What recovery is told at start: only what every service is told."""
+"""What recovery reads at start: only what every service reads."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def counting(think: Think, metrics: Metrics) -> Think:
 
 
 def main() -> None:
-    """Run the validator until it is told to stop."""
+    """Run the validator until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
     run_service(build(settings))

@@ -1,4 +1,4 @@
-"""What the validator is told at its start."""
+"""What the validator reads at start."""
 
 from __future__ import annotations
 

@@ -57,13 +57,13 @@ async def validate(
     catalog = await catalogs.read(envelope.connection)
     if connection is None or catalog is None:
         return Failure.of(FailureCode.CONNECTION, "no catalog of this connection is there yet")
-    desk = _Desk(envelope, delivery, connection, catalog, connection.policy.of(envelope.tenant), database)
+    context = _Context(envelope, delivery, connection, catalog, connection.policy.of(envelope.tenant), database)
     if isinstance(envelope.body, Confirmed):
-        return await _confirmed(desk, await _asking(envelope, log))
+        return await _confirmed(context, await _asking(envelope, log))
     body = cast("Drafted", envelope.body)
-    if desk.policy.access is not Access.READ_ONLY and is_change(body.draft.sql, connection.dialect):
-        return await _ask_to_change(desk, body)
-    return await _read(desk, body)
+    if context.policy.access is not Access.READ_ONLY and is_change(body.draft.sql, connection.dialect):
+        return await _ask_to_change(context, body)
+    return await _read(context, body)
 
 
 def rows_allowed(options: Options, policy: ConnectionPolicy) -> int:
@@ -72,8 +72,8 @@ def rows_allowed(options: Options, policy: ConnectionPolicy) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """One draft on the desk, with all that it is judged by; `policy` is the tenant's."""
+class _Context:
+    """One draft with all that it is judged by; `policy` is the tenant's."""
 
     envelope: Envelope[Any]
     delivery: Delivery
@@ -88,7 +88,7 @@ class _Desk:
 
     @property
     def may_probe(self) -> bool:
-        """Whether the query's one probe is still there: a redelivery may come after a probe that nobody told of."""
+        """Whether the query's one probe is still there: a redelivery may come after a probe that nobody recorded."""
         spent = any(each.probed for each in self.envelope.attempts) or self.delivery.deliveries > 1
         return self.envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
 
@@ -129,28 +129,28 @@ class _Opinion:
     cost: float | None
 
 
-async def _read(desk: _Desk, body: Drafted) -> Envelope[Any] | Failure:
+async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     """Return what follows from the draft of a query."""
-    envelope, row_limit = desk.envelope, rows_allowed(desk.envelope.options, desk.policy)
-    static = desk.static(body.draft.sql, row_limit)
+    envelope, row_limit = context.envelope, rows_allowed(context.envelope.options, context.policy)
+    static = context.static(body.draft.sql, row_limit)
     if isinstance(static, Failure):
         return static
-    opinion = await _ask_engine(desk, static, probe=body.probe and desk.may_probe)
+    opinion = await _ask_engine(context, static, probe=body.probe and context.may_probe)
     if isinstance(opinion, Failure):
         return opinion
     notes = (*body.notes, *static.warnings, *opinion.notes)
-    over = _over_hard(opinion, desk.policy)
+    over = _over_hard(opinion, context.policy)
     if over is not None:
         return over
     if body.operation in _PREPARED or envelope.options.dry_run:
-        return _prepared(desk, body, static.sql, notes)
-    if _is_over_soft(opinion, desk.policy):
-        return _ask_about_cost(desk, body, static.sql, opinion, notes)
+        return _prepared(context, body, static.sql, notes)
+    if _is_over_soft(opinion, context.policy):
+        return _ask_about_cost(context, body, static.sql, opinion, notes)
     return approved(
         envelope,
         Approved(
             sql=static.sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             origin=body.draft.origin,
             tables=static.tables,
             row_limit=row_limit,
@@ -162,15 +162,15 @@ async def _read(desk: _Desk, body: Drafted) -> Envelope[Any] | Failure:
     )
 
 
-async def _ask_engine(desk: _Desk, static: Checked, *, probe: bool) -> _Opinion | Failure:
+async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Opinion | Failure:
     """Return what the engine says of a query, or what it has against it."""
     checked: tuple[_Check, ...] = ("static",)
     notes: tuple[str, ...] = ()
     reply = ExplainReply()
     # A limit of the connection holds whatever the request asks for.
-    asks = desk.envelope.options.enable_syntax_validation or desk.policy.limits_plans
+    asks = context.envelope.options.enable_syntax_validation or context.policy.limits_plans
     if asks and static.is_query:
-        reply = await desk.explained(static.sql)
+        reply = await context.explained(static.sql)
         if reply.failure is not None:
             return _better(reply.failure, static.doubt)
         checked = (*checked, "explain")
@@ -181,13 +181,13 @@ async def _ask_engine(desk: _Desk, static: Checked, *, probe: bool) -> _Opinion 
     else:
         notes = (NOT_ASKED_NOTE,)
     rows = reply.rows_read_estimate
-    opinion = _Opinion(checked, notes, _rows_of(static, desk.catalog) if rows is None else rows, reply.cost_estimate)
-    if not probe or _over_hard(opinion, desk.policy) is not None or _is_over_soft(opinion, desk.policy):
+    opinion = _Opinion(checked, notes, _rows_of(static, context.catalog) if rows is None else rows, reply.cost_estimate)
+    if not probe or _over_hard(opinion, context.policy) is not None or _is_over_soft(opinion, context.policy):
         return opinion
-    probed = await desk.database.probe(
-        desk.envelope.tenant,
-        desk.envelope.connection,
-        ProbeRequest.model_validate(desk.request(static.sql).model_dump()),
+    probed = await context.database.probe(
+        context.envelope.tenant,
+        context.envelope.connection,
+        ProbeRequest.model_validate(context.request(static.sql).model_dump()),
     )
     if probed.failure is not None:
         spent = probed.failure.facts.model_copy(update={"probed": True})
@@ -235,14 +235,14 @@ def _better(said: Failure, doubt: Failure | None) -> Failure:
     return doubt.model_copy(update={"facts": facts})
 
 
-def _prepared(desk: _Desk, body: Drafted, sql: str, notes: tuple[str, ...]) -> Envelope[Concluded]:
+def _prepared(context: _Context, body: Drafted, sql: str, notes: tuple[str, ...]) -> Envelope[Concluded]:
     return concluded(
-        desk.envelope,
+        context.envelope,
         Concluded(
             outcome=Outcome.PREPARED,
             stage=StageName.VALIDATOR,
             sql=sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             analysis=body.analysis,
             notes=notes,
         ),
@@ -250,20 +250,20 @@ def _prepared(desk: _Desk, body: Drafted, sql: str, notes: tuple[str, ...]) -> E
 
 
 def _ask_about_cost(
-    desk: _Desk, body: Drafted, sql: str, opinion: _Opinion, notes: tuple[str, ...]
+    context: _Context, body: Drafted, sql: str, opinion: _Opinion, notes: tuple[str, ...]
 ) -> Envelope[Concluded]:
-    """Return the question whether an expensive query may run: an analyst can say yes, others are told how to ask."""
-    is_analyst = desk.envelope.audience == "analyst"
+    """Return the question whether an expensive query may run: an analyst can say yes, others learn how to ask."""
+    is_analyst = context.envelope.audience == "analyst"
     known = "estimate" if opinion.rows is not None else "unknown"
     return concluded(
-        desk.envelope,
+        context.envelope,
         Concluded(
             outcome=Outcome.CONFIRMATION if is_analyst else Outcome.CLARIFICATION,
             code=FailureCode.COST,
             detail=f"rows expected: {opinion.rows}, cost expected: {opinion.cost}",
             stage=StageName.VALIDATOR,
             sql=sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             clarification=None if is_analyst else Clarification(trigger=Trigger.COST),
             confirmation=Confirmation(
                 reason="cost",
@@ -280,30 +280,30 @@ def _ask_about_cost(
     )
 
 
-async def _ask_to_change(desk: _Desk, body: Drafted) -> Envelope[Concluded] | Failure:
+async def _ask_to_change(context: _Context, body: Drafted) -> Envelope[Concluded] | Failure:
     """Return the question whether a change may be made, with what it would change. Nothing is changed here."""
-    change = _change(desk, body.draft.sql)
+    change = _change(context, body.draft.sql)
     if isinstance(change, Failure):
         return change
-    if body.operation in _PREPARED or desk.envelope.options.dry_run:
-        return _prepared(desk, body, change.sql, body.notes)
-    counted = await _rows_affected(desk, change)
+    if body.operation in _PREPARED or context.envelope.options.dry_run:
+        return _prepared(context, body, change.sql, body.notes)
+    counted = await _rows_affected(context, change)
     if isinstance(counted, Failure):
         return counted
     rows, known = counted
-    most = desk.policy.rows_affected_max
+    most = context.policy.rows_affected_max
     if known == "exact" and rows is not None and rows > most and not change.is_structure:
         detail = f"it would change {rows} rows; this connection takes at most {most} at once"
         return Failure.of(FailureCode.COST, detail, Facts(rule=PLAN_RULE))
     # An estimate may be too low by a little without being another change; what is not known is held to the limit.
     proposed = rows if known == "exact" else 2 * rows + 10 if rows is not None else most
     return concluded(
-        desk.envelope,
+        context.envelope,
         Concluded(
             outcome=Outcome.CONFIRMATION,
             stage=StageName.VALIDATOR,
             sql=change.sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             confirmation=Confirmation(
                 reason="write",
                 kind=change.kind.value.upper(),
@@ -320,18 +320,18 @@ async def _ask_to_change(desk: _Desk, body: Drafted) -> Envelope[Concluded] | Fa
     )
 
 
-def _change(desk: _Desk, sql: str) -> CheckedWrite | Failure:
+def _change(context: _Context, sql: str) -> CheckedWrite | Failure:
     return check_write(
         sql,
-        dialect=desk.connection.dialect,
-        catalog=desk.catalog,
-        policy=desk.connection.policy,
-        reader=desk.reader,
+        dialect=context.connection.dialect,
+        catalog=context.catalog,
+        policy=context.connection.policy,
+        reader=context.reader,
     )
 
 
 async def _rows_affected(
-    desk: _Desk, change: CheckedWrite
+    context: _Context, change: CheckedWrite
 ) -> tuple[int | None, Literal["exact", "estimate", "unknown"]] | Failure:
     """Return how many rows a change would touch, and how sure that is.
 
@@ -341,23 +341,23 @@ async def _rows_affected(
         return change.rows, "exact"
     if change.counted is None:
         return None, "unknown"
-    if desk.may_probe:
-        counting = desk.static(count_of(change.counted, desk.connection.dialect), 1)
+    if context.may_probe:
+        counting = context.static(count_of(change.counted, context.connection.dialect), 1)
         if isinstance(counting, Failure):
             return counting
-        request = ProbeRequest.model_validate(desk.request(counting.sql).model_dump())
-        found = await desk.database.probe(desk.envelope.tenant, desk.envelope.connection, request)
+        request = ProbeRequest.model_validate(context.request(counting.sql).model_dump())
+        found = await context.database.probe(context.envelope.tenant, context.envelope.connection, request)
         if found.failure is not None:
             return found.failure
         if found.result is not None and found.result.rows and isinstance(found.result.rows[0][0], int):
             return int(found.result.rows[0][0]), "exact"
         return None, "unknown"
-    if not desk.envelope.options.enable_syntax_validation and not desk.policy.limits_plans:
+    if not context.envelope.options.enable_syntax_validation and not context.policy.limits_plans:
         return None, "unknown"
-    reading = desk.static(change.counted, 1_000_000_000)
+    reading = context.static(change.counted, 1_000_000_000)
     if isinstance(reading, Failure):
         return reading
-    reply = await desk.explained(reading.sql)
+    reply = await context.explained(reading.sql)
     if reply.failure is not None:
         return reply.failure
     return (None, "unknown") if reply.rows_estimate is None else (reply.rows_estimate, "estimate")
@@ -385,30 +385,32 @@ async def _asking(envelope: Envelope[Confirmed], log: Log) -> tuple[Drafted, Con
     return (drafted, asked) if asked.confirmation.sql_sha256 == envelope.body.sql_sha256 else None
 
 
-async def _confirmed(desk: _Desk, asking: tuple[Drafted, Concluded] | None) -> Envelope[Any] | Failure:
+async def _confirmed(context: _Context, asking: tuple[Drafted, Concluded] | None) -> Envelope[Any] | Failure:
     """Return the approval of what was confirmed, read and judged again from the asking query's draft."""
     if asking is None:
-        return _not_confirmed(desk, "nothing on the log asked for this")
+        return _not_confirmed(context, "nothing on the log asked for this")
     drafted, asked = asking
     confirmation = cast("Confirmation", asked.confirmation)
-    confirmed = cast("Confirmed", desk.envelope.body)
+    confirmed = cast("Confirmed", context.envelope.body)
     tried = (Attempt(origin=drafted.draft.origin, sql=drafted.draft.sql),)
-    envelope = desk.envelope.with_body(confirmed, attempts=tried)
-    desk = _Desk(envelope, desk.delivery, desk.connection, desk.catalog, desk.policy, desk.database)
+    envelope = context.envelope.with_body(confirmed, attempts=tried)
+    context = _Context(
+        envelope, context.delivery, context.connection, context.catalog, context.policy, context.database
+    )
     if confirmation.reason == "cost":
-        return await _read_anyway(desk, drafted, confirmed)
-    change = _change(desk, drafted.draft.sql)
+        return await _read_anyway(context, drafted, confirmed)
+    change = _change(context, drafted.draft.sql)
     if isinstance(change, Failure):
         return change
     if change.sql_sha256 != confirmed.sql_sha256:
-        return _not_confirmed(desk, "the statement would no longer be what was confirmed; ask again")
-    if confirmed.rows_affected_max > desk.policy.rows_affected_max:
-        return _not_confirmed(desk, f"this connection takes at most {desk.policy.rows_affected_max} rows at once")
+        return _not_confirmed(context, "the statement would no longer be what was confirmed; ask again")
+    if confirmed.rows_affected_max > context.policy.rows_affected_max:
+        return _not_confirmed(context, f"this connection takes at most {context.policy.rows_affected_max} rows at once")
     return approved(
         envelope,
         Approved(
             sql=change.sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             origin=drafted.draft.origin,
             tables=(change.table,),
             row_limit=1,
@@ -420,21 +422,21 @@ async def _confirmed(desk: _Desk, asking: tuple[Drafted, Concluded] | None) -> E
     )
 
 
-async def _read_anyway(desk: _Desk, drafted: Drafted, confirmed: Confirmed) -> Envelope[Any] | Failure:
-    row_limit = rows_allowed(desk.envelope.options, desk.policy)
-    static = desk.static(drafted.draft.sql, row_limit)
+async def _read_anyway(context: _Context, drafted: Drafted, confirmed: Confirmed) -> Envelope[Any] | Failure:
+    row_limit = rows_allowed(context.envelope.options, context.policy)
+    static = context.static(drafted.draft.sql, row_limit)
     if isinstance(static, Failure):
         return static
     if sha256_of(static.sql) != confirmed.sql_sha256:
-        return _not_confirmed(desk, "the statement would no longer be what was confirmed; ask again")
-    opinion = await _ask_engine(desk, static, probe=False)
+        return _not_confirmed(context, "the statement would no longer be what was confirmed; ask again")
+    opinion = await _ask_engine(context, static, probe=False)
     if isinstance(opinion, Failure):
         return opinion
-    return _over_hard(opinion, desk.policy) or approved(
-        desk.envelope,
+    return _over_hard(opinion, context.policy) or approved(
+        context.envelope,
         Approved(
             sql=static.sql,
-            dialect=desk.connection.dialect,
+            dialect=context.connection.dialect,
             origin=drafted.draft.origin,
             tables=static.tables,
             row_limit=row_limit,
@@ -446,8 +448,8 @@ async def _read_anyway(desk: _Desk, drafted: Drafted, confirmed: Confirmed) -> E
     )
 
 
-def _not_confirmed(desk: _Desk, detail: str) -> Envelope[Concluded]:
+def _not_confirmed(context: _Context, detail: str) -> Envelope[Concluded]:
     return concluded(
-        desk.envelope,
+        context.envelope,
         Concluded(outcome=Outcome.REFUSED, code=FailureCode.PERMISSION, detail=detail, stage=StageName.VALIDATOR),
     )

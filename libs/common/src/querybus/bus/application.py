@@ -214,7 +214,7 @@ def _routes(service: Service) -> list[tuple[str, ASGIApp]]:
 def run_service(service: Service, *, on_listening: Callable[[str], None] | None = None) -> None:
     """Run a service until SIGTERM or SIGINT, then drain it; returns when it has stopped.
 
-    `on_listening` is told the address of its HTTP side. Exits with code 3 if the start fails, 70 if the loop sticks.
+    `on_listening` is reported the address of its HTTP side. Exits with code 3 if the start fails, 70 if the loop sticks.
     """
     uvloop.run(_serve(service, on_listening))
 

@@ -26,11 +26,11 @@ from querybus.core.subjects import ROOT, call_subject, submit_subject
 CALL_SECONDS: Final = 65.0
 SUBMIT_SECONDS: Final = 5.0
 NOBODY_SECONDS_MAX: Final = 5.0
-"""How long a call is repeated while nobody listens: a gateway that has just started is not heard of at once."""
+"""How long a call is repeated while nobody listens: a gateway that has just started is not reached at once."""
 
 _NOBODY_PAUSE_SECONDS: Final = 0.1
 _LAST_TRY_SHARE: Final = 1 / 3
-"""Of the time that a call has, which a try must have: with less it could not tell nobody from no answer."""
+"""Of the time that a call has, which a try must have: with less it could not distinguish nobody from no answer."""
 _HEADER_BYTES_MAX: Final = 4_096
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
@@ -71,7 +71,7 @@ class BusClient:
     ) -> dict[str, Any]:
         """Ask the gateway and return its answer's JSON object; NotAccepted if none comes in time.
 
-        A call that reached nobody is repeated; one that was heard never is.
+        A call that reached nobody is repeated; one that was received never is.
         """
         subject = call_subject(self._self.tenant, self._self.credential, verb)
         data = _encoded(payload)
@@ -109,18 +109,18 @@ class BusClient:
 
     @asynccontextmanager
     async def answers(self) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
-        """Hear the final answers of this credential's user from now on, as (query token, answer)."""
-        async with self._heard("answer") as heard:
-            yield heard
+        """Receive the final answers of this credential's user from now on, as (query token, answer)."""
+        async with self._received("answer") as received:
+            yield received
 
     @asynccontextmanager
     async def progress(self) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
-        """Hear the progress of this credential's user from now on, as (query token, notice); lossy."""
-        async with self._heard("progress") as heard:
-            yield heard
+        """Receive the progress of this credential's user from now on, as (query token, notice); lossy."""
+        async with self._received("progress") as received:
+            yield received
 
     @asynccontextmanager
-    async def _heard(self, word: str) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
+    async def _received(self, word: str) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
         subscription = await self._connection.subscribe(f"{ROOT}.{word}.{self._self.tenant}.{self._self.user}.*")
         # The subscription must have reached the server before anything is asked.
         await reach(self._connection)

@@ -1,6 +1,6 @@
 """A plain connection to the bus as one user, with that user's own inbox prefix.
 
-It reconnects for ever; what the server refuses or drops is only told to `on_error`, because a permission violation
+It reconnects for ever; what the server refuses or drops is only reported to `on_error`, because a permission violation
 is asynchronous: nothing is raised at the place that caused it.
 """
 
@@ -69,19 +69,19 @@ async def connect(
 ) -> Client:
     """Return a connection as `user` to one of the comma-separated addresses, whose inboxes lie below `inbox` (default: the user's own prefix).
 
-    The first connection must come about within the timeout, else BusRefused; a later loss is mended for ever.
+    The first connection must come about within the timeout, else BusRefused; a later loss is repaired for ever.
     """
     client = Client()
     trouble: list[Exception] = []
     refused = asyncio.Event()
-    tell = on_error or _ignore
+    report = on_error or _ignore
 
-    async def heard(error: Exception) -> None:
+    async def received(error: Exception) -> None:
         trouble.append(error)
         del trouble[:-1]
         if "authorization" in str(error).lower():
             refused.set()
-        await tell(error)
+        await report(error)
 
     connecting = asyncio.create_task(
         client.connect(
@@ -90,7 +90,7 @@ async def connect(
             password=password,
             name=user,
             inbox_prefix=(inbox or inbox_prefix(user)).encode(),
-            error_cb=heard,
+            error_cb=received,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
             max_reconnect_attempts=-1,
             # The client's type says int, its code waits for fractions as well.

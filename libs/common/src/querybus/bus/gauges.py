@@ -1,4 +1,4 @@
-"""How the bus stands, as its leaders tell it: lag, age and workers of the stage's own durable, and stream sizes.
+"""How the bus stands, as its leaders say it: lag, age and workers of the stage's own durable, and stream sizes.
 
 Each replica asks about its own stage's durable only, the gateway about the streams as well; the rights for both exist
 anyway. A leader alone answers such a request, so a follower's stale view is never shown. The age is too high after a
@@ -113,8 +113,8 @@ class BusGauges:
             answer = await self._holder.connection.request(subject, body, timeout=REQUEST_SECONDS_MAX)
         except (nats.errors.Error, TimeoutError):
             return None
-        told: dict[str, Any] = json.loads(answer.data)
-        return None if "error" in told else told
+        reported: dict[str, Any] = json.loads(answer.data)
+        return None if "error" in reported else reported
 
 
 def _milliseconds(text: str) -> int:

@@ -103,7 +103,7 @@ class Message:
         await self._raw.term()
 
     async def keep(self) -> None:
-        """Tell the server that the message is still being worked on."""
+        """Report to the server that the message is still being worked on."""
         await self._raw.in_progress()
 
 
@@ -119,7 +119,7 @@ def _end_process(reason: str) -> None:
 class PullLoop:
     """Takes messages of one durable consumer, at most `slots` at a time, each in its own task.
 
-    `handle` settles its message; one that raises, or ends without settling, gets a delayed nak. `on_lost` is told
+    `handle` settles its message; one that raises, or ends without settling, gets a delayed nak. `on_lost` is reported
     when the consumer does not exist any more. A part: start, drain, ping.
     """
 
@@ -155,7 +155,7 @@ class PullLoop:
         self._inbox = ""
         self._subscription: Subscription | None = None
         self._reconnects = 0
-        self._heard_at = 0.0
+        self._received_at = 0.0
         self._pause_until = 0.0
         self._ticker: asyncio.Task[None] | None = None
         self._draining = False
@@ -210,7 +210,7 @@ class PullLoop:
         return None
 
     def _is_silent(self) -> bool:
-        silence = asyncio.get_running_loop().time() - self._heard_at
+        silence = asyncio.get_running_loop().time() - self._received_at
         return self._outstanding > 0 and silence > 2 * self._heartbeat_seconds + 0.5
 
     async def _listen(self) -> None:
@@ -218,7 +218,7 @@ class PullLoop:
         self._generation += 1
         self._outstanding = 0
         self._reconnects = connection.stats["reconnects"]
-        self._heard_at = asyncio.get_running_loop().time()
+        self._received_at = asyncio.get_running_loop().time()
         # A new inbox each time: what an older request still brings is not counted as an answer to a newer one.
         self._inbox = connection.new_inbox()
         self._subscription = await connection.subscribe(self._inbox, cb=partial(self._receive, self._generation))
@@ -241,7 +241,7 @@ class PullLoop:
         if loop.time() < self._pause_until:
             return
         if not self._outstanding:
-            self._heard_at = loop.time()
+            self._received_at = loop.time()
         self._outstanding += free
         request = {
             "batch": free,
@@ -261,7 +261,7 @@ class PullLoop:
         current = generation == self._generation
         loop = asyncio.get_running_loop()
         if current:
-            self._heard_at = loop.time()
+            self._received_at = loop.time()
         if not raw.reply.startswith("$JS.ACK."):
             if current:
                 await self._status(raw.headers or {})

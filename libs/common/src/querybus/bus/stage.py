@@ -1,6 +1,6 @@
 """One machine settles every message: decode, think, publish, settle. Verbs only think.
 
-Whatever happens to a message (house, section 6), this module publishes at most one event for it, fenced by its
+Whatever happens to a message (ARCHITECTURE.md, rules of the log), this module publishes at most one event for it, fenced by its
 query's log, and settles it after that publish is acknowledged. A stage holds at most `slots` messages.
 """
 
@@ -82,7 +82,7 @@ Settled = Literal["published", "failed", "expired", "fence_lost", "cancelled", "
 GRACE_SECONDS: Final = 3.0
 """What a stage that proceeds after the deadline may take even then."""
 ANNOUNCE_AFTER_SECONDS: Final = 0.1
-"""What a stage has done by then is told by its event; a note before that would cost more than it says."""
+"""What a stage has done by then is known from its event; a note before that would cost more than it says."""
 PUBLISH_GRACE_MS: Final = 5_000
 """How long a publish is tried at least, also when the deadline has passed meanwhile."""
 _LAST_WORD_SECONDS_MAX: Final = 2.0
@@ -130,12 +130,12 @@ class Bus(Protocol):
         """Return the last event of the query, as the stream's leader knows it."""
         ...
 
-    async def bury(self, stage: StageName, message: Incoming, reason: str) -> bool:
+    async def dead_letter(self, stage: StageName, message: Incoming, reason: str) -> bool:
         """Put the raw message and the reason into the dead letters; False if it lay there already."""
         ...
 
     async def announce(self, subject: str, data: bytes) -> None:
-        """Tell listeners of progress, if there are any."""
+        """Report progress to listeners, if there are any."""
         ...
 
 
@@ -194,7 +194,7 @@ class Settlement:
         self._cancel_pauses_seconds = cancel_pauses_seconds
         self._announce_after_seconds = announce_after_seconds
         self._running: set[_Work] = set()
-        self._telling: set[asyncio.Task[None]] = set()
+        self._reporting: set[asyncio.Task[None]] = set()
 
     def cancel(self, tenant: str, query: str) -> None:
         """Stop the work on a query (tokens), if it runs here. Only a hint: the log decides."""
@@ -282,7 +282,7 @@ class Settlement:
             await self._give_back(message)
             return "nak"
         try:
-            is_new = await self._bus.bury(self._name, message, error.reason)
+            is_new = await self._bus.dead_letter(self._name, message, error.reason)
         except (BusTrouble, TooLarge) as trouble:
             _log.error("stage.not_buried", stage=self._name, sequence=message.sequence, error=type(trouble).__name__)
             await self._give_back(message)
@@ -474,11 +474,11 @@ class Settlement:
 
     def _announce(self, work: _Work) -> None:
         if work.envelope.shadow_of is None:
-            task = asyncio.get_running_loop().create_task(self._tell(work))
-            self._telling.add(task)
-            task.add_done_callback(self._telling.discard)
+            task = asyncio.get_running_loop().create_task(self._report(work))
+            self._reporting.add(task)
+            task.add_done_callback(self._reporting.discard)
 
-    async def _tell(self, work: _Work) -> None:
+    async def _report(self, work: _Work) -> None:
         envelope = work.envelope
         subject = progress_subject(work.address.tenant, token(envelope.user), work.address.query)
         word = {"n": work.message.sequence, "stage": self._name, "state": "started", "at": work.started_at}
@@ -528,7 +528,7 @@ class NatsBus:
     async def last(self, address: EventAddress) -> Entry | None:
         return await self._journal.last(address)
 
-    async def bury(self, stage: StageName, message: Incoming, reason: str) -> bool:
+    async def dead_letter(self, stage: StageName, message: Incoming, reason: str) -> bool:
         return await publish_message(
             self._js,
             dead_subject(stage),
@@ -557,19 +557,19 @@ def _header(text: str) -> str:
 
 
 class Stage:
-    """A stage as a part: its pull loop, and its ear for cancel hints."""
+    """A stage as a part: its pull loop, and its subscriber for cancel hints."""
 
-    def __init__(self, holder: Connected, settlement: Settlement, loop: PullLoop, *, hears_cancel: bool) -> None:
+    def __init__(self, holder: Connected, settlement: Settlement, loop: PullLoop, *, receives_cancel: bool) -> None:
         self.name = loop.name
         self._holder = holder
         self._settlement = settlement
         self._loop = loop
-        self._hears_cancel = hears_cancel
+        self._receives_cancel = receives_cancel
         self._subscription: Subscription | None = None
 
     async def start(self) -> None:
         """Begin to take messages; LookupError if the durable does not exist."""
-        if self._hears_cancel:
+        if self._receives_cancel:
             self._subscription = await self._holder.connection.subscribe(every_cancel_filter(), cb=self._hint)
         await self._loop.start()
 
@@ -634,4 +634,4 @@ def stage(
         drain_seconds=drain_seconds,
         jitter=jitter,
     )
-    return Stage(broker, settlement, loop, hears_cancel=after_deadline == "expire")
+    return Stage(broker, settlement, loop, receives_cancel=after_deadline == "expire")

@@ -28,7 +28,7 @@ class Credential(BaseModel):
     user: str
     audience: Audience = "business"
     connections: tuple[str, ...] | None = Field(default=None, description="None: every connection")
-    key_sha256: str = Field(default="", description="hex; empty: no key, the bus door only")
+    key_sha256: str = Field(default="", description="hex; empty: no key, the bus API only")
     caps: OptionCaps = OptionCaps()
 
 

@@ -73,7 +73,7 @@ class Attempt(Value):
     validated: bool = False
     executed: bool = False
     probed: bool = Field(default=False, description="ten rows of it, or its count, were read before approval")
-    rules: tuple[str, ...] = Field(default=(), description="the rules that mended it, in order")
+    rules: tuple[str, ...] = Field(default=(), description="the rules that repaired it, in order")
 
 
 class PathStep(Value):
@@ -201,7 +201,7 @@ def draft_of(envelope: Envelope[Any]) -> Draft | None:
 
 
 def drafted(envelope: Envelope[Any], body: Drafted, **header: object) -> Envelope[Drafted]:
-    """Return the `drafted` event; the SQL becomes a new attempt, a draft by rule a counted mend."""
+    """Return the `drafted` event; the SQL becomes a new attempt, a draft by rule a counted repair."""
     attempt = Attempt(origin=body.draft.origin, sql=body.draft.sql, rules=body.rules)
     retries = envelope.retries
     if body.draft.origin is Origin.RULE:

@@ -62,7 +62,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What follows from a code. `to_model`: a new draft may help. `by_rule`: a rule may mend the draft."""
+    """What follows from a code. `to_model`: a new draft may help. `by_rule`: a rule may repair the draft."""
 
     to_model: bool
     by_rule: bool

@@ -207,7 +207,7 @@ class Asked(Value):
 
 
 class Advice(Value):
-    """What a new draft is told about the last one."""
+    """What a new draft learns about the last one."""
 
     code: FailureCode
     detail: str = Field(default="", description="the cleaned error")
@@ -231,8 +231,8 @@ class Drafted(Value):
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
     probe: bool = Field(default=False, description="a probe is wanted before approval")
-    rules: tuple[str, ...] = Field(default=(), description="the rules that mended the draft, in order")
-    notes: tuple[str, ...] = Field(default=(), description="what was assumed or mended, for analysts")
+    rules: tuple[str, ...] = Field(default=(), description="the rules that repaired the draft, in order")
+    notes: tuple[str, ...] = Field(default=(), description="what was assumed or repaired, for analysts")
 
 
 class Confirmed(Value):
@@ -272,7 +272,7 @@ class Failed(Value):
     draft: Draft | None = None
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
-    notes: tuple[str, ...] = Field(default=(), description="what the failed draft had assumed or mended")
+    notes: tuple[str, ...] = Field(default=(), description="what the failed draft had assumed or repaired")
 
 
 class ResultColumn(Value):
@@ -350,7 +350,7 @@ class AnswerColumn(Value):
 
 
 class Answer(Value):
-    """The outcome, worded for its reader."""
+    """The outcome, phrased for its reader."""
 
     outcome: Outcome
     language: Language

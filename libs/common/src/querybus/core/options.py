@@ -29,7 +29,7 @@ class OnExecutionFailure(StrEnum):
 
 
 class RepairPolicy(StrEnum):
-    """Who mends a failed statement. What can mean only one thing is mended by rule under all but `off`."""
+    """Who repairs a failed statement. What can mean only one thing is repaired by rule under all but `off`."""
 
     RULES_FIRST = "rules_first"
     MODEL_FIRST = "model_first"
@@ -49,9 +49,9 @@ class Options(BaseModel):
     )
     enable_syntax_validation: bool = Field(default=True, description="EXPLAIN by the engine before approval")
     enable_forbidden_check: bool = Field(default=True, description="limits on a text's cost; analysts may do without")
-    enable_auto_repair: bool = Field(default=True, description="recovery may mend or ask for a new draft")
+    enable_auto_repair: bool = Field(default=True, description="recovery may repair or ask for a new draft")
     on_execution_failure: OnExecutionFailure = Field(
-        default=OnExecutionFailure.REPAIR_FIRST, description="mend first, or ask the person first"
+        default=OnExecutionFailure.REPAIR_FIRST, description="repair first, or ask the person first"
     )
     repair_policy: RepairPolicy | None = Field(
         default=None,

@@ -239,5 +239,5 @@ def dead_filter() -> str:
 
 
 def dead_message_id(stream: str, sequence: int) -> str:
-    """Return the message id that lets a message die once, whoever buries it."""
+    """Return the message id that lets a message die once, whoever dead-letters it."""
     return f"dead-{stream}-{sequence}"

@@ -129,7 +129,7 @@ ACK_WAIT_SECONDS: Final[dict[StageName, float]] = {
     StageName.GATEWAY: 10.0,
 }
 """How long a message may go without a heartbeat; the presenter's is short because its death must be found within
-the 10 seconds after the deadline that the house allows."""
+the 10 seconds after the deadline that the stack allows."""
 
 GATEWAY_ACK_WAIT_SECONDS: Final = 5.0
 """The same for what a gateway holds of submitted questions and advisories: no sweeper knows a query that waits in the
@@ -296,4 +296,4 @@ FOLLOWED_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
     StageName.RECOVERY: (CATALOG, CONNECTIONS),
     StageName.PRESENTER: (CATALOG, CONNECTIONS, MODELS),
 }
-"""The buckets whose changes a service hears, so that it need not look at each read."""
+"""The buckets whose changes a service receives, so that it need not look at each read."""

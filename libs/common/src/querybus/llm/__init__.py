@@ -1,31 +1,31 @@
-"""The one door to a chat model: any address that speaks the OpenAI chat completions protocol."""
+"""The one client of a chat model: any address that speaks the OpenAI chat completions protocol."""
 
 from __future__ import annotations
 
-from querybus.llm.embeddings import EmbeddingDoor, shared_limit
-from querybus.llm.model import Limits, ModelDoor
+from querybus.llm.embeddings import EmbeddingClient, shared_limit
+from querybus.llm.model import Limits, ModelClient
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.registry import NamedModels
 from querybus.llm.settings import EmbeddingServiceSettings, ModelServiceSettings
 from querybus.ops.metrics import Metrics
 
 __all__ = [
-    "EmbeddingDoor",
+    "EmbeddingClient",
     "EmbeddingServiceSettings",
     "Limits",
-    "ModelDoor",
+    "ModelClient",
     "ModelServiceSettings",
     "NamedModels",
-    "open_door",
+    "open_model",
     "shared_limit",
 ]
 
 
-def open_door(settings: ModelServiceSettings, metrics: Metrics) -> ModelDoor | None:
-    """Return the door that the settings describe, not yet started; None if they name no address."""
+def open_model(settings: ModelServiceSettings, metrics: Metrics) -> ModelClient | None:
+    """Return the client that the settings describe, not yet started; None if they name no address."""
     if not settings.llm_base_url:
         return None
-    return ModelDoor(
+    return ModelClient(
         OpenAIChatAddress(settings),
         model=settings.llm_model,
         models_allowed=settings.llm_models_allowed,

@@ -1,6 +1,6 @@
 """A breaker: after n failures in a row nobody calls for a while, then one call tries; it decides, it never waits.
 
-Calls that were sent before the last answer came tell nothing newer than that answer: of many at once at an address that
+Calls that were sent before the last answer came bring nothing newer than that answer: of many at once at an address that
 fails half of them, some fail in a row by mere order, and that is no reason to call nobody. Seconds are those of any clock that does not go back; they are passed in.
 """
 

@@ -1,4 +1,4 @@
-"""The one door to an embeddings model: batches, limits, a breaker, counts; no retry, because words do without.
+"""The one client of an embeddings model: batches, limits, a breaker, counts; no retry, because words do without.
 
 Any address that speaks OpenAI's `/embeddings`. A call ends within its time, with a vector per text or with a Failure of
 code `model_unavailable` whose `facts.native_code` says why. Nothing is logged here: texts are questions and names.
@@ -66,7 +66,7 @@ class OpenAIEmbeddingAddress:
             return fault_of(error, "list of embeddings")
 
 
-class EmbeddingDoor:
+class EmbeddingClient:
     """Embeds texts; at most `embeddings_batch_max` in a request and `embeddings_concurrency_max` requests at once."""
 
     name = "embeddings"
@@ -96,7 +96,7 @@ class EmbeddingDoor:
             await self._shared.drain()
 
     def seconds(self) -> float:
-        """Return the time by the door's own clock."""
+        """Return the time by the client's own clock."""
         return self._seconds()
 
     async def vectors(self, texts: Sequence[str], *, timeout_seconds: float) -> tuple[Vector, ...] | Failure:

@@ -29,7 +29,7 @@ TOKENS_OUT_EXPECTED: Final = 200
 """What a reply is taken to need of a shared limit until it is there."""
 
 OnText = Callable[[str], None]
-"""Hears the parts of a reply as they come."""
+"""Receives the parts of a reply as they come."""
 
 
 class ModelAddress(Protocol):
@@ -42,7 +42,7 @@ class ModelAddress(Protocol):
     async def complete(
         self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
     ) -> ModelReply | Fault:
-        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are told as they come."""
+        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are passed on as they come."""
         ...
 
 
@@ -73,7 +73,7 @@ class Limits:
         )
 
 
-class ModelDoor:
+class ModelClient:
     """The `ChatModel` of every service: one address, its default model and the other names allowed there."""
 
     name = "model"
@@ -123,7 +123,7 @@ class ModelDoor:
         return None
 
     async def serves(self, tenant: str) -> bool:
-        """Return True: whoever has the door may use it."""
+        """Return True: whoever has the client may use it."""
         del tenant
         return True
 
@@ -138,7 +138,7 @@ class ModelDoor:
     ) -> ModelReply | Failure:
         """Return the model's reply, or a Failure; never later than `timeout_seconds` and never raises but for cancel.
 
-        `model` names another model at the same address; a name that is not configured is a Failure. `on_text` hears
+        `model` names another model at the same address; a name that is not configured is a Failure. `on_text` receives
         the reply's parts as they come.
         """
         del tenant
@@ -165,7 +165,7 @@ class ModelDoor:
         return outcome
 
     def seconds(self) -> float:
-        """Return the time by the door's own clock."""
+        """Return the time by the client's own clock."""
         return self._seconds()
 
     def _shown(self, model: str) -> str:
@@ -223,7 +223,7 @@ class ModelDoor:
                 else await self._address.complete(messages, model=model, on_text=on_text)
             )
         except asyncio.CancelledError:
-            # The time limit of reply(), or the query was cancelled: either way only a long silence tells anything.
+            # The time limit of reply(), or the query was cancelled: either way only a long silence means anything.
             silent = self._seconds() - sent >= self._limits.silence_seconds
             self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""), sent)
             raise

@@ -1,4 +1,4 @@
-"""One OpenAI-compatible address of chat models; the client's retries are off, the door has the only ones.
+"""One OpenAI-compatible address of chat models; the client's retries are off, the client has the only ones.
 
 A whole reply is asked for through `openai`, the client on which langchain-openai stands: one exchange costs 1 ms of CPU
 there instead of 2.5. A streamed one goes through langchain-openai, which puts its parts together; it takes 38 MB and is
@@ -25,7 +25,7 @@ REPLY_LENGTH_MAX: Final = 200_000
 
 
 class OpenAIChatAddress:
-    """A `ModelAddress`: connect, read and pool limits stand on the HTTP client, the total limit on the door."""
+    """A `ModelAddress`: connect, read and pool limits stand on the HTTP client, the total limit on the client."""
 
     def __init__(self, settings: ModelServiceSettings) -> None:
         self._settings = settings
@@ -52,7 +52,7 @@ class OpenAIChatAddress:
     ) -> ModelReply | Fault:
         """Return the reply to one request, or the fault; raises nothing but CancelledError.
 
-        With `on_text` the reply is streamed and its parts are told as they come.
+        With `on_text` the reply is streamed and its parts are passed on as they come.
         """
         try:
             if on_text is None:

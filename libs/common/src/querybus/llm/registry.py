@@ -1,4 +1,4 @@
-"""Models by name, as they are set for the whole house: which one a call takes, its limits, and what stands in for it.
+"""Models by name, as they are set for the whole stack: which one a call takes, its limits, and what stands in for it.
 
 A change is followed while the service runs: the next call goes by it, calls that run end as they began. Without any
 model there is none, and no client is loaded.
@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from querybus.core.failure import Failure
 from querybus.core.stored.models import Models, NamedModel
 from querybus.llm.dialogue import ChatMessage, ModelReply
-from querybus.llm.model import Limits, ModelDoor, OnText, unavailable
+from querybus.llm.model import Limits, ModelClient, OnText, unavailable
 from querybus.llm.model_limits import Limit
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.settings import ModelServiceSettings
@@ -54,9 +54,9 @@ class NamedModels:
         self._counters = counters
         self._environment = environment
         self._replica = f"{random_bits(64):016x}"
-        self._doors: dict[NamedModel, ModelDoor] = {}
+        self._clients: dict[NamedModel, ModelClient] = {}
         self._shared: dict[tuple[str, Limit], SharedLimit] = {}
-        self._retiring: dict[asyncio.Task[None], ModelDoor] = {}
+        self._retiring: dict[asyncio.Task[None], ModelClient] = {}
         self._own = _own(settings)
         self._seen: Models | None = None
         self._all = Models()
@@ -64,18 +64,18 @@ class NamedModels:
     async def start(self) -> None:
         """Load the client now if there is a model, so that the first question does not wait for it."""
         for model in (await self._models()).models[:1]:
-            await self._door(model).start()
+            await self._client(model).start()
 
     async def drain(self) -> None:
         """Close every connection and give back what is held of shared limits."""
         retiring = dict(self._retiring)
         for task in retiring:
             task.cancel()
-        for door in (*self._doors.values(), *retiring.values()):
-            await door.drain()
+        for client in (*self._clients.values(), *retiring.values()):
+            await client.drain()
         for shared in self._shared.values():
             await shared.drain()
-        self._doors.clear()
+        self._clients.clear()
         self._shared.clear()
 
     async def ping(self) -> str | None:
@@ -104,11 +104,11 @@ class NamedModels:
         chain = (await self._models()).chain(tenant, model)
         outcome: ModelReply | Failure = unavailable("not_configured", "no model of the name asked for is configured")
         for place, each in enumerate(chain):
-            door = self._door(each)
+            client = self._client(each)
             # What the first may take leaves something for those that stand in for it.
             share = timeout_seconds / (2 if place + 1 < len(chain) else 1)
-            began = door.seconds()
-            outcome = await door.reply(
+            began = client.seconds()
+            outcome = await client.reply(
                 messages, timeout_seconds=share, on_text=on_text if place == 0 and each.streaming else None
             )
             if isinstance(outcome, ModelReply):
@@ -116,7 +116,7 @@ class NamedModels:
                 if cost:
                     self._metrics.model_cost(each.name, cost)
                 return outcome
-            timeout_seconds -= door.seconds() - began
+            timeout_seconds -= client.seconds() - began
             if timeout_seconds < SECONDS_MIN:
                 break
         return outcome
@@ -126,24 +126,24 @@ class NamedModels:
         if known is not self._seen:
             self._seen = known
             self._all = _joined(known, self._own)
-            for model in [model for model in self._doors if model not in self._all.models]:
-                self._retire(self._doors.pop(model))
+            for model in [model for model in self._clients if model not in self._all.models]:
+                self._retire(self._clients.pop(model))
         return self._all
 
-    def _retire(self, door: ModelDoor) -> None:
-        """Close a door that nobody takes any more, once the calls behind it have ended."""
+    def _retire(self, client: ModelClient) -> None:
+        """Close a client that nobody takes any more, once the calls behind it have ended."""
 
         async def close() -> None:
             await asyncio.sleep(self._settings.llm_total_timeout_seconds)
-            await door.drain()
+            await client.drain()
 
         task = asyncio.get_running_loop().create_task(close())
-        self._retiring[task] = door
+        self._retiring[task] = client
         task.add_done_callback(lambda done: self._retiring.pop(done, None))
 
-    def _door(self, model: NamedModel) -> ModelDoor:
-        door = self._doors.get(model)
-        if door is None:
+    def _client(self, model: NamedModel) -> ModelClient:
+        client = self._clients.get(model)
+        if client is None:
             key = self._environment.get(model.api_key_env) if model.api_key_env else None
             settings = self._settings.model_copy(
                 update={
@@ -154,7 +154,7 @@ class NamedModels:
                     "llm_tokens_out_max": model.tokens_out_max,
                 }
             )
-            door = self._doors[model] = ModelDoor(
+            client = self._clients[model] = ModelClient(
                 OpenAIChatAddress(settings),
                 model=model.model,
                 named=model.name,
@@ -162,7 +162,7 @@ class NamedModels:
                 metrics=self._metrics,
                 shared=self._limit(model),
             )
-        return door
+        return client
 
     def _own_key(self, model: NamedModel) -> SecretStr | None:
         # The key of the settings is for the address of the settings alone.

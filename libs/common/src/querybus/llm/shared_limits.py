@@ -80,13 +80,13 @@ class SharedLimit:
     async def enter(self, tokens: int) -> None:
         waiting = _Waiting(tokens, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        self._wake()
+        self._notify()
         try:
             await waiting.turn
         except asyncio.CancelledError:
             if waiting.turn.done() and not waiting.turn.cancelled():
                 self._running -= 1
-                self._wake()
+                self._notify()
             else:
                 self._waiting.remove(waiting)
             raise
@@ -94,9 +94,9 @@ class SharedLimit:
     def leave(self, owed_tokens: int) -> None:
         self._running -= 1
         self._owed += owed_tokens
-        self._wake()
+        self._notify()
 
-    def _wake(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         if self._work is None or self._work.done():
             self._work = asyncio.get_running_loop().create_task(self._keep())

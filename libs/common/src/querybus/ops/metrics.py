@@ -61,7 +61,7 @@ TABLE: Final[tuple[MetricRow, ...]] = (
         "querybus_repairs_total",
         "counter",
         ("origin", "rule", "outcome"),
-        "second drafts of finished queries, by each rule that mended them; contradicted: an answer was called wrong",
+        "second drafts of finished queries, by each rule that repaired them; contradicted: an answer was called wrong",
     ),
     MetricRow(
         "querybus_stage_seconds", "histogram", ("stage",), "one message in one stage, from receipt to settlement"
@@ -99,7 +99,7 @@ TABLE: Final[tuple[MetricRow, ...]] = (
         ("consumer",),
         "requests of workers that wait for a message; 0: nobody asks",
     ),
-    MetricRow("querybus_stream_bytes", "gauge", ("stream",), "bytes in a stream, told by the gateway"),
+    MetricRow("querybus_stream_bytes", "gauge", ("stream",), "bytes in a stream, reported by the gateway"),
     MetricRow("querybus_stream_bytes_limit", "gauge", ("stream",), "bytes that a stream may hold"),
     MetricRow(
         "querybus_bus_leader", "gauge", ("kind", "name"), "1 while the leader of a stream or consumer answers, else 0"
@@ -220,7 +220,7 @@ class Metrics:
         self._at("querybus_redeliveries_total", stage).inc()
 
     def dead_letter(self, stage: StageName) -> None:
-        """Count a message that was buried."""
+        """Count a message that was dead-lettered."""
         self._at("querybus_dead_letters_total", stage).inc()
 
     def consumer(self, name: str, *, pending: int, ack_pending: int, oldest_seconds: float, waiting: int) -> None:

@@ -46,7 +46,7 @@ async def end(*tasks: asyncio.Task[Any]) -> None:
         done, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
         for each in done:
             if not each.cancelled():
-                # Taken, so that nobody is told of an error that nobody waits for.
+                # Taken, so that no error is raised that nobody waits for.
                 each.exception()
 
 

@@ -1,4 +1,4 @@
-"""What every service is told at start: frozen settings, read once, by its composition root only.
+"""What every service reads at start: frozen settings, read once, by its composition root only.
 
 A setting comes from the environment (`QUERYBUS_<NAME>`) or from a file of that name in `QUERYBUS_SECRETS_DIR`.
 Units stand last in the names.

@@ -1,4 +1,4 @@
-"""The one door to the picture renderer: a chart's specification becomes PNG or SVG in a child process."""
+"""The one API to the picture renderer: a chart's specification becomes PNG or SVG in a child process."""
 
 from __future__ import annotations
 

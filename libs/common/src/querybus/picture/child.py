@@ -41,7 +41,7 @@ def main() -> None:
     while (data := read_frame(source)) is not None:
         try:
             answer = DRAWN + draw(json.loads(data))
-        except Exception as error:  # noqa: BLE001 - whatever a specification provokes is the parent's to tell
+        except Exception as error:  # noqa: BLE001 - whatever a specification provokes is the parent's to report
             answer = REFUSED + str(error)[:REASON_LENGTH_MAX].encode("utf-8", "replace")
         target.write(LENGTH.pack(len(answer)) + answer)
         target.flush()

@@ -1,7 +1,7 @@
 """Pictures on request: a child process is started for the first, kept for the next, and killed when it takes too long.
 
 A specification is bounded, names no address and carries its own rows; so drawing touches no network. One picture at a
-time; who waits too long, or comes when too many wait, is told so.
+time; who waits too long, or comes when too many wait, gets that as a failure.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Gl
 
 
 def scopes(tree: exp.Expr) -> list[Scope]:
-    """Return the query's scopes, innermost first; none where they cannot be told."""
+    """Return the query's scopes, innermost first; none where they cannot be known."""
     try:
         return traverse_scope(tree)
     except (SqlglotError, RecursionError):

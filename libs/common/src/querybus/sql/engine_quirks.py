@@ -1,7 +1,7 @@
 """What a database does silently and a reader should know: conversions, first rows, names chosen, division by zero.
 
 Pure, decided from the statement and the catalog; what cannot be decided is not claimed. No warning names a table, a
-column or a value. Engines that refuse these things say so themselves, MySQL and MariaDB tell of conversions and cut
+column or a value. Engines that refuse these things say so themselves, MySQL and MariaDB say something of conversions and cut
 recursion in their own warnings, and columns that are neither grouped nor aggregated are seen when names are resolved.
 """
 

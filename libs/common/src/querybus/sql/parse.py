@@ -238,11 +238,11 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
     if dialect is Dialect.CLICKHOUSE:
-        _tell_random_apart(tokens)
+        _spell_rand32(tokens)
     return _over_the_caps(tokens, dialect) or tokens
 
 
-def _tell_random_apart(tokens: list[Any]) -> None:
+def _spell_rand32(tokens: list[Any]) -> None:
     """Write ClickHouse's `rand` by its other name: the parser takes it for randCanonical, which is another function."""
     for token, after in pairwise(tokens):
         if token.text.lower() == "rand" and after.token_type is TokenType.L_PAREN:

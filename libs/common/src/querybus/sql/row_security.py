@@ -2,7 +2,7 @@
 
 Wrapping the reference itself, and never adding to the statement's own conditions, leaves joins, set operations,
 aggregates and correlation as they were: the statement means what it would mean on a table that holds only the reader's
-rows. `narrow` writes the wrapping, `unnarrowed` finds any reference without it, so the executor can tell that what it
+rows. `narrow` writes the wrapping, `unnarrowed` finds any reference without it, so the executor can say that what it
 was handed had been narrowed for this reader. What cannot stand around such a table (a sample of it, its hidden
 columns) is refused or not found.
 """
@@ -257,7 +257,7 @@ _HARMLESS: Final = (
 def _may_fail(facts: StatementFacts) -> bool:
     """Return whether what a condition sees could fail for the value of a row, e.g. by a division or a cast.
 
-    An engine may try such an expression on rows before it filters them: its error would tell of rows that the reader
+    An engine may try such an expression on rows before it filters them: its error would disclose rows that the reader
     must not know of. A limit in the wrapping keeps it out; where none can fail it costs no index. What only the
     outermost SELECT shows or sorts by is computed for the rows that it shows.
     """

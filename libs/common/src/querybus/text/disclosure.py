@@ -39,7 +39,7 @@ _SAID_OF_TABLES: Final = _words("name names number numbers title titles type typ
 _TABLES_OF_PEOPLE: Final = _words("time league price first last next same other result results top")
 _IN_CODE = re.compile(r"`([^`\n]{1,128})`", re.ASCII)
 _OF_TABLES = re.compile(r"column|field|table|view|schema|alias|字段|列|表", re.IGNORECASE)
-_TOLD_AS_NAME = re.compile(
+_REPORTED_AS_NAME = re.compile(
     r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias)\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|列|表)\s*)"
     r"(?:(?P<quote>[\"'“‘「《])(?P<quoted>[^\"'”’」》\n]{1,128})[\"'”’」》]|(?P<bare>[A-Za-z_][A-Za-z0-9_$#]*))",
     re.IGNORECASE | re.ASCII,
@@ -84,7 +84,7 @@ _SQL: Final = (
     re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)", re.ASCII),
     re.compile(r"\bSELECT\b", re.ASCII),
 )
-# Most sentences hold no sign of a statement or a place; those are told apart at once.
+# Most sentences hold no sign of a statement or a place; those are distinguished at once.
 _MAYBE_SQL: Final = re.compile(
     r"\b(?:select|join|having|partition|union|insert|delete|drop|alter|create|truncate|update|null|like)\b"
     r"|\b(?:order|group)\s+by\b|\blimit\s+\d|(?-i:\b(?:FROM|INTO|WHERE|OFFSET|EXISTS|CASE)\b)|[=<>]|!=|\w\s?\(",
@@ -200,7 +200,7 @@ def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
         if match[1].strip().lower() in known:
             yield match[0]
     is_of_tables = _OF_TABLES.search(text) is not None
-    for match in _TOLD_AS_NAME.finditer(text) if is_of_tables else ():
+    for match in _REPORTED_AS_NAME.finditer(text) if is_of_tables else ():
         name = match["quoted"] or match["bare"]
         if name.strip().lower() in known and name.lower() not in _SAID_OF_TABLES:
             yield match[0]

@@ -1,4 +1,4 @@
-"""Any conclusion becomes a worded `finished` without model, catalog or store: the template of last resort.
+"""Any conclusion becomes a phrased `finished` without model, catalog or store: the template of last resort.
 
 Used by the presenter when its own wording fails and by the gateway's sweeper when a `concluded` died. The texts are
 fixed and hold no name, SQL or driver text; business readers get `c1`..`cn` and numbered labels. What only a
@@ -105,7 +105,7 @@ CODE_TEXTS: Final[dict[FailureCode, _Texts]] = {
         "zh": "无法确定修改是否已生效，系统不会再次执行，请先核对再操作。",
     },
 }
-"""What a code says better than its outcome; a code without a row is worded by the outcome."""
+"""What a code says better than its outcome; a code without a row is phrased by the outcome."""
 
 NEXT_STEP_TEXTS: Final[dict[Outcome, _Texts]] = {
     Outcome.FAILED: {"en": "Try the question again.", "zh": "重新尝试当前查询。"},
@@ -117,12 +117,12 @@ NEXT_STEP_TEXTS: Final[dict[Outcome, _Texts]] = {
 LABEL_TEXTS: Final[_Texts] = {"en": "Column {n}", "zh": "第{n}列"}
 RETRY_TEXTS: Final[_Texts] = {"en": "Try the same question again", "zh": "重新尝试当前查询"}
 
-_WORDED_BY_CODE: Final = (Outcome.FAILED, Outcome.CLARIFICATION, Outcome.REFUSED)
+_PHRASED_BY_CODE: Final = (Outcome.FAILED, Outcome.CLARIFICATION, Outcome.REFUSED)
 
 
 def plain_message(outcome: Outcome, code: FailureCode | None, language: Language, row_count: int = 0) -> str:
     """Return the sentence for an outcome and its code; safe for every reader."""
-    if outcome in _WORDED_BY_CODE and code is not None and code in CODE_TEXTS:
+    if outcome in _PHRASED_BY_CODE and code is not None and code in CODE_TEXTS:
         return CODE_TEXTS[code][language]
     return OUTCOME_TEXTS[outcome][language].format(count=row_count)
 

@@ -2,7 +2,7 @@
 
 Everything is an allow-list: a field that no line here names does not leave, whatever a newer service adds to a
 message. Business readers get no SQL, no name of a table or column, no driver text; their columns are `c1`..`cn`.
-Cell values, the person's own question and the texts that the presenter worded for the reader pass unchanged.
+Cell values, the person's own question and the texts that the presenter phrased for the reader pass unchanged.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def plain(name: str) -> str:
 
 
 def singular(name: str) -> str:
-    """Return an English plural's singular, as far as its ending tells.
+    """Return an English plural's singular, as far as its ending says.
 
     >>> singular("categories"), singular("boxes"), singular("courses"), singular("address")
     ('category', 'box', 'course', 'address')

@@ -1,4 +1,4 @@
-"""Words that people say of their data, in English: the dictionary by which a name is told from a word.
+"""Words that people say of their data, in English: the dictionary by which a name is distinguished from a word.
 
 Base forms only; plurals, past and -ing forms, comparatives and -ly forms follow by rule. Limits: everyday and
 business speech, not a full dictionary; a rare word that is missing counts as a name, never the other way round.

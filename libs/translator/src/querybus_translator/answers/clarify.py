@@ -113,7 +113,7 @@ def _owned(said: str, owner: str, language: Language) -> tuple[str, ...]:
 
 
 def _qualified(pick: Candidate, node: Node, index: CatalogIndex, language: Language) -> tuple[str, ...]:
-    """Say a meaning so that it is told from others: a column with its table, a value with its column."""
+    """Name a meaning so that it differs from others: a column with its table, a value with its column."""
     table = index.called(pick.table, language) or display(index.table(pick.table), language)
     if pick.column is None:
         return (table,)

@@ -1,4 +1,4 @@
-"""How a question was read, word by word: for analysts, and for whoever mends the translator.
+"""How a question was read, word by word: for analysts, and for whoever repairs the translator.
 
 Every word of the question stands in exactly one `WordRead`; what nobody took is marked as not accounted for.
 """
@@ -45,7 +45,7 @@ class WordRead:
 class Explanation:
     """All of a reading. Without a reading `form`, `sentence` and `sql` are empty and `asked` says what is asked back.
 
-    `sql` stands there even where the confidence is too low to answer: `is_answered` tells.
+    `sql` stands there even where the confidence is too low to answer: `is_answered` says.
     """
 
     question: str

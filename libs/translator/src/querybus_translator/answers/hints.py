@@ -1,6 +1,6 @@
 """What the translator reads in a question, as short lines for a model's prompt: names, values, time ranges, the form.
 
-Pure. Every line is a likelihood, not an order; without `with_values` no stored value is told that the person did not write.
+Pure. Every line is a likelihood, not an order; without `with_values` no stored value appears that the person did not write.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ FORM_CONFIDENCE_MIN = 0.6
 
 def hints_for(question: str, catalog: Catalog, *, today: date, with_values: bool) -> tuple[str, ...]:
     """Return at most HINTS_MAX lines; empty where nothing was read."""
-    told = explain(question, catalog, today=today)
+    reported = explain(question, catalog, today=today)
     found: list[str] = []
-    for word in told.words:
+    for word in reported.words:
         if word.role == "time range":
             found.append(f'"{word.text}" means the days from {word.meaning}')
         elif word.score is None or word.score < SCORE_MIN:
@@ -29,6 +29,6 @@ def hints_for(question: str, catalog: Catalog, *, today: date, with_values: bool
         else:
             said = word.meaning if with_values else word.meaning.partition(" = ")[0]
             found.append(f'"{word.text}" is probably a value: {said}')
-    if with_values and told.confidence >= FORM_CONFIDENCE_MIN:
-        found.append(f"the whole may be read as: {told.form}")
+    if with_values and reported.confidence >= FORM_CONFIDENCE_MIN:
+        found.append(f"the whole may be read as: {reported.form}")
     return tuple(dict.fromkeys(found))[:HINTS_MAX]

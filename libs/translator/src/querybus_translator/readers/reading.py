@@ -59,7 +59,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
 
 
 def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
-    """Return the words that tell keys between the same tables apart."""
+    """Return the words that distinguishes keys between the same tables."""
     return frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
 
 

@@ -42,7 +42,7 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
-        # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness tells a verb from what is asked for.
+        # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
             sketch.targets.append((place, Measure(column)))

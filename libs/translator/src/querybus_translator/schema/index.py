@@ -110,7 +110,7 @@ class CatalogIndex:
         return number if beyond < 0 else self.roles[beyond].table
 
     def is_key(self, table: int, column: int) -> bool:
-        """Return whether a column tells rows apart or refers to others."""
+        """Return whether a column distinguishes rows or refers to others."""
         own = self.table(table)
         name = own.columns[column].name
         return name in own.primary_key or any(name in key.columns for key in own.foreign_keys)

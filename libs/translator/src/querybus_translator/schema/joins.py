@@ -58,7 +58,7 @@ class JoinGraph:
         return tuple(sorted(found, key=lambda each: each.cost))
 
     def rival_keys(self, edge: Edge, hints: frozenset[str]) -> tuple[Edge, ...]:
-        """Return the other keys that join the same two tables as cheaply; none where a hint tells them apart."""
+        """Return the other keys that join the same two tables as cheaply; none where a hint distinguishes them."""
         rivals = tuple(
             each for each in self.between(edge.source, edge.target) if each != edge and each.cost <= edge.cost
         )

@@ -216,7 +216,7 @@ def _condition_columns(condition: Condition) -> set[ColumnRef]:
 
 
 def gist(form: Form) -> tuple[object, ...]:
-    """Return what tells two forms apart in what they mean: groups, their labels and counts tell by their tables only."""
+    """Return what distinguishes two forms in what they mean: groups, their labels and counts say by their tables only."""
     grouped = {column.table for column in form.group}
     plain = {
         (each.aggregate, each.home if each.aggregate is Aggregate.COUNT else each.column)

@@ -44,7 +44,7 @@ Subscribe = Callable[[str, Callable[[str], Awaitable[None]]], Awaitable[Callable
 """Listens on a subject, calls back with each message's subject, returns how to stop."""
 
 
-class CatalogKeeper:
+class CatalogPublisher:
     """The part that reads all databases and writes what it found."""
 
     def __init__(
@@ -136,9 +136,9 @@ class CatalogKeeper:
 def subscriber(connection: Callable[[], Any]) -> Subscribe:
     """Return how to listen through a connected bus client."""
 
-    async def subscribe(subject: str, heard: Callable[[str], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    async def subscribe(subject: str, received: Callable[[str], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         async def callback(message: Any) -> None:
-            await heard(message.subject)
+            await received(message.subject)
 
         subscription = await connection().subscribe(subject, cb=callback)
 

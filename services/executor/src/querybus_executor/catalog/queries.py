@@ -228,7 +228,7 @@ class _Looks:
         self._timer = timer
 
     async def rows(self, places: Sequence[str]) -> list[int | None]:
-        """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that was not told."""
+        """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that is not known."""
         found: list[int | None] = []
         for start in range(0, len(places), TABLES_AT_ONCE):
             answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
@@ -465,7 +465,7 @@ SNOWFLAKE: Final = CatalogQueries(
         FROM information_schema.tables WHERE 1 = 0""",
     text="VARCHAR",
 )
-"""Snowflake tells the columns of its keys by SHOW only, and does not enforce them: none is claimed."""
+"""Snowflake gives the columns of its keys by SHOW only, and does not enforce them: none is claimed."""
 
 BIGQUERY: Final = CatalogQueries(
     tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'), '', NULL

@@ -171,7 +171,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     try:
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
-        raise BadConnections("\n".join(_worded(each) for each in error.errors(include_url=False))) from None
+        raise BadConnections("\n".join(_rendered_error(each) for each in error.errors(include_url=False))) from None
     for number, entry in enumerate(entries):
         problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
@@ -227,7 +227,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path, *(Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"]))
 
 
-def _worded(error: Any) -> str:
+def _rendered_error(error: Any) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
     return f"{where or 'file'}: {what}"
@@ -248,7 +248,7 @@ def _write_problem(entry: ConnectionConfig) -> str | None:
 
 
 def _policy_problem(entry: ConnectionConfig) -> str | None:
-    """Return which row filter cannot be used, as far as its text tells; its columns are checked when it is used."""
+    """Return which row filter cannot be used, as far as its text says; its columns are checked when it is used."""
     for rules in (entry.policy, *entry.policy.tenants.values()):
         for table, condition in rules.row_filters.items():
             try:

@@ -37,7 +37,7 @@ _log = get_log(__name__)
 
 
 class ConnectedDatabase:
-    """One database as the verb sees it. `on_catalog` hears of every catalog read."""
+    """One database as the verb sees it. `on_catalog` learns of every catalog read."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ConnectedDatabase:
 
     @property
     def edge(self) -> Edge:
-        """Its door."""
+        """Its edge."""
         return self._edge
 
     @property

@@ -60,7 +60,7 @@ _BY_CODE: Final[dict[str, Trouble]] = {
 _WORDS: Final[dict[Trouble, str]] = {
     Trouble.CREDENTIALS: "the server refuses the user or the password",
     Trouble.DATABASE: "the server does not know the database, or the user may not use it",
-    Trouble.RIGHTS: "the user may not read what tells the tables",
+    Trouble.RIGHTS: "the user may not read the list of tables",
     Trouble.UNREACHABLE: "nobody answers at the host and port",
     Trouble.HOST: "the host's name is not known",
     Trouble.TLS: "the server does not speak TLS as the URL asks, or its certificate is not trusted",

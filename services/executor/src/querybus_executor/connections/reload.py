@@ -25,14 +25,14 @@ State = tuple[tuple[str, int, int, int], ...]
 _log = get_log(__name__)
 
 
-class Keeper(Protocol):
+class Publisher(Protocol):
     """Who lists the connections and reads their catalogs."""
 
     async def adopt(self, added: Sequence[ConnectedDatabase], removed: Sequence[ConnectedDatabase]) -> None: ...
 
 
 class ConnectionsReload:
-    """The part that looks at the files. `replaced` hears of every new set of connections."""
+    """The part that looks at the files. `replaced` learns of every new set of connections."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class ConnectionsReload:
         *,
         engines: Engines,
         databases: Connected,
-        keeper: Keeper,
+        backup: Publisher,
         metrics: Metrics,
         replaced: Callable[[Sequence[ConnectionConfig]], None] = lambda _: None,
         load: Callable[[Path], tuple[ConnectionConfig, ...]] = load_connections,
@@ -49,7 +49,7 @@ class ConnectionsReload:
         self._path = path
         self._engines = engines
         self._databases = databases
-        self._keeper = keeper
+        self._backup = backup
         self._metrics = metrics
         self._replaced = replaced
         self._load = load
@@ -101,7 +101,7 @@ class ConnectionsReload:
         self._databases.replace(now)
         self._replaced(configs)
         _log.info("connections.replaced", added=sorted(made), removed=sorted(each.config.name for each in removed))
-        await self._keeper.adopt(added, removed)
+        await self._backup.adopt(added, removed)
         for each in removed:
             task = asyncio.get_running_loop().create_task(self._engines.release(each))
             self._releasing.add(task)

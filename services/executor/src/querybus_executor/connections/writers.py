@@ -1,4 +1,4 @@
-"""Makes the door for changes of each connection that takes any; what an engine needs is loaded only then."""
+"""Makes the writer of each connection that takes any; what an engine needs is loaded only then."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class _Closing(Protocol):
     async def close(self) -> None: ...
 
 
-class WriterDoors:
-    """The doors for changes, by connection; a part of the service, which closes them. `alone` is for DuckDB."""
+class Writers:
+    """The writers, by connection; a part of the service, which closes them. `alone` is for DuckDB."""
 
     def __init__(self, configs: Sequence[ConnectionConfig], *, alone: Alone) -> None:
         self.name = "writers"
@@ -32,7 +32,7 @@ class WriterDoors:
         self.replace(configs)
 
     def replace(self, configs: Sequence[ConnectionConfig]) -> None:
-        """Have the doors of these connections and no others; a change that runs keeps the door it has."""
+        """Have the writers of these connections and no others; a change that runs keeps the writer it has."""
         kept, known = self._by_name, self._configs
         self._by_name, self._configs = {}, {}
         for config in configs:
@@ -44,7 +44,7 @@ class WriterDoors:
                 self._by_name[config.name], self._configs[config.name] = writer, config
 
     def get(self, connection: str) -> Writer | None:
-        """Return the door of that connection, or None: it takes no changes."""
+        """Return the writer of that connection, or None: it takes no changes."""
         return self._by_name.get(connection)
 
     async def start(self) -> None:

@@ -2,7 +2,7 @@
 
 What differs between engines is a Driver. Every statement has a session of its own from `begin` to `reset`; a session
 that cannot be reset in time is closed, not lent again. A blip is tried again for a moment; a server that stays away
-opens the connection's breaker, and every question is told so at once. Explain, probe and the catalog have their own
+opens the connection's breaker, and every question fails at once. Explain, probe and the catalog have their own
 small pool, so they never wait behind the statements that fill the other.
 """
 
@@ -158,7 +158,7 @@ class Server:
                 FailureCode.CONNECTION, "the database did not answer a moment ago; it is tried again soon"
             )
         if self._failures >= BREAKER_FAILURES:
-            # One asks whether it is back; until then the others are told at once.
+            # One asks whether it is back; until then the others get an error at once.
             self._closed_until = self._timer() + min(seconds_max, CONNECT_SECONDS_MAX)
         until = self._timer() + seconds_max
         found = await self._once(ask, sql, until, reserved=reserved)
@@ -216,7 +216,7 @@ class Server:
             if failure is None:
                 raise
             if session is None:
-                # Whatever a server says at the door, a connection is what there is not.
+                # Whatever a server says while it connects, a connection is what there is not.
                 return Failure.of(FailureCode.CONNECTION, f"no connection: {failure.detail}", failure.facts)
             return failure
         finally:

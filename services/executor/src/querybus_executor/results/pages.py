@@ -1,4 +1,4 @@
-"""Keeps the pages of a result in the bus's result store, as Arrow; a store without room costs the pages, not the query.
+"""Keeps the pages of a result in the bus's result store, as Arrow; a store without space costs the pages, not the query.
 
 Pages are made and sent while the next rows are read, a few at a time: what is on its way is bounded by PAGES_AT_ONCE_MAX.
 """

@@ -1,6 +1,6 @@
 """Takes the rows of a statement as they come: counts, cuts, keeps the first ones, hands the rest on as pages.
 
-One way for every engine: an edge gives rows or Arrow batches until it is told that no more are wanted, so the limits
+One way for every engine: an edge gives rows or Arrow batches until no more rows are wanted, so the limits
 of rows and bytes stand here once, and memory holds a batch and the pages on their way, never a result. Values come as
 the driver gives them; what is kept in memory for a reader is cells, what goes into pages keeps its type.
 """
@@ -56,7 +56,7 @@ class Receiver:
 
     @property
     def is_full(self) -> bool:
-        """Whether the store had no room for a page: what comes now is not kept."""
+        """Whether the store had no space for a page: what comes now is not kept."""
         return self._full
 
     @property
@@ -128,9 +128,9 @@ class Receiver:
         return not (self._truncated or self._full)
 
     def _cut_rows(self, rows: Any) -> Any:
-        room = self.wanted - 1
+        capacity = self.wanted - 1
         self._truncated = True
-        return rows[:room]
+        return rows[:capacity]
 
     def _hold(self, rows: Sequence[Sequence[Any]]) -> None:
         for row in rows:

@@ -18,7 +18,7 @@ from querybus_executor.ports import Database, Purpose, Rows
 COUNT_SECONDS_MAX: Final = 3.0
 ESTIMATE_SECONDS_MAX: Final = 1.0
 
-NOT_TOLD: Final = (None, False)
+NOT_REPORTED: Final = (None, False)
 
 
 async def total_of(
@@ -27,7 +27,7 @@ async def total_of(
     """Return the number of rows, and whether it is an estimate; `known` rows have been read, and there are more."""
     unbound = unbind(body.sql, body.dialect, body.row_limit + 1)
     if unbound is None or seconds_left <= ESTIMATE_SECONDS_MAX:
-        return NOT_TOLD
+        return NOT_REPORTED
     if refusal(unbound.counting) is None:
         seconds = min(COUNT_SECONDS_MAX, seconds_left - ESTIMATE_SECONDS_MAX)
         found = await database.run(unbound.counting, rows_max=1, seconds_max=seconds, purpose=Purpose.EXECUTE)
@@ -35,12 +35,12 @@ async def total_of(
         if isinstance(counted, int):
             return _within(counted, body.limit_asked), False
     if refusal(unbound.sql) is not None:
-        return NOT_TOLD
+        return NOT_REPORTED
     plan = await database.explain(unbound.sql, seconds_max=ESTIMATE_SECONDS_MAX)
     if isinstance(plan, Failure) or plan.rows is None:
-        return NOT_TOLD
+        return NOT_REPORTED
     estimate = _within(plan.rows, body.limit_asked)
-    return (estimate, True) if estimate > known else NOT_TOLD
+    return (estimate, True) if estimate > known else NOT_REPORTED
 
 
 def _within(rows: int, limit: int | None) -> int:

@@ -33,7 +33,7 @@ OWN_BYTES_MAX: Final = 256 << 20
 _KINDS_ROWS_MAX: Final = 200
 _keys = count(1)
 
-Worded = Callable[[int, str, str, str], Failure]
+RenderError = Callable[[int, str, str, str], Failure]
 """An engine's error as a failure: its code, its name, its text, the statement."""
 
 
@@ -45,19 +45,19 @@ def child_command(module: str, *libraries: Path) -> list[str]:
 
 
 class Embedded:
-    """One database file. `opening` is what a child is told of it at the first statement."""
+    """One database file. `opening` is what a child gets at the first statement."""
 
     def __init__(
         self,
         children: Children,
         opening: Mapping[str, Any],
-        worded: Worded,
+        rendered_error: RenderError,
         *,
         bytes_max: int = RESULT_BYTES_MAX,
     ) -> None:
         self._children = children
         self._opening = dict(opening)
-        self._worded = worded
+        self._rendered_error = rendered_error
         self._key = str(next(_keys))
         self._bytes_max = bytes_max
         self.on_waited: Callable[[float], None] = lambda _: None
@@ -145,7 +145,7 @@ class Embedded:
                 many = await asyncio.to_thread(arrays_of, frame)
                 columns = columns or _columns(names, types, many.sample)
                 if not await into.take_batch(columns, many.batch(columns)):
-                    # No room for the rest: nobody waits for it.
+                    # No space for the rest: nobody waits for it.
                     child.stop()
                 continue
             names = frame.get("columns", names)
@@ -156,7 +156,7 @@ class Embedded:
         child.tired = bool(frame.get("tired", False))
         error = frame.get("error")
         if error is not None and not into.is_full:
-            return self._worded(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
+            return self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
         rows: list[list[Scalar]] = frame["rows"]
         await into.take(columns or _columns(names, types, lambda: rows), rows)
         found = await into.rows()

@@ -1,4 +1,4 @@
-"""Changes of a database in a file: one process for each, which tells when it commits.
+"""Changes of a database in a file: one process for each, which says when it commits.
 
 A process that is killed before it says so has changed nothing, because its transaction died with it. DuckDB lets
 nobody read while one writes, so the readers of all DuckDB files are sent away for as long as a change takes.
@@ -23,7 +23,7 @@ from querybus_executor.write import Written, too_many
 START_SECONDS: Final = 5.0
 """What starting the process and taking the file's lock may take beside the change itself."""
 
-Worded = Callable[[int, str, str, str], Failure]
+RenderError = Callable[[int, str, str, str], Failure]
 Alone = Callable[[], AbstractAsyncContextManager[Any]]
 
 
@@ -31,12 +31,18 @@ class EmbeddedWriter:
     """One file. `alone` keeps readers away where the engine needs that."""
 
     def __init__(
-        self, dialect: Dialect, path: Path, command: Sequence[str], worded: Worded, *, alone: Alone = nullcontext
+        self,
+        dialect: Dialect,
+        path: Path,
+        command: Sequence[str],
+        rendered_error: RenderError,
+        *,
+        alone: Alone = nullcontext,
     ) -> None:
         self._dialect = dialect
         self._path = path
         self._command = tuple(command)
-        self._worded = worded
+        self._rendered_error = rendered_error
         self._alone = alone
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:
@@ -72,7 +78,7 @@ class EmbeddedWriter:
                 return
             process.stdin.write(json.dumps(request).encode() + b"\n")
             async for line in process.stdout:
-                said.append(json.loads(line))  # noqa: PERF401 - what was heard counts, also if no more comes
+                said.append(json.loads(line))  # noqa: PERF401 - what was received counts, also if no more comes
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
@@ -95,10 +101,10 @@ class EmbeddedWriter:
             return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, "the process ended while it committed")
         if "error" in last:
             error = last["error"]
-            worded = self._worded(int(error["code"]), str(error["name"]), str(error["text"]), sql)
+            rendered_error = self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), sql)
             if any("committing" in each for each in said):
-                return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, worded.detail, worded.facts)
-            return worded
+                return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, rendered_error.detail, rendered_error.facts)
+            return rendered_error
         return Failure.of(FailureCode.TIMEOUT, "the change was ended before it was committed; nothing was changed")
 
 

@@ -41,7 +41,7 @@ _PAGE_KILOBYTES: Final = resource.getpagesize() // 1024
 
 
 class Statement:
-    """The statement in hand: when it has to end, and whether it was told to end."""
+    """The statement in hand: when it has to end, and whether it was asked to end."""
 
     until = 0.0
     stopped = False
@@ -160,7 +160,7 @@ def serve(
             if opened is not None:
                 databases[opened["key"]] = open_database(opened)
             end, rows = databases[request["run"]].answer(request, out)
-        except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller is told
+        except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller gets it
             end, rows = failed(raised)
         finish()
         # Memory once taken is seldom given back: after a big sort a fresh process is the smaller one. What thousands
@@ -204,7 +204,7 @@ def write(out: BinaryIO, frame: bytes, more: Any = b"") -> None:
 
 
 def resident_kilobytes() -> int:
-    """Return how much memory this process has; 0 where the system does not tell."""
+    """Return how much memory this process has; 0 where the system does not say."""
     # Not ru_maxrss: a process inherits the peak of the one that started it.
     try:
         with open("/proc/self/statm", "rb", buffering=0) as statm:  # noqa: PTH123 - this runs for every statement

@@ -1,7 +1,7 @@
 """A bounded pool of small child processes that can be killed: where embedded engines run.
 
 One statement at a time in each child. Some children are reserved, so that an explain never waits behind statements
-that fill the pool. A child that does not end in time, or whose caller was cancelled, is told to stop and then
+that fill the pool. A child that does not end in time, or whose caller was cancelled, is asked to stop and then
 killed; the next caller gets a fresh one. Frames are a four-byte length and JSON, or the rows of a large answer.
 """
 
@@ -151,7 +151,7 @@ class Children:
     async def child(self, *, reserved: bool = False) -> AsyncGenerator[Child]:
         """Lend a child; waits for one, so wrap it in a timeout.
 
-        Left with an answer half read (a timeout, a cancel), the child is told to stop, then killed, without
+        Left with an answer half read (a timeout, a cancel), the child is asked to stop, then killed, without
         keeping its borrower waiting; its place is free again when that is done.
         """
         self.waiting += 1
@@ -213,7 +213,7 @@ class Children:
 
 
 async def _stopped(child: Child) -> bool:
-    """Tell the child to stop, read its answer away, and return whether that worked in time."""
+    """Ask the child to stop, read its answer away, and return whether that worked in time."""
     child.stop()
     try:
         async with asyncio.timeout(STOP_SECONDS_MAX):

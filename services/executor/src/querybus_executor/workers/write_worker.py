@@ -153,7 +153,7 @@ def main() -> None:
     request = json.loads(sys.stdin.readline())
     try:
         _change(request)
-    except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller is told
+    except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller gets it
         code = int(getattr(raised, "sqlite_errorcode", 1) or 1)
         name = str(getattr(raised, "sqlite_errorname", type(raised).__name__))
         _say({"error": {"code": code, "name": name, "text": str(raised)[:TEXT_LENGTH_MAX]}})

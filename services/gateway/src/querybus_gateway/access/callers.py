@@ -1,4 +1,4 @@
-"""Who is calling, at any door that takes keys: an API key, or a token of the configured issuer; nobody without one."""
+"""Who is calling, at any API that takes keys: an API key, or a token of the configured issuer; nobody without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOBODYS: Final = Problem(ProblemCode.UNAUTHENTICATED, "what was sent as a key l
 
 
 class Callers:
-    """Tells callers apart, and keeps those out who guess."""
+    """Identifies callers, and keeps those out who guess."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class Proxies:
         if not self._is_trusted(host):
             return host
         hops = [each.strip() for value in forwarded for each in value.split(",") if each.strip()]
-        # Each proxy writes whom it has seen behind what it was told: the last that is no proxy is whom one of ours saw.
+        # Each proxy writes whom it has seen behind what it was given: the last that is no proxy is whom one of ours saw.
         return next((each for each in reversed(hops) if not self._is_trusted(each)), hops[0] if hops else host)
 
     def _is_trusted(self, host: str) -> bool:
@@ -50,7 +50,7 @@ class Proxies:
 
 
 def host_of(peer: str) -> str:
-    """Return the address of a peer as the HTTP door would call it.
+    """Return the address of a peer as the HTTP API would call it.
 
     >>> host_of("ipv4:127.0.0.1:40000"), host_of("unix:/run/qb.sock")
     ('127.0.0.1', 'unix:/run/qb.sock')

@@ -1,7 +1,7 @@
 """Who is calling: a key names its record, and fits it or not; there is no way in without one.
 
 In development a key can be made at the start and written to a file that the settings name, readable by this user
-only; where the door listens on loopback it is printed as well, once, when it is made. It is a key like any other:
+only; where the API listens on loopback it is printed as well, once, when it is made. It is a key like any other:
 hashed in the registry, of one tenant and one user.
 """
 
@@ -64,7 +64,7 @@ class DevelopmentKey:
     def __init__(
         self, registry: Registry, file: Path, *, random_bits: RandomBits, announce: Callable[[str], None] | None = None
     ) -> None:
-        """`announce` is told a key that was just made; for doors on loopback only."""
+        """`announce` gets a key that was just made; for APIs on loopback only."""
         self.name = "development-key"
         self._registry = registry
         self._file = file

@@ -1,4 +1,4 @@
-"""How often one source may present keys that fit nothing before the door no longer looks at what it presents.
+"""How often one source may present keys that fit nothing before the API no longer looks at what it presents.
 
 A source is a network address or, over the bus, nobody: the server has checked its password. A key that has fitted
 before goes on to be looked at, so that guesses from behind a shared address lock nobody out who is in already.

@@ -1,4 +1,4 @@
-"""The bus door: `call.<tenant>.<credential>.<verb>` with JSON in and out, the same admission as everywhere.
+"""The bus API: `call.<tenant>.<credential>.<verb>` with JSON in and out, the same admission as everywhere.
 
 Tenant and credential are the tokens of the subject, which the server let nobody else publish to; the registry says
 who that is. A reply is one JSON object: a finished query's answer (`status` finished), a query that has not finished
@@ -49,7 +49,7 @@ class QueryCall(BaseModel):
 
 
 class AnswerCall(QueryCall):
-    """`wait_seconds` is lowered to what a door waits at most."""
+    """`wait_seconds` is lowered to what an API waits at most."""
 
     wait_seconds: int = Field(default=0, ge=0, le=3_600)
 
@@ -90,11 +90,11 @@ class BatchCall(BaseModel):
     idempotency_key: str | None = Field(default=None, max_length=255)
 
 
-class BusDoor:
+class BusApi:
     """Answers calls."""
 
-    def __init__(self, rooms: UseCases, *, tracing: Tracing) -> None:
-        self._rooms = rooms
+    def __init__(self, use_cases: UseCases, *, tracing: Tracing) -> None:
+        self._use_cases = use_cases
         self._tracing = tracing
 
     async def answer(self, call: Call) -> bytes:
@@ -104,7 +104,7 @@ class BusDoor:
                 found = await self._answer(call)
             except BusTrouble:
                 found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-            except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                 _log.error("call.exception", verb=call.verb if call.verb in VERBS else "?", error=type(error).__name__)
                 found = Problem(ProblemCode.INTERNAL)
             trace_id = format(span.get_span_context().trace_id, "032x")
@@ -116,53 +116,53 @@ class BusDoor:
         return to_json(problem_reply(found, call.verb, trace_id))
 
     async def _answer(self, call: Call) -> Json | Problem:
-        credential = await self._rooms.credentials.get(call.tenant, call.credential)
+        credential = await self._use_cases.credentials.get(call.tenant, call.credential)
         if credential is None or not is_own(credential, call.tenant, call.credential):
             return Problem(ProblemCode.UNAUTHENTICATED, "this credential is not known here")
         verb = VERBS.get(call.verb)
         if verb is None:
             return Problem(ProblemCode.NOT_FOUND, f"the verbs are {', '.join(VERBS)}")
         wanted = read(call.data, verb.takes)
-        return wanted if isinstance(wanted, Problem) else await verb.do(wanted, credential, self._rooms)
+        return wanted if isinstance(wanted, Problem) else await verb.do(wanted, credential, self._use_cases)
 
 
-async def _ask(wanted: AskCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _ask(wanted: AskCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     return asked_reply(
-        await rooms.queries.ask(
+        await use_cases.queries.ask(
             wanted.request(), credential, idempotency_key=wanted.idempotency_key, wait_seconds=wanted.wait_seconds
         )
     )
 
 
-async def _read(wanted: AnswerCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _read(wanted: AnswerCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     if wanted.wait_seconds:
-        return flat_reply(await rooms.queries.wait(wanted.query_id, credential, wanted.wait_seconds))
-    return flat_reply(await rooms.queries.answer(wanted.query_id, credential))
+        return flat_reply(await use_cases.queries.wait(wanted.query_id, credential, wanted.wait_seconds))
+    return flat_reply(await use_cases.queries.answer(wanted.query_id, credential))
 
 
-async def _cancel(wanted: QueryCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return flat_reply(await rooms.queries.cancel(wanted.query_id, credential))
+async def _cancel(wanted: QueryCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return flat_reply(await use_cases.queries.cancel(wanted.query_id, credential))
 
 
-async def _page(wanted: PageCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _page(wanted: PageCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     if wanted.page_token is not None:
-        return await rooms.results.page_of_token(wanted.query_id, credential, wanted.page_token)
-    return await rooms.results.page(wanted.query_id, credential, wanted.page, wanted.page_size)
+        return await use_cases.results.page_of_token(wanted.query_id, credential, wanted.page_token)
+    return await use_cases.results.page(wanted.query_id, credential, wanted.page, wanted.page_size)
 
 
-async def _chart(wanted: ChartCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _chart(wanted: ChartCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     view: Json = {"query_id": wanted.query_id, "format": wanted.format.value, "chart": None, "data_base64": None}
     if wanted.format is ChartForm.JSON:
-        spec = await rooms.charts.spec(wanted.query_id, credential)
+        spec = await use_cases.charts.spec(wanted.query_id, credential)
         return spec if isinstance(spec, Problem) else view | {"chart": spec}
-    drawn = await rooms.charts.picture(wanted.query_id, credential, PictureForm(wanted.format.value))
+    drawn = await use_cases.charts.picture(wanted.query_id, credential, PictureForm(wanted.format.value))
     return drawn if isinstance(drawn, Problem) else view | {"data_base64": base64.b64encode(drawn).decode()}
 
 
-async def _clarify(wanted: ClarifyCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _clarify(wanted: ClarifyCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     return asked_reply(
         await clarify(
-            rooms.queries,
+            use_cases.queries,
             wanted.query_id,
             wanted,
             credential,
@@ -172,9 +172,9 @@ async def _clarify(wanted: ClarifyCall, credential: Credential, rooms: UseCases)
     )
 
 
-async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _confirm(wanted: ConfirmCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     return asked_reply(
-        await rooms.confirmations.confirm(
+        await use_cases.confirmations.confirm(
             wanted.query_id,
             ConfirmRequest(sql_sha256=wanted.sql_sha256, rows_affected_max=wanted.rows_affected_max),
             credential,
@@ -183,18 +183,18 @@ async def _confirm(wanted: ConfirmCall, credential: Credential, rooms: UseCases)
     )
 
 
-async def _batch(wanted: BatchCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def _batch(wanted: BatchCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     match wanted.action:
         case "read":
-            return await rooms.batches.read(wanted.batch_id, credential, offset=wanted.offset)
+            return await use_cases.batches.read(wanted.batch_id, credential, offset=wanted.offset)
         case "cancel":
-            return await rooms.batches.cancel(wanted.batch_id, credential)
+            return await use_cases.batches.cancel(wanted.batch_id, credential)
         case "retry":
-            return await rooms.batches.run_again(wanted.batch_id, credential)
+            return await use_cases.batches.run_again(wanted.batch_id, credential)
         case "submit":
             if wanted.batch is None:
                 return Problem(ProblemCode.INVALID, "/batch: a batch to submit is needed")
-            return await rooms.batches.submit(wanted.batch, credential, idempotency_key=wanted.idempotency_key)
+            return await use_cases.batches.submit(wanted.batch, credential, idempotency_key=wanted.idempotency_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ VERBS: Final[dict[str, Verb]] = {
     "fork": Verb(bus_threads.ForkCall, bus_threads.fork),
     "delete-thread": Verb(bus_threads.ThreadCall, bus_threads.delete),
 }
-"""Every verb of the bus door: a new one is one line."""
+"""Every verb of the bus API: a new one is one line."""
 
 
 def problem_reply(problem: Problem, verb: str, trace_id: str) -> Json:

@@ -122,11 +122,11 @@ def asyncapi() -> Json:
         ("answer", FinishedCallView, "final answers of the user; kept for 24 hours, read later by the verb `answer`"),
         ("progress", ProgressView, "stages of the user's queries as they start; lossy"),
     ):
-        heard = message(name, model, summary=description)
+        received = message(name, model, summary=description)
         operations[name] = {
             "action": "receive",
-            "channel": channel(name, f"{ROOT}.{name}.{{tenant}}.{{user}}.{{query}}", description, heard=heard),
-            "messages": messages_of(name, "heard"),
+            "channel": channel(name, f"{ROOT}.{name}.{{tenant}}.{{user}}.{{query}}", description, received=received),
+            "messages": messages_of(name, "received"),
         }
     return {
         "asyncapi": "3.0.0",

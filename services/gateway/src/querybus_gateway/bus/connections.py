@@ -1,4 +1,4 @@
-"""The bus door's verbs about what can be asked about: `connections`, `catalog` and `suggestions`."""
+"""The bus API's verbs about what can be asked about: `connections`, `catalog` and `suggestions`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class CatalogCall(BaseModel):
     language: Language = "en"
 
 
-async def connections(_: ConnectionsCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.catalogs.connections(credential)
+async def connections(_: ConnectionsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.catalogs.connections(credential)
 
 
-async def catalog(wanted: CatalogCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.catalogs.catalog(wanted.connection, credential, wanted.language)
+async def catalog(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.catalogs.catalog(wanted.connection, credential, wanted.language)
 
 
-async def suggestions(wanted: CatalogCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.catalogs.suggestions(wanted.connection, credential, wanted.language)
+async def suggestions(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.catalogs.suggestions(wanted.connection, credential, wanted.language)

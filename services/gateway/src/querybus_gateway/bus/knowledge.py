@@ -1,4 +1,4 @@
-"""The bus door's verbs for what is taught and preferred: `knowledge`, `feedback` and `preferences`."""
+"""The bus API's verbs for what is taught and preferred: `knowledge`, `feedback` and `preferences`."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class PreferencesCall(BaseModel):
     preferences: Preferences | None = None
 
 
-async def knowledge(wanted: KnowledgeCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def knowledge(wanted: KnowledgeCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     """Do what the action says."""
-    teaching = rooms.teaching
+    teaching = use_cases.teaching
     match wanted.action:
         case "list":
             return await teaching.listed(wanted.connection, credential, wanted.kind)
@@ -60,13 +60,13 @@ async def knowledge(wanted: KnowledgeCall, credential: Credential, rooms: UseCas
             return await teaching.teach(wanted.connection, credential, wanted.entries)
 
 
-async def feedback(wanted: FeedbackCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def feedback(wanted: FeedbackCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     """Remember or take back an answer."""
-    return await rooms.teaching.feedback(wanted.query_id, credential, FeedbackRequest(verdict=wanted.verdict))
+    return await use_cases.teaching.feedback(wanted.query_id, credential, FeedbackRequest(verdict=wanted.verdict))
 
 
-async def preferences(wanted: PreferencesCall, credential: Credential, rooms: UseCases) -> Json | Problem:
+async def preferences(wanted: PreferencesCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     """Read or replace the caller's preferences."""
     if wanted.preferences is None:
-        return await rooms.teaching.preferences(credential)
-    return await rooms.teaching.prefer(credential, wanted.preferences)
+        return await use_cases.teaching.preferences(credential)
+    return await use_cases.teaching.prefer(credential, wanted.preferences)

@@ -70,7 +70,7 @@ class KnownConnections:
         self._read_at = 0
 
     async def names(self) -> Sequence[str]:
-        # An empty list is never trusted: it is what a house that is just starting has.
+        # An empty list is never trusted: it is what a stack that is just starting has.
         if not self._names or self._clock() - self._read_at > CONNECTIONS_TRUST_MS:
             self._names = tuple(each.name for each in await self._store.all())
             self._read_at = self._clock()
@@ -166,12 +166,12 @@ class CancelHints:
 
 
 class BatchProgress:
-    """Where the followers of a batch hear how it goes; nobody depends on it."""
+    """Where the followers of a batch receive how it goes; nobody depends on it."""
 
     def __init__(self, holder: Connected) -> None:
         self._holder = holder
 
-    async def tell(self, tenant: str, user: str, batch: str, note: Mapping[str, object]) -> None:
+    async def report(self, tenant: str, user: str, batch: str, note: Mapping[str, object]) -> None:
         subject = progress_subject(token(tenant), token(user), token(batch))
         with suppress(Exception):
             await self._holder.connection.publish(subject, json.dumps(note, ensure_ascii=False).encode())
@@ -184,10 +184,10 @@ class DeadLetters:
         self._holder = holder
         self._clock = clock
 
-    async def bury(
+    async def dead_letter(
         self, stage: StageName, data: bytes, *, stream: str, subject: str, sequence: int, deliveries: int, reason: str
     ) -> bool:
-        """Store the raw bytes and why they died; False if somebody buried them before. BusTrouble, TooLarge."""
+        """Store the raw bytes and why they died; False if somebody dead-lettered them before. BusTrouble, TooLarge."""
         return await publish_message(
             self._holder.connection.jetstream(),
             dead_subject(stage),
@@ -204,9 +204,9 @@ class DeadLetters:
             clock=self._clock,
         )
 
-    async def bury_event(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> bool:
+    async def dead_letter_event(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> bool:
         """The same for an event of the log."""
-        return await self.bury(
+        return await self.dead_letter(
             stage,
             entry.data,
             stream=EVENTS,

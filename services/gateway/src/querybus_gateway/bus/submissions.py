@@ -1,7 +1,7 @@
-"""Durable questions: those that bus clients submitted, and those of any door that exceed their tenant's cap.
+"""Durable questions: those that bus clients submitted, and those of any API that exceed their tenant's cap.
 
 Each waits in this replica, kept alive, for its tenant's turn; then its `asked` is appended and the message acked. One
-whose deadline passes while it waits is begun only to be expired. What is no question is buried with its reason. At
+whose deadline passes while it waits is begun only to be expired. What is no question is dead-lettered with its reason. At
 most HELD_MAX messages of a tenant are held by a replica; those behind them are not looked at before.
 """
 
@@ -24,7 +24,7 @@ from querybus_gateway.admit import AskCall, read
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.sweeper import Sweeper
 from querybus_gateway.lifecycle.undecodable import Refusals
-from querybus_gateway.ports import Credentials, Graveyard
+from querybus_gateway.ports import Credentials, DeadLetters
 from querybus_gateway.problems import Problem
 from querybus_gateway.use_cases.queries import Queries
 
@@ -42,7 +42,7 @@ class Submissions:
         queries: Queries,
         turns: Turns,
         credentials: Credentials,
-        graveyard: Graveyard,
+        dead_letters: DeadLetters,
         sweeper: Sweeper,
         metrics: Metrics,
         clock: Clock,
@@ -51,7 +51,7 @@ class Submissions:
         self._queries = queries
         self._turns = turns
         self._credentials = credentials
-        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
+        self._refusals = Refusals(dead_letters, metrics=metrics, jitter=jitter)
         self._sweeper = sweeper
         self._clock = clock
 

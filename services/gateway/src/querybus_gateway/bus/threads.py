@@ -1,4 +1,4 @@
-"""The bus door's verbs about threads: what each takes, and the use case that it calls."""
+"""The bus API's verbs about threads: what each takes, and the use case that it calls."""
 
 from __future__ import annotations
 
@@ -49,34 +49,34 @@ class ForkCall(ThreadCall):
     query_id: str | None = Field(default=None, max_length=64)
 
 
-async def list_threads(wanted: ThreadsCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.list(credential, limit=wanted.limit, cursor=wanted.cursor)
+async def list_threads(wanted: ThreadsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.list(credential, limit=wanted.limit, cursor=wanted.cursor)
 
 
-async def turns(wanted: TurnsCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.turns(
+async def turns(wanted: TurnsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.turns(
         wanted.thread_id, credential, limit=wanted.limit, before_sequence=wanted.before_sequence
     )
 
 
-async def state(wanted: StateCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.state(wanted.thread_id, credential, at_sequence=wanted.at_sequence)
+async def state(wanted: StateCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.state(wanted.thread_id, credential, at_sequence=wanted.at_sequence)
 
 
-async def events(wanted: ThreadEventsCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.events(
+async def events(wanted: ThreadEventsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.events(
         wanted.thread_id, credential, after_sequence=wanted.after_sequence, limit=wanted.limit
     )
 
 
-async def fork(wanted: ForkCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.fork(
+async def fork(wanted: ForkCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.fork(
         wanted.thread_id, credential, at_sequence=wanted.at_sequence, query_id=wanted.query_id
     )
 
 
-async def delete(wanted: ThreadCall, credential: Credential, rooms: UseCases) -> Json | Problem:
-    return await rooms.threads.delete(wanted.thread_id, credential) or {
+async def delete(wanted: ThreadCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.threads.delete(wanted.thread_id, credential) or {
         "thread_id": wanted.thread_id,
         "deleted": True,
     }

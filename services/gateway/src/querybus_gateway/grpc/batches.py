@@ -27,7 +27,7 @@ async def submit_batch(request: v1.SubmitBatchRequest, call: GrpcCall) -> Messag
     wanted = read(json.dumps(_batch_json(request)).encode(), BatchRequest)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.batches.submit(wanted, call.credential, idempotency_key=call.idempotency_key)
+    found = await call.use_cases.batches.submit(wanted, call.credential, idempotency_key=call.idempotency_key)
     if isinstance(found, Problem):
         return found
     return v1.SubmitBatchResponse(batch=_batch(found), idempotency_replayed=bool(found.get("idempotency_replayed")))
@@ -37,7 +37,7 @@ async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Pr
     """Read a batch with its items."""
     if request.offset < 0:
         return _NEGATIVE
-    found = await call.rooms.batches.read(request.batch_id, call.credential, offset=request.offset)
+    found = await call.use_cases.batches.read(request.batch_id, call.credential, offset=request.offset)
     if isinstance(found, Problem):
         return found
     return v1.GetBatchResponse(
@@ -50,7 +50,7 @@ async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Pr
 
 async def follow_batch(request: v1.FollowBatchRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
     """Give each item as it finishes, then the totals."""
-    batches = call.rooms.batches
+    batches = call.use_cases.batches
     problem = _NEGATIVE if request.after < 0 else await batches.open_stream(request.batch_id, call.credential)
     if problem is not None:
         yield problem
@@ -62,13 +62,13 @@ async def follow_batch(request: v1.FollowBatchRequest, call: GrpcCall) -> AsyncG
 
 async def cancel_batch(request: v1.CancelBatchRequest, call: GrpcCall) -> Message | Problem:
     """Cancel what has not finished."""
-    found = await call.rooms.batches.cancel(request.batch_id, call.credential)
+    found = await call.use_cases.batches.cancel(request.batch_id, call.credential)
     return found if isinstance(found, Problem) else v1.CancelBatchResponse(batch=_batch(found))
 
 
 async def retry_batch(request: v1.RetryBatchRequest, call: GrpcCall) -> Message | Problem:
     """Ask the failed items again."""
-    found = await call.rooms.batches.run_again(request.batch_id, call.credential)
+    found = await call.use_cases.batches.run_again(request.batch_id, call.credential)
     return found if isinstance(found, Problem) else v1.RetryBatchResponse(batch=_batch(found))
 
 

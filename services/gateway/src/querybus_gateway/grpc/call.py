@@ -38,10 +38,10 @@ _log = get_log(__name__)
 class GrpcCall:
     """What a method knows of its call besides the request; `left_seconds` is None without a deadline.
 
-    `on_disconnect` is told what to do should the caller go away: work of its own, after the call has ended.
+    `on_disconnect` says what to do should the caller go away: work of its own, after the call has ended.
     """
 
-    rooms: UseCases
+    use_cases: UseCases
     credential: Credential
     metadata: Mapping[str, str]
     left_seconds: float | None
@@ -110,13 +110,13 @@ class _Context:
         raise AssertionError("abort raises")
 
 
-class CallDesk:
+class CallHandler:
     """Makes the handlers of the library out of methods."""
 
     def __init__(
-        self, rooms: UseCases, *, tracing: Tracing, random_bits: RandomBits, proxies: Proxies | None = None
+        self, use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits, proxies: Proxies | None = None
     ) -> None:
-        self._rooms = rooms
+        self._use_cases = use_cases
         self._proxies = proxies or Proxies("")
         self._tracing = tracing
         self._random_bits = random_bits
@@ -138,7 +138,7 @@ class CallDesk:
                 try:
                     begun = await self._begun(method, data, context, on_disconnect)
                     found = begun if isinstance(begun, Problem) else await do(*begun)
-                except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+                except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                     found = _problem_of(error)
                 if isinstance(found, Problem):
                     await context.refuse(found, marks)
@@ -164,7 +164,7 @@ class CallDesk:
                                     problem = each
                                     break
                                 yield each.SerializeToString()
-                except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+                except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                     problem = _problem_of(error)
                 if problem is not None:
                     await context.refuse(problem, marks)
@@ -174,15 +174,17 @@ class CallDesk:
     async def _begun(
         self, method: Method, data: bytes, context: _Context, on_disconnect: Any
     ) -> tuple[Message, GrpcCall] | Problem:
-        """Return the request and its call; whoever is nobody is not told whether its bytes were a message."""
-        credential = await self._rooms.callers.identify(presented_key(context.metadata), context.source(self._proxies))
+        """Return the request and its call; whoever is nobody does not learn whether its bytes were a message."""
+        credential = await self._use_cases.callers.identify(
+            presented_key(context.metadata), context.source(self._proxies)
+        )
         if isinstance(credential, Problem):
             return credential
         try:
             request = method.takes.FromString(data)
         except DecodeError:
             return _MALFORMED
-        return request, GrpcCall(self._rooms, credential, context.metadata, context.left_seconds(), on_disconnect)
+        return request, GrpcCall(self._use_cases, credential, context.metadata, context.left_seconds(), on_disconnect)
 
     @contextmanager
     def _marked(self, context: _Context) -> Generator[_Marks]:
@@ -194,7 +196,7 @@ class CallDesk:
 
     @contextmanager
     def _leave(self) -> Generator[Any]:
-        """Do what the method asked for if its caller goes away, unless it is this door that closes."""
+        """Do what the method asked for if its caller goes away, unless it is this API that closes."""
         wanted: list[Callable[[], Coroutine[Any, Any, object]]] = []
         try:
             yield wanted.append

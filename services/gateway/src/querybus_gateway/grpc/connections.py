@@ -22,7 +22,7 @@ from querybus_gateway.v1 import connection_service_pb2 as v1
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
-class _Worded(BaseModel):
+class _RenderError(BaseModel):
     """What is read in a language."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,7 +42,7 @@ class _Searched(BaseModel):
 
 async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Message | Problem:
     """List the caller's connections."""
-    found = await call.rooms.catalogs.connections(call.credential)
+    found = await call.use_cases.catalogs.connections(call.credential)
     if isinstance(found, Problem):
         return found
     return v1.ListConnectionsResponse(connections=[v1.Connection(**each) for each in found["connections"]])
@@ -50,10 +50,10 @@ async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Mess
 
 async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message | Problem:
     """Read what stands in a connection."""
-    worded = _checked(_Worded, {"language": request.language})
-    if isinstance(worded, Problem):
-        return worded
-    found = await call.rooms.catalogs.catalog(request.connection, call.credential, worded.language)
+    rendered_error = _checked(_RenderError, {"language": request.language})
+    if isinstance(rendered_error, Problem):
+        return rendered_error
+    found = await call.use_cases.catalogs.catalog(request.connection, call.credential, rendered_error.language)
     if isinstance(found, Problem):
         return found
     response = v1.GetCatalogResponse()
@@ -63,10 +63,10 @@ async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message 
 
 async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall) -> Message | Problem:
     """Suggest questions."""
-    worded = _checked(_Worded, {"language": request.language})
-    if isinstance(worded, Problem):
-        return worded
-    found = await call.rooms.catalogs.suggestions(request.connection, call.credential, worded.language)
+    rendered_error = _checked(_RenderError, {"language": request.language})
+    if isinstance(rendered_error, Problem):
+        return rendered_error
+    found = await call.use_cases.catalogs.suggestions(request.connection, call.credential, rendered_error.language)
     return found if isinstance(found, Problem) else v1.SuggestQuestionsResponse(questions=found["questions"])
 
 
@@ -75,7 +75,7 @@ async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Me
     wanted = _checked(_Searched, {"kind": _kind(request.kind)})
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.teaching.listed(request.connection, call.credential, wanted.kind)
+    found = await call.use_cases.teaching.listed(request.connection, call.credential, wanted.kind)
     if isinstance(found, Problem):
         return found
     return v1.ListKnowledgeResponse(entries=[_entry(each) for each in found["entries"]])
@@ -87,7 +87,7 @@ async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -
     wanted = _checked(_Searched, body)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.teaching.search(
+    found = await call.use_cases.teaching.search(
         request.connection, call.credential, wanted.query, kind=wanted.kind or EntryKind.PAIR, k=wanted.k
     )
     return found if isinstance(found, Problem) else v1.SearchKnowledgeResponse(hits=[_entry(e) for e in found["hits"]])
@@ -106,7 +106,7 @@ async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> 
     )
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.teaching.teach(request.connection, call.credential, wanted)
+    found = await call.use_cases.teaching.teach(request.connection, call.credential, wanted)
     if isinstance(found, Problem):
         return found
     return v1.TeachKnowledgeResponse(taught=found["taught"], entries=found["entries"])
@@ -114,13 +114,13 @@ async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> 
 
 async def forget_knowledge(request: v1.ForgetKnowledgeRequest, call: GrpcCall) -> Message | Problem:
     """Forget one entry."""
-    found = await call.rooms.teaching.forget(request.connection, call.credential, request.entry_id)
+    found = await call.use_cases.teaching.forget(request.connection, call.credential, request.entry_id)
     return found if isinstance(found, Problem) else v1.ForgetKnowledgeResponse(entries=found["entries"])
 
 
 async def get_preferences(_: v1.GetPreferencesRequest, call: GrpcCall) -> Message | Problem:
     """Read the caller's preferences."""
-    found = await call.rooms.teaching.preferences(call.credential)
+    found = await call.use_cases.teaching.preferences(call.credential)
     return found if isinstance(found, Problem) else v1.GetPreferencesResponse(preferences=_preferences(found))
 
 
@@ -130,7 +130,7 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
     wanted = _checked(Preferences, {field.name: value for field, value in said})
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.teaching.prefer(call.credential, wanted)
+    found = await call.use_cases.teaching.prefer(call.credential, wanted)
     return found if isinstance(found, Problem) else v1.SetPreferencesResponse(preferences=_preferences(found))
 
 
@@ -148,7 +148,7 @@ CONNECTION_METHODS: Final[Mapping[str, Method]] = {
 
 
 def _checked(model: type[RequestT], body: Json) -> RequestT | Problem:
-    """Return the request that is set, under the rules of the other doors."""
+    """Return the request that is set, under the rules of the other APIs."""
     return read(json.dumps({name: value for name, value in body.items() if value not in (None, "")}).encode(), model)
 
 

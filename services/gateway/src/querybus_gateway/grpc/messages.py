@@ -1,4 +1,4 @@
-"""The gRPC door's translation: requests into what is admitted, the public JSON of a query into messages.
+"""The gRPC API's translation: requests into what is admitted, the public JSON of a query into messages.
 
 No decision is taken here: what a caller may see was decided before (`core/redact.py`), and a value of an enum that is
 not known is handed on as it came, for admission to refuse. What the contract has no field for travels in `more`.
@@ -26,7 +26,7 @@ _ENUM_OPTIONS: Final[Mapping[str, Any]] = {
 
 
 def question_json(question: service.Question) -> Json:
-    """Return a question as the JSON body that the other doors take."""
+    """Return a question as the JSON body that the other APIs take."""
     body: Json = {"question": question.question, "options": options_json(question.options)}
     for name in ("connection", "sql", "thread_id"):
         if question.HasField(name):
@@ -37,7 +37,7 @@ def question_json(question: service.Question) -> Json:
 
 
 def options_json(options: service.Options) -> Json:
-    """Return the options that are set, as the other doors take them."""
+    """Return the options that are set, as the other APIs take them."""
     found: Json = {}
     for field, value in options.ListFields():
         known = _ENUM_OPTIONS.get(field.name)

@@ -48,7 +48,7 @@ async def ask(request: v1.AskRequest, call: GrpcCall) -> Message | Problem:
     first_wait = 0.0 if request.cancel_on_disconnect else min(wait, WAIT_SECONDS_MAX)
     begun = await _ask(request.question, credential, call, first_wait)
     if request.cancel_on_disconnect and isinstance(begun, Reply):
-        call.on_disconnect(partial(call.rooms.queries.cancel, begun.query_id, call.credential))
+        call.on_disconnect(partial(call.use_cases.queries.cancel, begun.query_id, call.credential))
     reply = await _until_finished(begun, wait - first_wait, call)
     if isinstance(reply, Problem):
         return reply
@@ -62,24 +62,26 @@ async def ask_stream(request: v1.AskStreamRequest, call: GrpcCall) -> AsyncGener
         yield reply
         return
     if request.cancel_on_disconnect:
-        call.on_disconnect(partial(call.rooms.queries.cancel, reply.query_id, call.credential))
+        call.on_disconnect(partial(call.use_cases.queries.cancel, reply.query_id, call.credential))
     yield v1.AskStreamResponse(query=query_message(reply.resource))
-    async with aclosing(call.rooms.queries.stream(reply.query_id, call.credential, 0)) as frames:
+    async with aclosing(call.use_cases.queries.stream(reply.query_id, call.credential, 0)) as frames:
         async for frame in frames:
             yield v1.AskStreamResponse(**frame_fields(frame))
 
 
 async def follow(request: v1.FollowRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
     """Give the events of a query behind a sequence."""
-    problem = await call.rooms.queries.open_stream(request.query_id, call.credential)
+    problem = await call.use_cases.queries.open_stream(request.query_id, call.credential)
     if request.after_sequence < 0:
         problem = Problem(ProblemCode.INVALID, "a sequence is a whole number from 0 on")
     if problem is not None:
         yield problem
         return
     if request.cancel_on_disconnect:
-        call.on_disconnect(partial(call.rooms.queries.cancel, request.query_id, call.credential))
-    async with aclosing(call.rooms.queries.stream(request.query_id, call.credential, request.after_sequence)) as frames:
+        call.on_disconnect(partial(call.use_cases.queries.cancel, request.query_id, call.credential))
+    async with aclosing(
+        call.use_cases.queries.stream(request.query_id, call.credential, request.after_sequence)
+    ) as frames:
         async for frame in frames:
             yield v1.FollowResponse(**frame_fields(frame))
 
@@ -88,14 +90,14 @@ async def get_query(request: v1.GetQueryRequest, call: GrpcCall) -> Message | Pr
     """Read a query, once it has finished or `wait_seconds` have passed."""
     if not math.isfinite(request.wait_seconds):
         return _NO_SECONDS
-    found = await call.rooms.queries.answer(request.query_id, call.credential)
+    found = await call.use_cases.queries.answer(request.query_id, call.credential)
     reply = await _until_finished(found, request.wait_seconds, call)
     return reply if isinstance(reply, Problem) else v1.GetQueryResponse(query=query_message(reply.resource))
 
 
 async def cancel(request: v1.CancelRequest, call: GrpcCall) -> Message | Problem:
     """Conclude a query as cancelled."""
-    reply = await call.rooms.queries.cancel(request.query_id, call.credential)
+    reply = await call.use_cases.queries.cancel(request.query_id, call.credential)
     return reply if isinstance(reply, Problem) else v1.CancelResponse(query=query_message(reply.resource))
 
 
@@ -109,7 +111,9 @@ async def confirm(request: v1.ConfirmRequest, call: GrpcCall) -> Message | Probl
     if isinstance(wanted, Problem) or isinstance(wait, Problem):
         return wanted if isinstance(wanted, Problem) else cast("Problem", wait)
     first_wait = min(wait, WAIT_SECONDS_MAX)
-    begun = await call.rooms.confirmations.confirm(request.query_id, wanted, call.credential, wait_seconds=first_wait)
+    begun = await call.use_cases.confirmations.confirm(
+        request.query_id, wanted, call.credential, wait_seconds=first_wait
+    )
     reply = await _until_finished(begun, wait - first_wait, call)
     if isinstance(reply, Problem):
         return reply
@@ -129,7 +133,7 @@ async def clarify(request: v1.ClarifyRequest, call: GrpcCall) -> Message | Probl
         return wanted if isinstance(wanted, Problem) else cast("Problem", wait)
     first_wait = min(wait, WAIT_SECONDS_MAX)
     begun = await clarify_query(
-        call.rooms.queries,
+        call.use_cases.queries,
         request.query_id,
         wanted,
         call.credential if wait == 0 else within(call.credential, call.left_seconds),
@@ -147,7 +151,7 @@ async def feedback(request: v1.FeedbackRequest, call: GrpcCall) -> Message | Pro
     wanted = read(json.dumps({"verdict": word(v1.Verdict, request.verdict)}).encode(), FeedbackRequest)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.rooms.teaching.feedback(request.query_id, call.credential, wanted)
+    found = await call.use_cases.teaching.feedback(request.query_id, call.credential, wanted)
     if isinstance(found, Problem):
         return found
     return v1.FeedbackResponse(query_id=found["query_id"], verdict=request.verdict, entries=found["entries"])
@@ -155,7 +159,7 @@ async def feedback(request: v1.FeedbackRequest, call: GrpcCall) -> Message | Pro
 
 async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> Message | Problem:
     """Read one page of a result."""
-    results = call.rooms.results
+    results = call.use_cases.results
     if request.page < 0 or request.page_size < 0:
         return Problem(ProblemCode.INVALID, "pages are counted from 1")
     if request.page_token and (request.page or request.page_size):
@@ -171,7 +175,7 @@ async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> M
 async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
     """Give the whole result, a piece at a time."""
     how = _chosen(Format, v1.ExportFormat, request.format, Format.CSV)
-    found = how if isinstance(how, Problem) else await call.rooms.results.export(request.query_id, call.credential)
+    found = how if isinstance(how, Problem) else await call.use_cases.results.export(request.query_id, call.credential)
     if isinstance(how, Problem) or isinstance(found, Problem):
         yield cast("Problem", found)
         return
@@ -188,7 +192,7 @@ async def draw_chart(request: v1.DrawChartRequest, call: GrpcCall) -> Message | 
     form = _chosen(PictureForm, v1.PictureFormat, request.format, PictureForm.SVG)
     if isinstance(form, Problem):
         return form
-    drawn = await call.rooms.charts.picture(request.query_id, call.credential, form)
+    drawn = await call.use_cases.charts.picture(request.query_id, call.credential, form)
     return drawn if isinstance(drawn, Problem) else v1.DrawChartResponse(data=drawn)
 
 
@@ -216,11 +220,11 @@ def within(credential: Credential, left_seconds: float | None) -> Credential:
 
 
 async def _ask(question: v1.Question, credential: Credential, call: GrpcCall, wait_seconds: float) -> Reply | Problem:
-    # Read as the JSON that the other doors take, so that the same request is refused in the same words.
+    # Read as the JSON that the other APIs take, so that the same request is refused in the same words.
     asked = read(json.dumps(question_json(question)).encode(), AskRequest)
     if isinstance(asked, Problem):
         return asked
-    return await call.rooms.queries.ask(
+    return await call.use_cases.queries.ask(
         asked, credential, idempotency_key=call.idempotency_key, wait_seconds=wait_seconds
     )
 
@@ -248,6 +252,6 @@ def _is_replayed(reply: Reply | Problem) -> bool:
 
 async def _until_finished(reply: Reply | Problem, seconds: float, call: GrpcCall) -> Reply | Problem:
     while isinstance(reply, Reply) and not reply.is_finished and seconds > 0:
-        reply = await call.rooms.queries.wait(reply.query_id, call.credential, min(seconds, WAIT_SECONDS_MAX))
+        reply = await call.use_cases.queries.wait(reply.query_id, call.credential, min(seconds, WAIT_SECONDS_MAX))
         seconds -= WAIT_SECONDS_MAX
     return reply

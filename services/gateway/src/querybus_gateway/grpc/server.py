@@ -1,4 +1,4 @@
-"""The gRPC door: `querybus.v1` with health and reflection on a listener of its own. Text only behind a proxy with TLS.
+"""The gRPC API: `querybus.v1` with health and reflection on a listener of its own. Text only behind a proxy with TLS.
 
 Limits: a request is at most REQUEST_BYTES_MAX, an answer RESPONSE_BYTES_MAX, and `calls_max` calls run at once; more
 are refused with RESOURCE_EXHAUSTED. A connection is asked to come again after CONNECTION_AGE_SECONDS, so that callers
@@ -20,7 +20,7 @@ from querybus.ops.trace import Tracing
 from querybus_gateway.access.client_address import Proxies
 from querybus_gateway.admit import BODY_BYTES_MAX
 from querybus_gateway.grpc.batches import BATCH_METHODS
-from querybus_gateway.grpc.call import CallDesk, Method
+from querybus_gateway.grpc.call import CallHandler, Method
 from querybus_gateway.grpc.connections import CONNECTION_METHODS
 from querybus_gateway.grpc.queries import QUERY_METHODS
 from querybus_gateway.grpc.threads import THREAD_METHODS
@@ -56,12 +56,12 @@ _OPTIONS: Final = (
 )
 
 
-class GrpcDoor:
+class GrpcApi:
     """Serves the contract. A part."""
 
     def __init__(
         self,
-        rooms: UseCases,
+        use_cases: UseCases,
         *,
         host: str,
         port: int,
@@ -78,7 +78,9 @@ class GrpcDoor:
         self._port = port
         self._calls_max = calls_max
         self._on_listening = on_listening
-        self._desk = CallDesk(rooms, tracing=tracing, random_bits=random_bits, proxies=Proxies(trusted_proxies))
+        self._context = CallHandler(
+            use_cases, tracing=tracing, random_bits=random_bits, proxies=Proxies(trusted_proxies)
+        )
         self._health = cast("Any", health).aio.HealthServicer()
         self._server: Any = None
 
@@ -86,7 +88,7 @@ class GrpcDoor:
         """Listen; OSError if the address is taken."""
         server: Any = cast("Any", grpc).aio.server(options=_OPTIONS, maximum_concurrent_rpcs=self._calls_max)
         for name, methods in SERVICES.items():
-            handlers = {method: self._desk.handler(each) for method, each in methods.items()}
+            handlers = {method: self._context.handler(each) for method, each in methods.items()}
             server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         server.add_generic_rpc_handlers((self._health_handler(),))
@@ -102,7 +104,7 @@ class GrpcDoor:
 
     async def drain(self) -> None:
         """Say NOT_SERVING, take no new call, give open ones CLOSE_SECONDS_MAX."""
-        self._desk.is_closing = True
+        self._context.is_closing = True
         await self._health.enter_graceful_shutdown()
         if self._server is not None:
             await self._server.stop(grace=CLOSE_SECONDS_MAX)

@@ -22,7 +22,7 @@ async def list_threads(request: v1.ListThreadsRequest, call: GrpcCall) -> Messag
     """List the caller's threads."""
     if request.page_size < 0:
         return _NEGATIVE
-    found = await call.rooms.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
+    found = await call.use_cases.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
     if isinstance(found, Problem):
         return found
     return v1.ListThreadsResponse(
@@ -34,7 +34,7 @@ async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | 
     """Read a thread at one of its events."""
     if request.at_sequence < 0:
         return _NEGATIVE
-    found = await call.rooms.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
+    found = await call.use_cases.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
     if isinstance(found, Problem):
         return found
     return v1.GetThreadResponse(
@@ -54,7 +54,7 @@ async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | 
     """Read the newest turns."""
     if request.page_size < 0 or request.before_sequence < 0:
         return _NEGATIVE
-    found = await call.rooms.threads.turns(
+    found = await call.use_cases.threads.turns(
         request.thread_id, call.credential, **_sized(request.page_size), before_sequence=request.before_sequence
     )
     if isinstance(found, Problem):
@@ -70,7 +70,7 @@ async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall
     """Read events behind a sequence."""
     if request.page_size < 0 or request.after_sequence < 0:
         return _NEGATIVE
-    found = await call.rooms.threads.events(
+    found = await call.use_cases.threads.events(
         request.thread_id, call.credential, **_sized(request.page_size), after_sequence=request.after_sequence
     )
     if isinstance(found, Problem):
@@ -86,7 +86,7 @@ async def fork_thread(request: v1.ForkThreadRequest, call: GrpcCall) -> Message 
     """Begin a new thread at a place of this one."""
     if request.at_sequence < 0:
         return _NEGATIVE
-    found = await call.rooms.threads.fork(
+    found = await call.use_cases.threads.fork(
         request.thread_id,
         call.credential,
         at_sequence=request.at_sequence,
@@ -97,7 +97,7 @@ async def fork_thread(request: v1.ForkThreadRequest, call: GrpcCall) -> Message 
 
 async def delete_thread(request: v1.DeleteThreadRequest, call: GrpcCall) -> Message | Problem:
     """Delete a thread."""
-    return await call.rooms.threads.delete(request.thread_id, call.credential) or v1.DeleteThreadResponse()
+    return await call.use_cases.threads.delete(request.thread_id, call.credential) or v1.DeleteThreadResponse()
 
 
 THREAD_METHODS: Final[Mapping[str, Method]] = {

@@ -127,7 +127,7 @@ class Marked:
             await self._app(scope, receive, marked)
 
 
-def http_door(
+def http_api(
     use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits, cors_origins: Sequence[str] = ()
 ) -> FastAPI:
     """Return the HTTP application; pages of `cors_origins` may call it from a browser."""
@@ -197,7 +197,7 @@ async def _asyncapi() -> JsonResponse:
 
 
 def _document(app: FastAPI) -> None:
-    """Describe the request bodies, which the door reads by itself so that it can count them, and what it streams."""
+    """Describe the request bodies, which the API reads by itself so that it can count them, and what it streams."""
 
     def openapi() -> Json:
         if app.openapi_schema is None:

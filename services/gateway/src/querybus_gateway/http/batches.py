@@ -20,7 +20,7 @@ from querybus_gateway.http.request import (
     LAST_EVENT_HEADER,
     Caller,
     JsonResponse,
-    Rooms,
+    UseCasesOf,
     answered,
     body_of,
     gives,
@@ -30,17 +30,17 @@ from querybus_gateway.http.request import (
 )
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.batches import Batches, BatchRequest
-from querybus_gateway.views import BatchItemsView, BatchItemView, BatchView, MendingView
+from querybus_gateway.views import BatchItemsView, BatchItemView, BatchView, RepairingView
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
 @router.post("", status_code=202, responses=gives(BatchView, 202), openapi_extra=takes(BatchRequest, KEY_HEADER))
-async def submit(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
+async def submit(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Submit many questions at once: 202 and where to look."""
     asked = await body_of(request, BatchRequest)
     key = request.headers.get("idempotency-key")
-    found = await rooms.batches.submit(asked, credential, idempotency_key=key)
+    found = await use_cases.batches.submit(asked, credential, idempotency_key=key)
     if isinstance(found, Problem):
         return problem_response(request, found)
     headers = {"Location": f"/v1/batches/{found['id']}"}
@@ -52,25 +52,25 @@ async def submit(request: Request, rooms: Rooms, credential: Caller) -> JSONResp
 @router.get("/{batch_id}", responses=gives(BatchItemsView))
 async def show(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     batch_id: str,
     credential: Caller,
     offset: Annotated[int, Query(ge=0, le=ITEMS_MAX)] = 0,
 ) -> JSONResponse:
     """Return the batch with its items in their order, and the answers of those that have finished."""
-    return answered(request, await rooms.batches.read(batch_id, credential, offset=offset))
+    return answered(request, await use_cases.batches.read(batch_id, credential, offset=offset))
 
 
 @router.post("/{batch_id}/cancel", status_code=202, responses=gives(BatchView, 202))
-async def cancel(request: Request, rooms: Rooms, batch_id: str, credential: Caller) -> JSONResponse:
+async def cancel(request: Request, use_cases: UseCasesOf, batch_id: str, credential: Caller) -> JSONResponse:
     """Cancel what has not finished."""
-    return answered(request, await rooms.batches.cancel(batch_id, credential), 202)
+    return answered(request, await use_cases.batches.cancel(batch_id, credential), 202)
 
 
 @router.post("/{batch_id}/retry", status_code=202, responses=gives(BatchView, 202))
-async def retry(request: Request, rooms: Rooms, batch_id: str, credential: Caller) -> JSONResponse:
+async def retry(request: Request, use_cases: UseCasesOf, batch_id: str, credential: Caller) -> JSONResponse:
     """Ask the failed items of an ended batch again."""
-    return answered(request, await rooms.batches.run_again(batch_id, credential), 202)
+    return answered(request, await use_cases.batches.run_again(batch_id, credential), 202)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Stream:
 
 async def _stream_of(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     batch_id: str,
     credential: Caller,
     after: Annotated[str, Query(description="the last item seen; `Last-Event-ID` says the same", max_length=40)] = "",
@@ -93,20 +93,20 @@ async def _stream_of(
     after = request.headers.get("last-event-id") or after or "0"
     if not (after.isascii() and after.isdigit() and len(after) <= len(str(ITEMS_MAX))):
         raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
-    problem = await rooms.batches.open_stream(batch_id, credential)
+    problem = await use_cases.batches.open_stream(batch_id, credential)
     if problem is not None:
         raise Refused(problem)
-    return _Stream(rooms.batches, batch_id, credential, int(after))
+    return _Stream(use_cases.batches, batch_id, credential, int(after))
 
 
 @router.get(
     "/{batch_id}/events",
     response_class=EventSourceResponse,
-    responses=streams(BatchItemView, MendingView, BatchView),
+    responses=streams(BatchItemView, RepairingView, BatchView),
     openapi_extra={"parameters": [LAST_EVENT_HEADER]},
 )
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:
-    """Follow the batch: `item` in the order of completion, `mending` between; ends with `finished`."""
+    """Follow the batch: `item` in the order of completion, `repairing` between; ends with `finished`."""
     retry_ms = SSE_RETRY_MS
     async with aclosing(stream.batches.stream(stream.batch, stream.credential, stream.after)) as frames:
         async for frame in frames:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from querybus.picture import PictureForm
-from querybus_gateway.http.request import Caller, JsonResponse, Rooms, files, problem_response
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, problem_response
 from querybus_gateway.problems import Problem
 from querybus_gateway.use_cases.charts import ChartForm
 from querybus_gateway.views import ChartView
@@ -26,16 +26,16 @@ _SVG_POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 
 )
 async def chart(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     query_id: str,
     credential: Caller,
     form: Annotated[ChartForm, Query(alias="format")] = ChartForm.JSON,
 ) -> Response:
     """Return the chart as JSON, SVG or PNG."""
     if form is ChartForm.JSON:
-        spec = await rooms.charts.spec(query_id, credential)
+        spec = await use_cases.charts.spec(query_id, credential)
         return problem_response(request, spec) if isinstance(spec, Problem) else JsonResponse(spec)
-    drawn = await rooms.charts.picture(query_id, credential, PictureForm(form.value))
+    drawn = await use_cases.charts.picture(query_id, credential, PictureForm(form.value))
     if isinstance(drawn, Problem):
         return problem_response(request, drawn)
     # A picture holds text of the database: as a page of its own it must run nothing.

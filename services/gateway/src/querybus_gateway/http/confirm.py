@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from querybus_gateway.http.request import (
     WAIT_HEADER,
     Caller,
-    Rooms,
+    UseCasesOf,
     body_of,
     gives,
     query_resource,
@@ -27,9 +27,9 @@ router = APIRouter(prefix="/v1/queries", tags=["queries"])
     responses=gives(QueryView, 200, 202),
     openapi_extra=takes(ConfirmRequest, WAIT_HEADER),
 )
-async def confirm(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+async def confirm(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Confirm what the query asked: 202 and the new query that runs it; a second yes gives the same one back."""
     wanted = await body_of(request, ConfirmRequest)
     wait = wait_preference(request.headers.get("prefer"))
-    reply = await rooms.confirmations.confirm(query_id, wanted, credential, wait_seconds=wait or 0)
+    reply = await use_cases.confirmations.confirm(query_id, wanted, credential, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=True)

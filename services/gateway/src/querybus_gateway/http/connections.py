@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from querybus.core.catalog import Language
-from querybus_gateway.http.request import Caller, Rooms, answered, gives
+from querybus_gateway.http.request import Caller, UseCasesOf, answered, gives
 from querybus_gateway.views import CatalogView, ConnectionsView, ConnectionView, SuggestionsView
 
 router = APIRouter(prefix="/v1/connections", tags=["connections"])
@@ -17,28 +17,28 @@ InLanguage = Annotated[Language, Query(description="of labels and questions")]
 
 
 @router.get("", responses=gives(ConnectionsView))
-async def connections(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
+async def connections(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Return the caller's connections."""
-    return answered(request, await rooms.catalogs.connections(credential))
+    return answered(request, await use_cases.catalogs.connections(credential))
 
 
 @router.get("/{name}", responses=gives(ConnectionView))
-async def connection(request: Request, rooms: Rooms, name: str, credential: Caller) -> JSONResponse:
+async def connection(request: Request, use_cases: UseCasesOf, name: str, credential: Caller) -> JSONResponse:
     """Return one connection."""
-    return answered(request, await rooms.catalogs.connection(name, credential))
+    return answered(request, await use_cases.catalogs.connection(name, credential))
 
 
 @router.get("/{name}/catalog", responses=gives(CatalogView))
 async def catalog(
-    request: Request, rooms: Rooms, name: str, credential: Caller, language: InLanguage = "en"
+    request: Request, use_cases: UseCasesOf, name: str, credential: Caller, language: InLanguage = "en"
 ) -> JSONResponse:
     """Return what stands in a connection: names for analysts, what people call it for everybody else."""
-    return answered(request, await rooms.catalogs.catalog(name, credential, language))
+    return answered(request, await use_cases.catalogs.catalog(name, credential, language))
 
 
 @router.get("/{name}/suggestions", responses=gives(SuggestionsView))
 async def suggested(
-    request: Request, rooms: Rooms, name: str, credential: Caller, language: InLanguage = "en"
+    request: Request, use_cases: UseCasesOf, name: str, credential: Caller, language: InLanguage = "en"
 ) -> JSONResponse:
     """Return questions that can be asked as they stand."""
-    return answered(request, await rooms.catalogs.suggestions(name, credential, language))
+    return answered(request, await use_cases.catalogs.suggestions(name, credential, language))

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from querybus.core.credential import Credential
-from querybus_gateway.http.request import LAST_EVENT_HEADER, Caller, Rooms, streams
+from querybus_gateway.http.request import LAST_EVENT_HEADER, Caller, UseCasesOf, streams
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.views import EventView, ProgressView
@@ -38,7 +38,7 @@ class _Stream:
 
 async def _stream_of(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     query_id: str,
     credential: Caller,
     after: Annotated[str, Query(description="the last event seen; `Last-Event-ID` says the same", max_length=40)] = "",
@@ -47,10 +47,10 @@ async def _stream_of(
     after = request.headers.get("last-event-id") or after or "0"
     if not (after.isascii() and after.isdigit() and len(after) < 20 and int(after) <= SEQUENCE_MAX):
         raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
-    problem = await rooms.queries.open_stream(query_id, credential)
+    problem = await use_cases.queries.open_stream(query_id, credential)
     if problem is not None:
         raise Refused(problem)
-    return _Stream(rooms.queries, query_id, credential, int(after), on_disconnect == "cancel")
+    return _Stream(use_cases.queries, query_id, credential, int(after), on_disconnect == "cancel")
 
 
 @router.get(

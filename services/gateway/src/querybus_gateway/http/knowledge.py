@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
-from querybus_gateway.http.request import Caller, Rooms, answered, body_of, gives, takes
+from querybus_gateway.http.request import Caller, UseCasesOf, answered, body_of, gives, takes
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
 from querybus_gateway.views import FeedbackView, HitsView, KnowledgeView, TaughtView
 
@@ -18,16 +18,16 @@ router = APIRouter(prefix="/v1", tags=["knowledge"])
 
 @router.get("/connections/{name}/knowledge", responses=gives(KnowledgeView))
 async def listed(
-    request: Request, rooms: Rooms, name: str, credential: Caller, kind: EntryKind | None = None
+    request: Request, use_cases: UseCasesOf, name: str, credential: Caller, kind: EntryKind | None = None
 ) -> JSONResponse:
     """Return what was taught about a connection; entries that no longer fit its schema are flagged."""
-    return answered(request, await rooms.teaching.listed(name, credential, kind))
+    return answered(request, await use_cases.teaching.listed(name, credential, kind))
 
 
 @router.get("/connections/{name}/knowledge/search", responses=gives(HitsView))
 async def search(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     name: str,
     credential: Caller,
     q: Annotated[str, Query(max_length=KEY_LENGTH_MAX)],
@@ -35,36 +35,36 @@ async def search(
     k: Annotated[int, Query(ge=1, le=FOUND_MAX)] = 5,
 ) -> JSONResponse:
     """Return the entries that come closest to a question, best first."""
-    return answered(request, await rooms.teaching.search(name, credential, q, kind=kind, k=k))
+    return answered(request, await use_cases.teaching.search(name, credential, q, kind=kind, k=k))
 
 
 @router.post("/connections/{name}/knowledge", responses=gives(TaughtView), openapi_extra=takes(TeachRequest))
-async def teach(request: Request, rooms: Rooms, name: str, credential: Caller) -> JSONResponse:
+async def teach(request: Request, use_cases: UseCasesOf, name: str, credential: Caller) -> JSONResponse:
     """Teach: an entry about the same takes the place of the one before. For analysts."""
-    return answered(request, await rooms.teaching.teach(name, credential, await body_of(request, TeachRequest)))
+    return answered(request, await use_cases.teaching.teach(name, credential, await body_of(request, TeachRequest)))
 
 
 @router.delete("/connections/{name}/knowledge/{entry_id}", responses=gives(TaughtView))
-async def forget(request: Request, rooms: Rooms, name: str, entry_id: str, credential: Caller) -> JSONResponse:
+async def forget(request: Request, use_cases: UseCasesOf, name: str, entry_id: str, credential: Caller) -> JSONResponse:
     """Remove one entry. For analysts."""
-    return answered(request, await rooms.teaching.forget(name, credential, entry_id))
+    return answered(request, await use_cases.teaching.forget(name, credential, entry_id))
 
 
 @router.post("/queries/{query_id}/feedback", responses=gives(FeedbackView), openapi_extra=takes(FeedbackRequest))
-async def feedback(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+async def feedback(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Say whether an answer was right: a right one answers the same question from now on."""
     return answered(
-        request, await rooms.teaching.feedback(query_id, credential, await body_of(request, FeedbackRequest))
+        request, await use_cases.teaching.feedback(query_id, credential, await body_of(request, FeedbackRequest))
     )
 
 
 @router.get("/preferences", responses=gives(Preferences))
-async def preferences(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
+async def preferences(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Return what the caller prefers where a request says nothing."""
-    return answered(request, await rooms.teaching.preferences(credential))
+    return answered(request, await use_cases.teaching.preferences(credential))
 
 
 @router.put("/preferences", responses=gives(Preferences), openapi_extra=takes(Preferences))
-async def prefer(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
+async def prefer(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Replace the caller's preferences."""
-    return answered(request, await rooms.teaching.prefer(credential, await body_of(request, Preferences)))
+    return answered(request, await use_cases.teaching.prefer(credential, await body_of(request, Preferences)))

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
-from querybus_gateway.http.request import Caller, JsonResponse, Rooms, files, gives, problem_response
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, gives, problem_response
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.export import MEDIA_TYPES, Format, export_stream
 from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/queries", tags=["results"])
 @router.get("/{query_id}/result", responses=gives(PageView))
 async def result(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     query_id: str,
     credential: Caller,
     page: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
@@ -35,9 +35,9 @@ async def result(
     if page_token is not None:
         if page is not None or page_size is not None:
             return problem_response(request, Problem(ProblemCode.INVALID, "a page token names its page by itself"))
-        found = await rooms.results.page_of_token(query_id, credential, page_token)
+        found = await use_cases.results.page_of_token(query_id, credential, page_token)
     else:
-        found = await rooms.results.page(query_id, credential, page or 1, page_size)
+        found = await use_cases.results.page(query_id, credential, page or 1, page_size)
     return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
 
 
@@ -48,13 +48,13 @@ async def result(
 )
 async def export(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     query_id: str,
     credential: Caller,
     how: Annotated[Format, Query(alias="format")] = Format.CSV,
 ) -> Response:
     """Stream the whole result as CSV, JSON lines or an Arrow stream."""
-    found = await rooms.results.export(query_id, credential)
+    found = await use_cases.results.export(query_id, credential)
     if isinstance(found, Problem):
         return problem_response(request, found)
     headers = {"Content-Disposition": f'attachment; filename="{found.query_id}.{how}"'}

@@ -11,7 +11,7 @@ from querybus_gateway.http.request import (
     WAIT_HEADER,
     Caller,
     JsonResponse,
-    Rooms,
+    UseCasesOf,
     body_of,
     gives,
     problem_response,
@@ -29,23 +29,23 @@ router = APIRouter(prefix="/v1/queries", tags=["queries"])
 @router.post(
     "", status_code=202, responses=gives(QueryView, 200, 202), openapi_extra=takes(AskRequest, WAIT_HEADER, KEY_HEADER)
 )
-async def ask(request: Request, rooms: Rooms, credential: Caller) -> JSONResponse:
+async def ask(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Ask a question: 202 and where to look, or with `Prefer: wait=N` the answer in place."""
     asked = await body_of(request, AskRequest)
     wait = wait_preference(request.headers.get("prefer"))
     key = request.headers.get("idempotency-key")
-    reply = await rooms.queries.ask(asked, credential, idempotency_key=key, wait_seconds=wait or 0)
+    reply = await use_cases.queries.ask(asked, credential, idempotency_key=key, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=key is not None)
 
 
 @router.get("/{query_id}", responses=gives(QueryView), openapi_extra={"parameters": [WAIT_HEADER]})
-async def show(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+async def show(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Return the query as it stands, with its answer once it has finished."""
     wait = wait_preference(request.headers.get("prefer"))
     found = (
-        await rooms.queries.wait(query_id, credential, wait)
+        await use_cases.queries.wait(query_id, credential, wait)
         if wait is not None
-        else await rooms.queries.answer(query_id, credential)
+        else await use_cases.queries.answer(query_id, credential)
     )
     if isinstance(found, Problem):
         return problem_response(request, found)
@@ -54,9 +54,9 @@ async def show(request: Request, rooms: Rooms, query_id: str, credential: Caller
 
 
 @router.post("/{query_id}/cancel", status_code=202, responses=gives(QueryView, 202))
-async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+async def cancel(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Cancel the query; 409 with the real outcome if it was concluded before."""
-    found = await rooms.queries.cancel(query_id, credential)
+    found = await use_cases.queries.cancel(query_id, credential)
     if isinstance(found, Problem):
         return problem_response(request, found)
     return JsonResponse(found.resource, 202, headers={"Location": f"/v1/queries/{query_id}"})
@@ -68,10 +68,12 @@ async def cancel(request: Request, rooms: Rooms, query_id: str, credential: Call
     responses=gives(QueryView, 200, 202),
     openapi_extra=takes(ClarifyRequest, WAIT_HEADER, KEY_HEADER),
 )
-async def answer_clarification(request: Request, rooms: Rooms, query_id: str, credential: Caller) -> JSONResponse:
+async def answer_clarification(
+    request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller
+) -> JSONResponse:
     """Answer what the query asked back: a new query of the thread, answered like a question."""
     wanted = await body_of(request, ClarifyRequest)
     wait = wait_preference(request.headers.get("prefer"))
     key = request.headers.get("idempotency-key")
-    reply = await clarify(rooms.queries, query_id, wanted, credential, idempotency_key=key, wait_seconds=wait or 0)
+    reply = await clarify(use_cases.queries, query_id, wanted, credential, idempotency_key=key, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=key is not None)

@@ -58,7 +58,7 @@ def answered(request: Request, found: Json | Problem, status: int = 200) -> Json
 
 
 def wait_preference(header: str | None) -> int | None:
-    """Return the seconds of `Prefer: wait=N`, lowered to what a door waits; None without one.
+    """Return the seconds of `Prefer: wait=N`, lowered to what an API waits; None without one.
 
     >>> wait_preference("respond-async, wait=500")
     30
@@ -155,7 +155,7 @@ async def _caller(request: Request) -> Credential:
     return found
 
 
-Rooms = Annotated[UseCases, Depends(_use_cases)]
+UseCasesOf = Annotated[UseCases, Depends(_use_cases)]
 """A parameter of this type gets the use cases."""
 Caller = Annotated[Credential, Depends(_caller)]
 """A parameter of this type gets the caller's credential; without a valid one the path is refused with 401."""

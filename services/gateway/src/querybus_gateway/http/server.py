@@ -1,4 +1,4 @@
-"""The listener of the HTTP door: uvicorn as a part of the process, which keeps the signals to itself."""
+"""The listener of the HTTP API: uvicorn as a part of the process, which keeps the signals to itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Prompt(H11Protocol):
         return cycle is not None and not cycle.response_complete
 
 
-class HttpDoor:
+class HttpApi:
     """Serves the HTTP application on a listener of its own. A part."""
 
     def __init__(

@@ -8,7 +8,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from querybus_gateway.http.request import Caller, JsonResponse, Rooms, answered, body_of, gives, problem_response, takes
+from querybus_gateway.http.request import (
+    Caller,
+    JsonResponse,
+    UseCasesOf,
+    answered,
+    body_of,
+    gives,
+    problem_response,
+    takes,
+)
 from querybus_gateway.problems import Problem
 from querybus_gateway.use_cases.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
 from querybus_gateway.views import ThreadEventsView, ThreadStateView, ThreadsView, ThreadView, TurnsView
@@ -31,59 +40,63 @@ class ForkRequest(BaseModel):
 @router.get("", responses=gives(ThreadsView))
 async def list_threads(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     credential: Caller,
     limit: Annotated[int, Query(ge=1, le=LISTED_MAX)] = 20,
     cursor: Annotated[str, Query(max_length=20)] = "",
 ) -> JSONResponse:
     """Return the caller's threads, those that began last first."""
-    return answered(request, await rooms.threads.list(credential, limit=limit, cursor=cursor))
+    return answered(request, await use_cases.threads.list(credential, limit=limit, cursor=cursor))
 
 
 @router.get("/{thread_id}", responses=gives(ThreadStateView))
-async def state(request: Request, rooms: Rooms, thread_id: str, credential: Caller, at: Sequence = 0) -> JSONResponse:
+async def state(
+    request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller, at: Sequence = 0
+) -> JSONResponse:
     """Return the thread as it stands, or as it stood once the event at this sequence was stored."""
-    return answered(request, await rooms.threads.state(thread_id, credential, at_sequence=at))
+    return answered(request, await use_cases.threads.state(thread_id, credential, at_sequence=at))
 
 
 @router.get("/{thread_id}/turns", responses=gives(TurnsView))
 async def turns(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     thread_id: str,
     credential: Caller,
     limit: Annotated[int, Query(ge=1, le=TURNS_MAX)] = 20,
     before: Sequence = 0,
 ) -> JSONResponse:
     """Return the thread's newest turns before a sequence, oldest first."""
-    return answered(request, await rooms.threads.turns(thread_id, credential, limit=limit, before_sequence=before))
+    return answered(request, await use_cases.threads.turns(thread_id, credential, limit=limit, before_sequence=before))
 
 
 @router.get("/{thread_id}/events", responses=gives(ThreadEventsView))
 async def events(
     request: Request,
-    rooms: Rooms,
+    use_cases: UseCasesOf,
     thread_id: str,
     credential: Caller,
     after: Sequence = 0,
     limit: Annotated[int, Query(ge=1, le=EVENTS_MAX)] = EVENTS_MAX,
 ) -> JSONResponse:
     """Return every event of the thread behind a sequence, oldest first."""
-    return answered(request, await rooms.threads.events(thread_id, credential, after_sequence=after, limit=limit))
+    return answered(request, await use_cases.threads.events(thread_id, credential, after_sequence=after, limit=limit))
 
 
 @router.post("/{thread_id}/fork", status_code=201, responses=gives(ThreadView, 201), openapi_extra=takes(ForkRequest))
-async def fork(request: Request, rooms: Rooms, thread_id: str, credential: Caller) -> JSONResponse:
+async def fork(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> JSONResponse:
     """Begin a new thread that knows this one up to an event or a turn."""
     wanted = await body_of(request, ForkRequest)
-    found = await rooms.threads.fork(thread_id, credential, at_sequence=wanted.at_sequence, query_id=wanted.query_id)
+    found = await use_cases.threads.fork(
+        thread_id, credential, at_sequence=wanted.at_sequence, query_id=wanted.query_id
+    )
     if isinstance(found, Problem):
         return problem_response(request, found)
     return JsonResponse(found, 201, headers={"Location": f"/v1/threads/{found['thread_id']}"})
 
 
 @router.delete("/{thread_id}", status_code=204)
-async def delete(request: Request, rooms: Rooms, thread_id: str, credential: Caller) -> Response:
+async def delete(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Delete the thread: log, history, pages, answers; 409 while one of its questions runs."""
-    found = await rooms.threads.delete(thread_id, credential)
+    found = await use_cases.threads.delete(thread_id, credential)
     return Response(status_code=204) if found is None else problem_response(request, found)

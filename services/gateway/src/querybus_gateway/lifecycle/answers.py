@@ -1,7 +1,7 @@
 """Every finished query has its answer published once more, reduced for its reader; then the message is acked.
 
-The stored answer is what bus clients hear and what `call...answer` reads for 24 hours. A `finished` that cannot be
-read is buried with its reason.
+The stored answer is what bus clients receive and what `call...answer` reads for 24 hours. A `finished` that cannot be
+read is dead-lettered with its reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.text.public import public_answer
 from querybus_gateway.lifecycle.undecodable import Refusals
-from querybus_gateway.ports import Answers, Graveyard
+from querybus_gateway.ports import Answers, DeadLetters
 
 _log = get_log(__name__)
 
@@ -38,18 +38,18 @@ class Metered(Protocol):
 
 
 class OnAnswered(Protocol):
-    """Told of each finished query: tenant and query token, and the event, which is stored."""
+    """Called for each finished query: tenant and query token, and the event, which is stored."""
 
     def __call__(self, tenant: str, query: str, finished: Envelope[Finished]) -> None: ...
 
 
-class AnswerDesk:
+class AnswerCalls:
     """Handles the messages of the durable `gateway`."""
 
     def __init__(
         self,
         answers: Answers,
-        graveyard: Graveyard,
+        dead_letters: DeadLetters,
         *,
         meter: Metered,
         metrics: Metrics,
@@ -58,7 +58,7 @@ class AnswerDesk:
     ) -> None:
         self._answers = answers
         self._meter = meter
-        self._refusals = Refusals(graveyard, metrics=metrics, jitter=jitter)
+        self._refusals = Refusals(dead_letters, metrics=metrics, jitter=jitter)
         self._metrics = metrics
         self._jitter = jitter
         self._on_answered = on_answered

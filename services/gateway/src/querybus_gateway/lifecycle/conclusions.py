@@ -1,4 +1,4 @@
-"""How the gateway ends a query that nobody else will: cancelled, expired, or buried with a dead message.
+"""How the gateway ends a query that nobody else will: cancelled, expired, or dead-lettered with a dead message.
 
 Pure decisions on a query's log. An ending is fenced by its publisher at the sequence that is named here, so a log
 that moved on meanwhile makes it void and the decision is taken again.
@@ -82,7 +82,7 @@ def expired(log: Sequence[Entry], now_ms: int) -> Ending | None:
     return _conclusion(log, body, "sweeper", now_ms)
 
 
-def unworded(log: Sequence[Entry], now_ms: int) -> Ending | None:
+def unrendered(log: Sequence[Entry], now_ms: int) -> Ending | None:
     """Return `finished` from the plain template for a log that ends in `concluded`, else None."""
     if not log or log[-1].address.event is not EventName.CONCLUDED:
         return None
@@ -97,7 +97,7 @@ def unworded(log: Sequence[Entry], now_ms: int) -> Ending | None:
     return Ending(_stamp(plain_finished(conclusion), "sweeper", EventName.FINISHED, now_ms), last.sequence)
 
 
-def buried(log: Sequence[Entry], dead_sequence: int, reason: str, now_ms: int) -> Ending | AnswerAgain | None:
+def dead_lettered(log: Sequence[Entry], dead_sequence: int, reason: str, now_ms: int) -> Ending | AnswerAgain | None:
     """Return what follows from the death of the message at `dead_sequence`; None if the log has moved past it.
 
     A dead `concluded` becomes `finished` from the plain template, a dead `finished` only has its answer published
@@ -110,7 +110,7 @@ def buried(log: Sequence[Entry], dead_sequence: int, reason: str, now_ms: int) -
             finished = finished_of(log)
             return AnswerAgain(finished) if finished is not None else None
         case EventName.CONCLUDED:
-            return unworded(log, now_ms)
+            return unrendered(log, now_ms)
         case _:
             _, code = out_of_time(_last_envelope(log))
             body = Concluded(

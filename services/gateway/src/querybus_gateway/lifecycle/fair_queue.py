@@ -34,7 +34,7 @@ class Turns:
 
     def is_full(self, tenant: str) -> bool:
         """Return whether a new query of the tenant has to wait."""
-        return self.waiting(tenant) > 0 or not self._has_room(tenant)
+        return self.waiting(tenant) > 0 or not self._has_capacity(tenant)
 
     @contextlib.contextmanager
     def taken(self, tenant: str) -> Generator[None]:
@@ -60,8 +60,8 @@ class Turns:
                 self._given[tenant] -= 1
 
     def give(self) -> None:
-        """Give turns as long as a tenant has both a waiter and room; called whenever a query finishes."""
-        while ready := [tenant for tenant in self._waiting if self._has_room(tenant)]:
+        """Give turns as long as a tenant has both a waiter and space; called whenever a query finishes."""
+        while ready := [tenant for tenant in self._waiting if self._has_capacity(tenant)]:
             tenant = min(ready, key=self._in_flight)
             queue = self._waiting.pop(tenant)
             place = queue.popleft()
@@ -71,7 +71,7 @@ class Turns:
                 self._given[tenant] += 1
                 place.set_result(None)
 
-    def _has_room(self, tenant: str) -> bool:
+    def _has_capacity(self, tenant: str) -> bool:
         return self._in_flight(tenant) < self._share or len(self._open) + self._given.total() < self._total
 
     def _in_flight(self, tenant: str) -> int:

@@ -13,9 +13,9 @@ from typing import Final
 from querybus.core.subjects import EventAddress, EventName
 
 OPEN_QUERIES_MAX: Final = 100_000
-UNWORDED_MS_MAX: Final = 180_000
+UNRENDERED_MS_MAX: Final = 180_000
 """How long a conclusion may stay without `finished` before the sweeper words it from the template. Far above the
-time that all deliveries to the presenter take, so that only a conclusion whose death nobody told is meant."""
+time that all deliveries to the presenter take, so that only a conclusion whose death nobody noticed is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class OpenQueries:
         found = [each for each in self._open.values() if each.concluded_at is None and each.deadline_at < now_ms]
         return tuple(sorted(found, key=lambda each: each.deadline_at))
 
-    def unworded(self, now_ms: int) -> tuple[OpenQuery, ...]:
+    def unrendered(self, now_ms: int) -> tuple[OpenQuery, ...]:
         """Return the queries whose conclusion has waited for its words longer than UNWORDED_MS_MAX."""
         return tuple(
             each
             for each in self._open.values()
-            if each.concluded_at is not None and now_ms - each.concluded_at > UNWORDED_MS_MAX
+            if each.concluded_at is not None and now_ms - each.concluded_at > UNRENDERED_MS_MAX
         )

@@ -24,10 +24,10 @@ from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import end
 from querybus_gateway.bus.stores import DeadLetters
-from querybus_gateway.lifecycle.conclusions import AnswerAgain, Ending, buried, expired, finished_of, unworded
+from querybus_gateway.lifecycle.conclusions import AnswerAgain, Ending, dead_lettered, expired, finished_of, unrendered
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OpenQueries, OpenQuery
-from querybus_gateway.lifecycle.waiters import Wakes
+from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.ports import Answers, Events
 
 TICK_SECONDS: Final = 1.0
@@ -39,7 +39,7 @@ PUBLISH_MS_MAX: Final = 2_000
 DEADLINE_UNKNOWN_MS: Final = 600_000
 STALE_SECONDS_MAX: Final = 10.0
 NOTED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
-"""What begins a query and what ends it. Of what lies between, whoever follows one query hears by its progress."""
+"""What begins a query and what ends it. Of what lies between, whoever follows one query learns by its progress."""
 
 _STAGES: Final[Mapping[object, StageName]] = {each.value: each for each in StageName}
 
@@ -55,10 +55,10 @@ class Sweeper:
         journal: Journal,
         events: Events,
         answers: Answers,
-        graveyard: DeadLetters,
+        dead_letters: DeadLetters,
         open_queries: OpenQueries,
         turns: Turns,
-        wakes: Wakes,
+        waiters: Waiters,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -66,10 +66,10 @@ class Sweeper:
         self._journal = journal
         self._events = events
         self._answers = answers
-        self._graveyard = graveyard
+        self._dead_letters = dead_letters
         self._open = open_queries
         self._turns = turns
-        self._wakes = wakes
+        self._waiters = waiters
         self._metrics = metrics
         self._clock = clock
         self._places = asyncio.Semaphore(SWEPT_AT_ONCE_MAX)
@@ -97,7 +97,7 @@ class Sweeper:
             int(deadline) if deadline.isascii() and deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS
         )
         self._open.note(entry.address, entry.sequence, deadline_at, self._clock())
-        self._wakes.wake(entry.address.tenant, entry.address.query, entry.address.event)
+        self._waiters.notify(entry.address.tenant, entry.address.query, entry.address.event)
         if entry.address.event is EventName.FINISHED:
             self._turns.give()
 
@@ -115,7 +115,7 @@ class Sweeper:
         now = self._clock()
         self._turns.give()
         due = self._open.due(now - GRACE_MS)[:SWEPT_PER_TICK_MAX]
-        late = self._open.unworded(now)[: SWEPT_PER_TICK_MAX - len(due)]
+        late = self._open.unrendered(now)[: SWEPT_PER_TICK_MAX - len(due)]
         await asyncio.gather(*(self._sweep(each) for each in (*due, *late)))
 
     async def _sweep(self, query: OpenQuery) -> None:
@@ -137,7 +137,7 @@ class Sweeper:
 
     async def _word(self, address: EventAddress) -> None:
         log = await self._journal.query_at(address)
-        ending = unworded(log, self._clock())
+        ending = unrendered(log, self._clock())
         if ending is None:
             self._learn(address, log)
         else:
@@ -169,7 +169,7 @@ class Sweeper:
         return True
 
     async def handle_advisory(self, message: Message) -> None:
-        """Bury the message that an advisory speaks of, and end its query. Raises BusTrouble: then again later."""
+        """Dead-letter the message that an advisory speaks of, and end its query. Raises BusTrouble: then again later."""
         notice = _notice(message.data)
         stage = notice.get("consumer")
         sequence = notice.get("stream_seq")
@@ -181,20 +181,20 @@ class Sweeper:
             deliveries = notice.get("deliveries")
             way = "terminated" if str(notice.get("type", "")).endswith(".terminated") else "deliveries exhausted"
             reason = str(notice.get("reason") or way)
-            await self.bury(
+            await self.dead_letter(
                 _STAGES[stage], entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
             )
         await message.ack()
 
-    async def bury(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> None:
+    async def dead_letter(self, stage: StageName, entry: Entry, *, deliveries: int, reason: str) -> None:
         """Copy a dead event to the dead letters and end its query. Raises BusTrouble."""
         with suppress(TooLarge):
-            if await self._graveyard.bury_event(stage, entry, deliveries=deliveries, reason=reason):
+            if await self._dead_letters.dead_letter_event(stage, entry, deliveries=deliveries, reason=reason):
                 self._metrics.dead_letter(stage)
         until = self._clock() + PUBLISH_MS_MAX
         while True:
             log = await self._journal.query_at(entry.address)
-            match buried(log, entry.sequence, f"{stage}: {reason}", self._clock()):
+            match dead_lettered(log, entry.sequence, f"{stage}: {reason}", self._clock()):
                 case None:
                     return
                 case AnswerAgain(envelope):

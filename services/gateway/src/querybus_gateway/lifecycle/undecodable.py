@@ -1,4 +1,4 @@
-"""What a durable of the gateway cannot read is buried with its reason, counted once, and never comes again."""
+"""What a durable of the gateway cannot read is dead-lettered with its reason, counted once, and never comes again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from querybus.core.subjects import StageName
 from querybus.ops.clock import Jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus_gateway.ports import Graveyard
+from querybus_gateway.ports import DeadLetters
 
 _log = get_log(__name__)
 
@@ -16,15 +16,15 @@ _log = get_log(__name__)
 class Refusals:
     """Settles messages that are no question and no answer."""
 
-    def __init__(self, graveyard: Graveyard, *, metrics: Metrics, jitter: Jitter) -> None:
-        self._graveyard = graveyard
+    def __init__(self, dead_letters: DeadLetters, *, metrics: Metrics, jitter: Jitter) -> None:
+        self._dead_letters = dead_letters
         self._metrics = metrics
         self._jitter = jitter
 
     async def refuse(self, message: Message, reason: str) -> None:
-        """Bury the message and end it; without a bus to bury it in, it comes again later."""
+        """Dead-letter the message and end it; without a bus to dead-letter it in, it comes again later."""
         try:
-            is_new = await self._graveyard.bury(
+            is_new = await self._dead_letters.dead_letter(
                 StageName.GATEWAY,
                 message.data,
                 stream=message.stream,

@@ -1,6 +1,6 @@
-"""Who waits for which query: a wake-up says "look at the log again"; only the stored last event is handed over.
+"""Who waits for which query: a notification says "look at the log again"; only the stored last event is handed over.
 
-Wake-ups may be lost or doubled, so whoever waits also looks by itself, after two seconds first and then less and less
+Notifications may be lost or doubled, so whoever waits also looks by itself, after two seconds first and then less and less
 often. Progress notes are lossy: a slow reader loses its oldest ones.
 """
 
@@ -33,21 +33,21 @@ class Watch:
         self.finished: Envelope[Finished] | None = None
         """The query's last event, if this replica had it in its hands."""
 
-    def wake(self, event: EventName) -> None:
-        """Wake the waiter: the log has this event now."""
+    def notify(self, event: EventName) -> None:
+        """Notify the waiter: the log has this event now."""
         if event is EventName.FINISHED or not self._only_end:
             self._must_look = True
             self._woken.set()
 
     def note(self, note: bytes) -> None:
-        """Wake the waiter with a progress note."""
+        """Notify the waiter with a progress note."""
         self._notes.append(note)
         self._woken.set()
 
     def finish(self, finished: Envelope[Finished]) -> None:
-        """Wake the waiter with the last event, which is stored."""
+        """Notify the waiter with the last event, which is stored."""
         self.finished = finished
-        self.wake(EventName.FINISHED)
+        self.notify(EventName.FINISHED)
 
     def notes(self) -> tuple[bytes, ...]:
         """Return the progress notes that came since the last call."""
@@ -56,7 +56,7 @@ class Watch:
         return found
 
     async def wait(self, seconds: float) -> bool:
-        """Return at the next wake-up, at once if one came since the last call, or after the time.
+        """Return at the next notification, at once if one came since the last call, or after the time.
 
         True: the log should be looked at; False: there are only notes.
         """
@@ -72,7 +72,7 @@ class Watch:
         return must_look
 
 
-class Wakes:
+class Waiters:
     """All waiters of this replica, by tenant and query token."""
 
     def __init__(self) -> None:
@@ -91,10 +91,10 @@ class Wakes:
             if not self._watches[key]:
                 del self._watches[key]
 
-    def wake(self, tenant: str, query: str, event: EventName) -> None:
-        """Wake everyone who waits for the query: its log has this event now."""
+    def notify(self, tenant: str, query: str, event: EventName) -> None:
+        """Notify everyone who waits for the query: its log has this event now."""
         for each in self._watches.get((tenant, query), ()):
-            each.wake(event)
+            each.notify(event)
 
     def finish(self, tenant: str, query: str, finished: Envelope[Finished]) -> None:
         """Hand the query's stored last event to everyone who waits for it."""

@@ -1,7 +1,7 @@
 """Runs batches: a loop in every replica takes what is open and unleased, asks the items and writes down their ends.
 
 The lease stands in the manifest and is renewed with it; who loses a revision lets go. An item's query id follows from
-the batch, so whoever goes on after a crash asks the same queries and hears the same answers: nothing is asked twice.
+the batch, so whoever goes on after a crash asks the same queries and receives the same answers: nothing is asked twice.
 Limits: BATCHES_MAX at once in one replica; a lease of ten seconds, so a dead runner is replaced within that.
 """
 
@@ -62,7 +62,7 @@ class Asking(Protocol):
 class Progress(Protocol):
     """Where a batch says how it goes; lossy."""
 
-    async def tell(self, tenant: str, user: str, batch: str, note: Json) -> None: ...
+    async def report(self, tenant: str, user: str, batch: str, note: Json) -> None: ...
 
 
 class BatchRunner:
@@ -146,7 +146,7 @@ class BatchRunner:
             for place, state in enumerate(held.manifest.states)
             if state.status == "running"
         }
-        told = failing(held.manifest)
+        reported = failing(held.manifest)
         try:
             while True:
                 now = self._clock()
@@ -159,9 +159,9 @@ class BatchRunner:
                     held.change(held.manifest.model_copy(update={"ended_at": now, "lease": None}))
                 if not await self._write(held, now):
                     return
-                if (n := failing(held.manifest)) > told:
-                    told = n
-                    await self._tell(held.manifest, n)
+                if (n := failing(held.manifest)) > reported:
+                    reported = n
+                    await self._report(held.manifest, n)
                 if held.manifest.ended_at is not None:
                     await self._kept.close(held.mark)
                     return
@@ -186,7 +186,7 @@ class BatchRunner:
         return asyncio.get_running_loop().create_task(answering, name=held.manifest.items[place].id)
 
     async def _answer(self, manifest: Manifest, place: int, on_failing: Callable[[], None]) -> Json:
-        """Ask an item's query, or hear of it again, and return its public answer, or what stands in for one."""
+        """Ask an item's query, or learn of it again, and return its public answer, or what stands in for one."""
         credential, query = manifest.credential, manifest.query_id(place)
         until = manifest.deadline_at + LATE_MS_MAX
         has_begun = has_failed = False
@@ -237,7 +237,7 @@ class BatchRunner:
             lease = found.manifest.lease if found is not None else None
             if found is None or lease is None or lease.owner != self._owner:
                 return False
-            # Only a door wrote meanwhile: somebody wants it cancelled.
+            # Only an API wrote meanwhile: somebody wants it cancelled.
             held.revision = found.revision
             held.change(held.manifest.model_copy(update={"cancelled": found.manifest.cancelled}))
         held.written(revision)
@@ -247,13 +247,13 @@ class BatchRunner:
         for place in tuple(places):
             await self._queries.cancel(manifest.query_id(place), manifest.credential)
 
-    async def _tell(self, manifest: Manifest, n: int) -> None:
+    async def _report(self, manifest: Manifest, n: int) -> None:
         note: Json = {
             "stage": "gateway", "state": "mending", "n": n, "at": self._clock(),
             "message": mending(n, manifest.language),
         }  # fmt: skip
         credential = manifest.credential
-        await self._progress.tell(credential.tenant, credential.user, manifest.batch_id, note)
+        await self._progress.report(credential.tenant, credential.user, manifest.batch_id, note)
 
 
 class _Held:
@@ -266,7 +266,7 @@ class _Held:
         self.has_changed = False
 
     def marked(self, mark: Mark) -> None:
-        """Take up a new mark: a door has changed the manifest, which the next write finds out."""
+        """Take up a new mark: an API has changed the manifest, which the next write finds out."""
         if mark.revision != self.mark.revision:
             self.mark, self.has_changed = mark, True
 

@@ -1,4 +1,4 @@
-"""What every door offers of batches: submit, read, follow, cancel, run the failed items again.
+"""What every API offers of batches: submit, read, follow, cancel, run the failed items again.
 
 A batch belongs to whoever submitted it, as a query does. Items are checked when the batch is submitted and asked by the
 runner; their results are read where every result is, so a batch holds no rows. Limits: BATCHES_OPEN_MAX open batches
@@ -81,7 +81,7 @@ class BatchesKept(Protocol):
 
 
 class Batches:
-    """The batches of all tenants, as the doors see them."""
+    """The batches of all tenants, as the APIs see them."""
 
     def __init__(self, queries: Queries, kept: BatchesKept, *, clock: Clock, random_bits: RandomBits) -> None:
         self._queries = queries
@@ -146,13 +146,13 @@ class Batches:
         kept = await self._own(batch, credential)
         if isinstance(kept, Problem):
             return kept
-        manifest, room = kept.manifest, ANSWERS_BYTES_MAX
+        manifest, capacity = kept.manifest, ANSWERS_BYTES_MAX
         items: list[Json] = []
         next_offset: int | None = None
         for place in range(max(0, offset), len(manifest.items)):
             view = await self._item(manifest, place, credential)
-            room -= len(json.dumps(view, ensure_ascii=False).encode())
-            if room < 0 and items:
+            capacity -= len(json.dumps(view, ensure_ascii=False).encode())
+            if capacity < 0 and items:
                 next_offset = place
                 break
             items.append(view)
@@ -183,7 +183,7 @@ class Batches:
     async def _changed(
         self, batch: str, credential: Credential, change: Callable[[Manifest], Manifest | Problem]
     ) -> Json | Problem:
-        """Write a change and mark the batch anew, which is how a runner hears of it."""
+        """Write a change and mark the batch anew, which is how a runner learns of it."""
         for _ in range(TRIES_MAX):
             kept = await self._own(batch, credential)
             if isinstance(kept, Problem):
@@ -205,17 +205,17 @@ class Batches:
         return kept if isinstance(kept, Problem) else None
 
     async def stream(self, batch: str, credential: Credential, after: int = 0) -> AsyncGenerator[Frame]:
-        """Yield each item as it finishes, `mending` whenever more queries failed, and `finished` with the totals.
+        """Yield each item as it finishes, `repairing` whenever more queries failed, and `finished` with the totals.
 
         A frame's sequence is the item's place in the order of completion, so that a reader can resume behind it.
         """
-        told = 0
+        reported = 0
         while True:
             kept = await self._own(batch, credential)
             if isinstance(kept, KeptBatch):
                 manifest = kept.manifest
-                if (n := failing(manifest)) > told:
-                    told = n
+                if (n := failing(manifest)) > reported:
+                    reported = n
                     yield Frame("mending", {"n": n, "message": mending(n, manifest.language)})
                 for order, place in sorted(
                     (state.finished_as, place)

@@ -1,4 +1,4 @@
-"""What the gateway can do, by room: the one value that every door is given; a door only translates."""
+"""What the gateway can do, by area: the one value that every API is given; an API only translates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from querybus_gateway.use_cases.threads import Threads
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """The use cases behind the doors, and the registry that says who is calling."""
+    """The use cases behind the APIs, and the registry that says who is calling."""
 
     queries: Queries
     threads: Threads

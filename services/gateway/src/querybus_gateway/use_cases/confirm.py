@@ -40,7 +40,7 @@ class ConfirmRequest(BaseModel):
 
 
 class Confirmations:
-    """Confirms what queries of their own asked, for all doors."""
+    """Confirms what queries of their own asked, for all APIs."""
 
     def __init__(self, queries: Queries, *, log: Log, events: Events, open_queries: OpenQueries, clock: Clock) -> None:
         self._queries = queries

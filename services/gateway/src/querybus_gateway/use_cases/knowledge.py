@@ -1,4 +1,4 @@
-"""What people teach about their connections, and what they prefer: the use cases behind every door.
+"""What people teach about their connections, and what they prefer: the use cases behind every API.
 
 Everybody may read and search the knowledge of a connection of theirs, and say of an answer whether it was right;
 only analysts teach and forget. A stale entry is shown with why. Knowledge never crosses tenants.
@@ -126,7 +126,7 @@ class Teaching:
         clock: Clock,
         on_wrong: Callable[[Envelope[Finished]], None] | None = None,
     ) -> None:
-        """`on_wrong` hears of each answer that its reader called wrong."""
+        """`on_wrong` learns of each answer that its reader called wrong."""
         self._queries = queries
         self._on_wrong = on_wrong or (lambda _: None)
         self._knowledge = knowledge
@@ -277,7 +277,7 @@ def _reasons(
     entries: list[Entry], connection: Connection, catalog: Catalog | None, credential: Credential
 ) -> dict[str, str]:
     """Return why entries are stale, by id; without a catalog nobody can say."""
-    # Loaded where it is needed: the analyser is large, and no other path of a door uses it.
+    # Loaded where it is needed: the analyser is large, and no other path of an API uses it.
     from querybus.sql.staleness import stale
 
     if catalog is None:

@@ -1,6 +1,6 @@
-"""What every door offers: ask, read, wait, cancel, events, answer; a door only translates to and from these.
+"""What every API offers: ask, read, wait, cancel, events, answer; an API only translates to and from these.
 
-A query is read by whoever asked it: same tenant, same user, and no business credential reads what was worded for an
+A query is read by whoever asked it: same tenant, same user, and no business credential reads what was phrased for an
 analyst; for everybody else it does not exist. Nothing here says an outcome that the log does not hold.
 """
 
@@ -28,7 +28,7 @@ from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Ch
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.lifecycle.waiters import Wakes, Watch
+from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.threads import Threads
@@ -39,7 +39,7 @@ BUS_RETRY_SECONDS: Final = 2
 HELD_MAX: Final = 512
 """Queries of a tenant that a replica holds while they wait; those behind them are not looked at before."""
 WAITING_MAX: Final = 10_000
-"""Queries of a tenant that wait at all; beyond that many a door refuses."""
+"""Queries of a tenant that wait at all; beyond that many an API refuses."""
 STREAM_SECONDS_MAX: Final = 700.0
 """A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
 
@@ -52,7 +52,7 @@ class Limits:
 
     caps: OptionCaps = field(default_factory=OptionCaps)
     repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
-    """Who mends, by tenant, where a request does not say."""
+    """Who repairs, by tenant, where a request does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
 
 
 class Queries:
-    """The queries of all tenants, as the doors see them."""
+    """The queries of all tenants, as the APIs see them."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Queries:
         open_queries: OpenQueries,
         turns: Turns,
         threads: Threads,
-        wakes: Wakes,
+        waiters: Waiters,
         progress: Progress,
         limits: Limits,
         allowances: Allowances,
@@ -117,7 +117,7 @@ class Queries:
         can_wait: Callable[[str], bool],
         preferences: PreferencesOf | None = None,
     ) -> None:
-        """`can_wait` tells whether a tenant has a queue of its own for what exceeds its cap."""
+        """`can_wait` says whether a tenant has a queue of its own for what exceeds its cap."""
         self._log = log
         self._events = events
         self._connections = connections
@@ -127,7 +127,7 @@ class Queries:
         self._open = open_queries
         self._turns = turns
         self._threads = threads
-        self._wakes = wakes
+        self._waiters = waiters
         self._progress = progress
         self._limits = limits
         self._clock = clock
@@ -156,7 +156,7 @@ class Queries:
             envelope = await self.admitted(request, credential, idempotency_key, clarifies)
             if isinstance(envelope, Problem):
                 return envelope
-            with self._wakes.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
+            with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
                 begun = await self.begin(envelope, has_key=idempotency_key is not None)
                 if isinstance(begun, Problem):
                     return begun
@@ -324,7 +324,7 @@ class Queries:
         `is_known`: it was stored a moment ago, so one that is not found has only not reached the replica asked.
         """
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
-        with self._wakes.watch(token(credential.tenant), query, only_end=True) as watch:
+        with self._waiters.watch(token(credential.tenant), query, only_end=True) as watch:
             reply = await self.read(query, credential)
             while (left := (until - self._clock()) / 1_000) > 0:
                 if isinstance(reply, Reply) and reply.is_finished:
@@ -400,7 +400,7 @@ class Queries:
         except BusTrouble as trouble:
             return _trouble(trouble)
         stored: Json = json.loads(data) if data is not None else {}
-        # It was kept under its reader's name, but worded for the audience that asked.
+        # It was kept under its reader's name, but phrased for the audience that asked.
         if data is None or (stored.get("audience") != "business" and credential.audience != "analyst"):
             return reply
         return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
@@ -418,13 +418,13 @@ class Queries:
         tenant = token(credential.tenant)
         until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
         progress = progress_subject(tenant, token(credential.user), token(query))
-        with self._wakes.watch(tenant, query) as watch:
+        with self._waiters.watch(tenant, query) as watch:
             log = await self._known_log(query, credential)
             if log and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence:
                 # The client resumes behind the last event: nothing can come any more.
                 return
             thread = log[0].address.thread if log else None
-            async with self._progress.hear(progress, watch.note):
+            async with self._progress.receive(progress, watch.note):
                 must_look = True
                 while self._clock() < until:
                     for note in watch.notes():
@@ -546,5 +546,5 @@ def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
 
 
 def _trouble(trouble: BusTrouble) -> Problem:
-    _log.warning("door.bus_trouble", reason=str(trouble))
+    _log.warning("api.bus_trouble", reason=str(trouble))
     return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

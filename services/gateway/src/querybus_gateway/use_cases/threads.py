@@ -1,4 +1,4 @@
-"""Threads as every door offers them: list, turns, events, the state at any earlier event, fork, delete.
+"""Threads as every API offers them: list, turns, events, the state at any earlier event, fork, delete.
 
 A thread is read by whoever asked its questions, turn by turn under the same rule as a single query; for everybody else
 it does not exist. The log is the only record: a state is folded from it, a fork names a place on it, and a deletion
@@ -71,7 +71,7 @@ class ThreadIndex(Protocol):
     ) -> tuple[tuple[ThreadRecord, ...], int]: ...
 
 
-class Eraser(Protocol):
+class Purge(Protocol):
     """Purges a thread wherever its words are kept. Raises BusTrouble."""
 
     async def erase(
@@ -80,15 +80,15 @@ class Eraser(Protocol):
 
 
 class Threads:
-    """The threads of all tenants, as the doors see them."""
+    """The threads of all tenants, as the APIs see them."""
 
     def __init__(
-        self, *, log: ThreadLog, index: ThreadIndex, eraser: Eraser | None, clock: Clock, random_bits: RandomBits
+        self, *, log: ThreadLog, index: ThreadIndex, purge: Purge | None, clock: Clock, random_bits: RandomBits
     ) -> None:
-        """Without an eraser threads cannot be deleted here."""
+        """Without an purge user threads cannot be deleted here."""
         self._log = log
         self._index = index
-        self._eraser = eraser
+        self._purge = purge
         self._clock = clock
         self._random_bits = random_bits
 
@@ -228,7 +228,7 @@ class Threads:
 
         `not_finished` while one of its questions runs. A question that comes in between survives, as its own first.
         """
-        if self._eraser is None:
+        if self._purge is None:
             return Problem(ProblemCode.SCOPE, "threads cannot be deleted on this server")
         if not is_id(thread):
             return _MISSING
@@ -252,11 +252,11 @@ class Threads:
         return None
 
     async def _erase(self, thread: str, credential: Credential, ends: Sequence[Entry]) -> None:
-        assert self._eraser is not None  # noqa: S101 - the caller has looked
+        assert self._purge is not None  # noqa: S101 - the caller has looked
         until = ends[-1].sequence
         queries = tuple(dict.fromkeys(each.address.query for each in ends))
         for _ in range(ERASE_TRIES_MAX):
-            await self._eraser.erase(credential.tenant, credential.user, thread, queries, until_sequence=until)
+            await self._purge.erase(credential.tenant, credential.user, thread, queries, until_sequence=until)
             left = await self._log.thread_ends(credential.tenant, thread)
             if not any(each.sequence <= until for each in left):
                 return
@@ -372,5 +372,5 @@ def _fork_view(origin: ForkedFrom | None) -> Json | None:
 
 
 def _trouble(trouble: BusTrouble) -> Problem:
-    _log.warning("door.bus_trouble", reason=str(trouble))
+    _log.warning("api.bus_trouble", reason=str(trouble))
     return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

@@ -24,7 +24,7 @@ class TokenProgress:
         self._clock = clock
         self._sending: set[asyncio.Task[None]] = set()
 
-    def hear(self, envelope: Envelope[Any]) -> Callable[[str], None]:
+    def receive(self, envelope: Envelope[Any]) -> Callable[[str], None]:
         """Return what takes the parts of the reply to this query, in their order."""
         subject = progress_subject(token(envelope.tenant), token(envelope.user), token(envelope.query_id))
         parts: list[str] = []
@@ -48,13 +48,13 @@ class TokenProgress:
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
 
-        def hear(text: str) -> None:
+        def receive(text: str) -> None:
             nonlocal timer
             parts.append(text)
             if timer is None:
                 timer = asyncio.get_running_loop().call_later(SECONDS_BETWEEN, send)
 
-        return hear
+        return receive
 
     async def _publish(self, subject: str, data: bytes) -> None:
         try:

@@ -65,19 +65,21 @@ def thread_messages(
     """
     said = [message for turn in turns for message in _said(turn, with_values=with_values, shown_sql=shown_sql)]
     kept: list[ChatMessage] = []
-    room = TOKENS_MAX
+    capacity = TOKENS_MAX
     for age, message in enumerate(reversed(said)):
         is_last_place = len(kept) == MESSAGES_MAX - 1
         is_whole = age < MESSAGES_WHOLE
-        share = room // (MESSAGES_WHOLE - age) if is_whole else min(TRIMMED_TOKENS_MAX, room - SUMMARY_TOKENS_MAX)
+        share = (
+            capacity // (MESSAGES_WHOLE - age) if is_whole else min(TRIMMED_TOKENS_MAX, capacity - SUMMARY_TOKENS_MAX)
+        )
         if is_last_place or share < 20:
             break
         text = cut_to(message.text, share)
         kept.append(ChatMessage(message.role, text))
-        room -= token_estimate(text)
+        capacity -= token_estimate(text)
     left = said[: len(said) - len(kept)]
     if left:
-        kept.append(ChatMessage("user", _summary(left, min(room, SUMMARY_TOKENS_MAX))))
+        kept.append(ChatMessage("user", _summary(left, min(capacity, SUMMARY_TOKENS_MAX))))
     return tuple(reversed(kept))
 
 
@@ -199,7 +201,7 @@ _BACK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Which turn a question goes on from, counted from 0, and how it reads by itself. `turn` None: it cannot be told."""
+    """Which turn a question goes on from, counted from 0, and how it reads by itself. `turn` None: it is not known."""
 
     turn: int | None
     question: str

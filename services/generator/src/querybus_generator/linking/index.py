@@ -3,7 +3,7 @@
 Lexical and deterministic: no model, no randomness. Every table is one document; its words are weighed by where they
 stand and by how rare they are (BM25). Tables that only join the found ones come in over foreign keys. Where nothing
 links, a wider part of the schema is kept rather than a wrong one. Values are looked up locally; whether they may
-leave the house is decided where a prompt is rendered. Nearness by embeddings, where somebody computed it, adds to the
+leave the stack is decided where a prompt is rendered. Nearness by embeddings, where somebody computed it, adds to the
 scores of tables and to nothing else.
 """
 
@@ -196,7 +196,7 @@ class LinkIndex:
                 for place, words in enumerate(owned)
                 if words & term.keys()
             }
-            # A word of every column tells none from another.
+            # A word of every column distinguishes none from another.
             rarity = math.log(1 + len(owned) / len(found)) / math.log(1 + len(owned)) if found else 0.0
             for place, weight in found.items():
                 scores[place] += weight * rarity / math.sqrt(len(owned[place]))
@@ -272,7 +272,7 @@ class LinkIndex:
         by_term: list[dict[int, float]] = []
         links: list[Link] = []
         looked_at = 0
-        # The rarest words first: a word of most tables tells none from another, and its postings are the slow ones.
+        # The rarest words first: a word of most tables distinguishes none from another, and its postings are the slow ones.
         terms = self._terms(question)
         for term in sorted(terms, key=lambda each: sum(len(self._postings[word]) for word in each.words)):
             best: dict[int, tuple[float, str, _Posting]] = {}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querybus.core.failure import Failure
-from querybus.llm import EmbeddingDoor, EmbeddingServiceSettings
+from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.run import end
 from querybus.text.knowledge import EntryKind
 from querybus.text.vectors import Near, NearIndex, Vector, text_of
@@ -51,8 +51,8 @@ class Nearness:
 
     name = "embeddings"
 
-    def __init__(self, door: EmbeddingDoor, settings: EmbeddingServiceSettings) -> None:
-        self._door = door
+    def __init__(self, client: EmbeddingClient, settings: EmbeddingServiceSettings) -> None:
+        self._client = client
         self._seconds_max = settings.embeddings_timeout_seconds
         self._bytes_max = settings.embeddings_bytes_max
         self._bytes_each = 4 * settings.embeddings_dimensions_max + settings.embeddings_dimensions_max // 8 + 160
@@ -67,7 +67,7 @@ class Nearness:
     async def drain(self) -> None:
         """End what is being prepared, and close every connection."""
         await end(*(each.task for each in self._making.values()))
-        await self._door.close()
+        await self._client.close()
 
     async def ping(self) -> str | None:
         """Return None always: without embeddings words stand alone, and the service is ready."""
@@ -79,7 +79,7 @@ class Nearness:
         chooses = not prepared.index.keeps_all()
         if not pairs and not chooses:
             return Near()
-        began = self._door.seconds()
+        began = self._client.seconds()
         until = began + min(self._seconds_max, timeout_seconds * SHARE_OF_TIME_MAX)
         made: list[_Made] = []
         if chooses:
@@ -94,13 +94,13 @@ class Nearness:
         asked = None if len(reasons) == len(made) else await self._asked(question, until)
         if asked is None or isinstance(asked, Failure):
             reason = reasons[0] if asked is None else _reason(asked)
-            return Near(state=reason, seconds=self._door.seconds() - began)
+            return Near(state=reason, seconds=self._client.seconds() - began)
         near = [dict(each.near(asked)) if isinstance(each, NearIndex) else {} for each in made]
         return Near(
             tables=near[0] if chooses else {},
             entries={pairs[place].id: score for place, score in near[-1].items()} if pairs else {},
             state=reasons[0] if reasons else USED,
-            seconds=self._door.seconds() - began,
+            seconds=self._client.seconds() - began,
         )
 
     async def _asked(self, question: str, until: float) -> Vector | Failure:
@@ -109,7 +109,7 @@ class Nearness:
         if known is not None:
             self._questions.move_to_end(text)
             return known
-        found = await self._door.vectors([text], timeout_seconds=until - self._door.seconds())
+        found = await self._client.vectors([text], timeout_seconds=until - self._client.seconds())
         if isinstance(found, Failure):
             return found
         self._questions[text] = found[0]
@@ -124,9 +124,9 @@ class Nearness:
             self._kept.move_to_end(key)
             return kept
         failed = self._failed.get(key)
-        if failed is not None and self._door.seconds() < failed.until:
+        if failed is not None and self._client.seconds() < failed.until:
             return failed.reason
-        now = self._door.seconds()
+        now = self._client.seconds()
         making = self._making.get(key)
         if making is None:
             making = self._making[key] = _Making(_background(self._make(key, texts())), now)
@@ -139,7 +139,7 @@ class Nearness:
     async def _make(self, key: str, texts: Sequence[str]) -> _Made:
         if len(texts) * self._bytes_each > self._bytes_max:
             return self._no(key, TOO_LARGE)
-        vectors = await self._door.vectors(texts, timeout_seconds=PREPARING_SECONDS_MAX)
+        vectors = await self._client.vectors(texts, timeout_seconds=PREPARING_SECONDS_MAX)
         if isinstance(vectors, Failure):
             return self._no(key, _reason(vectors))
         index = self._kept[key] = await asyncio.to_thread(NearIndex, vectors)
@@ -149,7 +149,7 @@ class Nearness:
         return index
 
     def _no(self, key: str, reason: str) -> str:
-        now = self._door.seconds()
+        now = self._client.seconds()
         self._failed = {other: failed for other, failed in self._failed.items() if failed.until > now}
         self._failed[key] = _Failed(reason, now + AGAIN_SECONDS)
         return reason

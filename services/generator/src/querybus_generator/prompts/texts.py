@@ -39,7 +39,7 @@ class Texts:
     actions: str
 
     def chosen(self, action: OptionAction) -> str:
-        """Return what a model is told of the option that the person chose."""
+        """Return what a model learns of the option that the person chose."""
         return fill(self.actions, {each.value: "x" if each is action else "" for each in OptionAction}).strip()
 
     def topic(self, name: str) -> str:

@@ -425,7 +425,7 @@ def _heatmap(shape: Shape) -> _Plot | None:
 
 
 def _places(shape: Shape) -> list[Facet]:
-    """Return what amounts can be told apart by; an id only if there is nothing that says more."""
+    """Return what amounts can be distinguished by; an id only if nothing better distinguishes them."""
     found = shape.of(Role.TIME, Role.ORDER, Role.CATEGORY)
     return found or shape.of(Role.IDENTITY)
 
@@ -444,7 +444,7 @@ def _is_full(shape: Shape, used: int) -> bool:
 
 
 def _only_named(shape: Shape) -> bool:
-    """Whether one amount stands beside names that tell every row apart, so that only its spread can be seen."""
+    """Whether one amount stands beside names that distinguishes every row, so that only its spread can be seen."""
     return len(shape.of(Role.AMOUNT)) == 1 and all(each.distinct == shape.rows for each in _places(shape))
 
 

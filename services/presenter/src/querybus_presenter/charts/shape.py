@@ -313,7 +313,7 @@ def _ranges(cells: Sequence[Scalar]) -> tuple[Key | None, ...]:
 
 
 def _counted(name: str, label: str, numbers: Sequence[Number | None]) -> tuple[Key | None, ...]:
-    """Return the keys of months, hours, weekdays and quarters that are told as numbers."""
+    """Return the keys of months, hours, weekdays and quarters that are given as numbers."""
     for pattern, low, high in _COUNTED:
         if pattern.search(name) or pattern.search(label):
             is_inside = all(low <= each <= high for each in numbers if each is not None)

@@ -35,12 +35,12 @@ _NOT_PROSE = re.compile(r"https?:|www\.|@|```|\||\bSELECT\b|^\s*[-*#]\s", re.IGN
 
 
 def load_prompts() -> Mapping[Language, str]:
-    """Return what the model is told, by language."""
+    """Return what the model is given, by language."""
     folder = files("querybus_presenter") / "prompts"
     return {"en": (folder / "summary.en.md").read_text("utf-8"), "zh": (folder / "summary.zh.md").read_text("utf-8")}
 
 
-def is_worth_telling(answer: Answer) -> bool:
+def is_worth_a_summary(answer: Answer) -> bool:
     """Whether an answer has more to say than its one figure."""
     return answer.outcome is Outcome.ANSWERED and answer.row_count > 1 and bool(answer.summary)
 
@@ -59,8 +59,8 @@ def facts_of(envelope: Envelope[Finished], result: Result) -> str:
     return json.dumps(facts, ensure_ascii=False)
 
 
-class Teller:
-    """The model, what it is told, and whose results it may see."""
+class Summarizer:
+    """The model, what it is given, and whose results it may see."""
 
     def __init__(
         self,
@@ -75,28 +75,28 @@ class Teller:
         self._prompts = prompts
         self._seconds_max = seconds_max
 
-    async def tell(
+    async def report(
         self, envelope: Envelope[Finished], result: Result, catalog: Catalog | None, *, now_ms: int
     ) -> Envelope[Finished]:
         """Return the event with its summary in the model's words, or as it was."""
         answer = envelope.body.answer
         # Half of what is left: the answer must be there in time, its words come second.
         timeout_seconds = min(self._seconds_max, envelope.remaining_ms(now_ms) / 2_000)
-        if timeout_seconds < SECONDS_MIN or not is_worth_telling(answer) or not await self._may_see(envelope):
+        if timeout_seconds < SECONDS_MIN or not is_worth_a_summary(answer) or not await self._may_see(envelope):
             return envelope
         facts = facts_of(envelope, result)
         prompt = [ChatMessage("system", self._prompts[answer.language]), ChatMessage("user", facts)]
         reply = await self._model.reply(prompt, timeout_seconds=timeout_seconds, tenant=envelope.tenant)
         if isinstance(reply, Failure) or reply.is_cut:
             return envelope
-        told = " ".join(reply.text.split())
-        if not is_fit(told, envelope, facts):
+        reported = " ".join(reply.text.split())
+        if not is_fit(reported, envelope, facts):
             return envelope
-        if envelope.audience == "business" and (catalog is None or leaks(told, catalog, answer.language)):
+        if envelope.audience == "business" and (catalog is None or leaks(reported, catalog, answer.language)):
             return envelope
-        message = told if answer.message == answer.summary else answer.message
-        worded = answer.model_copy(update={"summary": told, "message": message})
-        return envelope.with_body(envelope.body.model_copy(update={"answer": worded}))
+        message = reported if answer.message == answer.summary else answer.message
+        rendered_error = answer.model_copy(update={"summary": reported, "message": message})
+        return envelope.with_body(envelope.body.model_copy(update={"answer": rendered_error}))
 
     async def _may_see(self, envelope: Envelope[Finished]) -> bool:
         """Whether cell values of this query may reach a model; of an unknown connection they may not."""
@@ -106,12 +106,17 @@ class Teller:
         return connection is not None and connection.policy.of(envelope.tenant).allow_llm_to_see_data
 
 
-def is_fit(told: str, envelope: Envelope[Finished], facts: str) -> bool:
+def is_fit(reported: str, envelope: Envelope[Finished], facts: str) -> bool:
     """Whether a text is prose of the reader's language and states no number that is not in the facts."""
     language = envelope.body.answer.language
-    if not told or len(told) > LENGTH_MAX or _NOT_PROSE.search(told) or (language == "zh") != bool(_HAN.search(told)):
+    if (
+        not reported
+        or len(reported) > LENGTH_MAX
+        or _NOT_PROSE.search(reported)
+        or (language == "zh") != bool(_HAN.search(reported))
+    ):
         return False
-    return not unknown_numbers(told, known_numbers([facts]), facts)
+    return not unknown_numbers(reported, known_numbers([facts]), facts)
 
 
 def _cut(cell: object) -> object:

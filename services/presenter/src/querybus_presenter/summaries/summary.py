@@ -43,12 +43,12 @@ def summary(shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str |
     said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
     if shape.is_truncated:
         said.append(texts.summary["cut"].format(count=count))
-    told = _figures(shape, labels, texts) if shape.is_whole else []
-    if not told and shape.rows >= LARGE_ROWS_MIN:
-        told = _described(shape, labels, texts)
-        if told and not shape.is_whole:
+    reported = _figures(shape, labels, texts) if shape.is_whole else []
+    if not reported and shape.rows >= LARGE_ROWS_MIN:
+        reported = _described(shape, labels, texts)
+        if reported and not shape.is_whole:
             said.append(texts.summary["at_hand"].format(count=number_in_words(Decimal(shape.rows))))
-    return ("" if texts.language == "zh" else " ").join((*said, *told))
+    return ("" if texts.language == "zh" else " ").join((*said, *reported))
 
 
 def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None) -> str:
@@ -61,11 +61,11 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
         return texts.summary["no_value"]
     if len(shape.facets) == 1:
         return _one_value(*cells[0], texts, counted if shape.facets[0].cells[0] not in (0, 1) else None)
-    told = [
+    reported = [
         value if is_neutral(label, texts) else texts.summary["labelled"].format(label=label, value=value)
         for label, value in cells[:CELLS_MAX]
     ]
-    return texts.summary["separator"].join(told) + texts.summary["end"]
+    return texts.summary["separator"].join(reported) + texts.summary["end"]
 
 
 def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str:
@@ -108,8 +108,8 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else labels[y]
     if ranked[-2][0] != high and (name := named(high_name)):
-        told = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
-        said.append(re.sub(r"\s+:", ":", told))
+        reported = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
+        said.append(re.sub(r"\s+:", ":", reported))
     if ranked[1][0] != low and (name := named(low_name)):
         said.append(texts.summary["lowest"].format(name=name, value=_words(low, cents)))
     if amounts[0].adds_up and len(known) == shape.row_count:
@@ -156,9 +156,9 @@ def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
     for each, label in zip(shape.facets, labels, strict=True):
         if is_neutral(label, texts) or columns == DESCRIBED_MAX:
             continue
-        told = _of_column(each, label, texts)
-        columns += bool(told)
-        said.extend(told)
+        reported = _of_column(each, label, texts)
+        columns += bool(reported)
+        said.extend(reported)
     return said
 
 
@@ -172,11 +172,11 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
         cents = column.with_cents
         median = _words(known[last // 2], cents)
         ends = {"low": _words(low, cents), "high": _words(high, cents)}
-        told = [texts.summary["range"].format(label=label, **ends, median=median)]
+        reported = [texts.summary["range"].format(label=label, **ends, median=median)]
         if len(known) >= QUARTILE_ROWS_MIN:
             between = {"low": _words(known[last // 4], cents), "high": _words(known[3 * last // 4], cents)}
-            told.append(texts.summary["quartiles"].format(**between))
-        return told
+            reported.append(texts.summary["quartiles"].format(**between))
+        return reported
     if column.role is Role.TIME:
         known_cells = [
             cell for _, cell in sorted((k, c) for k, c in zip(column.keys, column.cells, strict=True) if k is not None)

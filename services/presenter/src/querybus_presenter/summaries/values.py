@@ -93,7 +93,7 @@ def is_money(name: str) -> bool:
 
 
 def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
-    """Return a number with thousands apart; both languages write them alike. Money is told with its cents.
+    """Return a number with thousands apart; both languages write them alike. Money is shown with its cents.
 
     >>> [number_in_words(Decimal(each)) for each in ("1234567", "1234.5", "3.14159", "0.000123456", "-0.00")]
     ['1,234,567', '1,234.5', '3.14', '0.000123', '0']

@@ -1,7 +1,7 @@
 """What was done for an answer, in words: what is shown, from what, under which conditions, and how sure it is.
 
 Analysts read the names as they are written in the statement; business readers read names for people, and a part that
-has none is left out or told without it. Only simple parts are worded; of a part that is not, it is said that it is there.
+has none is left out or reported without it. Only simple parts are phrased; of a part that is not, it is said that it is there.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def explanation(
     envelope: Envelope[Concluded], tree: exp.Expr | None, catalog: Catalog | None, texts: Texts, *, with_names: bool
 ) -> str:
     """Return the explanation of an answer; `with_names` is for analysts. Never empty for an answer with a statement."""
-    told = list(_of_tree(tree, catalog, texts, with_names=with_names)) if tree is not None else []
-    told.extend(assurance(envelope, texts, with_figures=with_names))
-    return ("" if texts.language == "zh" else " ").join(told)
+    reported = list(_of_tree(tree, catalog, texts, with_names=with_names)) if tree is not None else []
+    reported.extend(assurance(envelope, texts, with_figures=with_names))
+    return ("" if texts.language == "zh" else " ").join(reported)
 
 
 def assurance(envelope: Envelope[Concluded], texts: Texts, *, with_figures: bool) -> tuple[str, ...]:
@@ -236,12 +236,12 @@ def _conditions(select: exp.Select, words: _Words) -> list[str]:
             parts.extend(holder.this.flatten() if isinstance(holder.this, exp.And) else [holder.this])
     found = [words.condition(each) for each in parts[:PARTS_MAX]]
     said = [each for each in found if each]
-    told: list[str] = []
+    reported: list[str] = []
     if said:
-        told.append(rows["where"].format(conditions=_joined(said, words.texts)))
+        reported.append(rows["where"].format(conditions=_joined(said, words.texts)))
     if len(said) < len(parts):
-        told.append(rows["where_more"])
-    return told
+        reported.append(rows["where_more"])
+    return reported
 
 
 def _tables(select: exp.Select, words: _Words) -> list[str | None]:

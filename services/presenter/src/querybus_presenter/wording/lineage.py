@@ -35,7 +35,7 @@ _UNKNOWN: Final = Lineage()
 
 
 def lineage(sql: str, dialect: Dialect, catalog: Catalog) -> tuple[Lineage, ...]:
-    """Return the lineage of each result column in order; empty if the statement's columns cannot be told."""
+    """Return the lineage of each result column in order; empty if the statement's columns are not known."""
     tree = outermost(read(sql, dialect))
     if tree is None:
         return ()

@@ -18,7 +18,7 @@ class Candidate:
     changed pieces, for the note; both are empty where the whole text was cut. `doubt`, 0 and up, is how far-fetched
     the step is: the search goes from the least. `brings` and `drops` are names that the step brings in and gives up: a
     question may say them. `is_rival`: the rule saw several as good as this, so that it counts only where the question
-    tells them apart.
+    distinguishes them.
     """
 
     rule: RuleName
@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class Repair:
     """A statement that passed the check, the steps that led to it, and how many others were as near."""
 
     sql: str

@@ -1,10 +1,10 @@
-"""How likely a mended statement gives the right rows, from published answers of models and broken reference statements.
+"""How likely a repaired statement gives the right rows, from published answers of models and broken reference statements.
 
-The doubt of a mend's steps ranks mends; how fast the share that is right falls with it was set by hand between the two.
+The doubt of a repair's steps ranks repairs; how fast the share that is right falls with it was set by hand between the two.
 The rules were improved with sight of both, so nothing here is blind: a deployment's own figures (feedback, `querybus
 evaluate`) say more. The level is that of the published answers, because a broken reference statement is right in all but what was broken,
 and a model's failing answer is not: other models' running answers to the same questions are right in six of ten. A rule
-that was seen often enough there draws its mends towards its own share. Limits: a share says how such answers fared, not
+that was seen often enough there draws its repairs towards its own share. Limits: a share says how such answers fared, not
 whether this one is right; what assumes nothing about names says nothing.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.messages import RuleName
-from querybus_recovery.rules.candidate import Mend
+from querybus_recovery.rules.candidate import Repair
 
 LEVEL: Final = 0.5
 """The share that is right at LEVEL_DOUBT."""
@@ -53,16 +53,16 @@ _TEXTUAL: Final = frozenset(
         RuleName.USE_ALIAS,
     }
 )
-"""Mends of form: that they were needed says nothing about the statement's meaning."""
+"""Repairs of form: that they were needed says nothing about the statement's meaning."""
 
 
-def confidence(mend: Mend) -> float | None:
-    """Return the share of such mends that are right, 0..1, or None where nothing was assumed and only form was wrong."""
-    told = [each for each in mend.steps if not (each.keeps_meaning and each.rule in _TEXTUAL)]
-    if not told:
+def confidence(repair: Repair) -> float | None:
+    """Return the share of such repairs that are right, 0..1, or None where nothing was assumed and only form was wrong."""
+    reported = [each for each in repair.steps if not (each.keeps_meaning and each.rule in _TEXTUAL)]
+    if not reported:
         return None
-    curve = LEVEL - SLOPE * (sum(each.doubt for each in told) - LEVEL_DOUBT)
-    least = min(_drawn(curve, each.rule) for each in told) * (RIVAL_FACTOR if mend.rivals else 1.0)
+    curve = LEVEL - SLOPE * (sum(each.doubt for each in reported) - LEVEL_DOUBT)
+    least = min(_drawn(curve, each.rule) for each in reported) * (RIVAL_FACTOR if repair.rivals else 1.0)
     return round(min(max(least, LEAST), MOST), 2)
 
 

@@ -16,7 +16,7 @@ from querybus.core.failure import TRAITS, Failure
 from querybus.core.messages import Draft
 from querybus.sql.edit import read, write
 from querybus.text.similarity import spoken, words
-from querybus_recovery.rules.candidate import Candidate, Check, Mend, Rule
+from querybus_recovery.rules.candidate import Candidate, Check, Repair, Rule
 from querybus_recovery.rules.grouping.aggregate_condition import aggregate_condition
 from querybus_recovery.rules.grouping.aggregate_of_aggregate import aggregate_of_aggregate
 from querybus_recovery.rules.grouping.all_or_any import all_or_any
@@ -50,13 +50,13 @@ from querybus_recovery.rules.syntax.set_operands import set_operands
 STEPS_MAX: Final = 6
 CHECKS_MAX: Final = 24
 EXPANSIONS_MAX: Final = 8
-MENDS_MAX: Final = 3
+REPAIRS_MAX: Final = 3
 SAID_BONUS: Final = 0.1
 RIVAL_BONUS: Final = 0.3
-"""Between rivals one word of the question tells as much as a clear difference of names."""
+"""Between rivals one word of the question says as much as a clear difference of names."""
 DROPS_DOUBT: Final = 0.3
 MARGIN: Final = 0.08
-"""Further mends are looked for only while they are as near as this to the first."""
+"""Further repairs are looked for only while they are as near as this to the first."""
 SECONDS_MAX: Final = 0.5
 """What a caller gives a search at most; the core itself has no clock."""
 
@@ -93,8 +93,8 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-def told_apart(candidates: tuple[Candidate, ...], said: frozenset[str]) -> tuple[Candidate, ...]:
-    """Return the candidates as the question's words rank them, without rivals that it does not tell apart."""
+def distinguished(candidates: tuple[Candidate, ...], said: frozenset[str]) -> tuple[Candidate, ...]:
+    """Return the candidates as the question's words rank them, without rivals that it does not distinguish."""
     ranked = tuple(_weighed(each, said) if each.brings and said else each for each in candidates)
     rivals = sorted((each for each in ranked if each.is_rival), key=lambda each: each.doubt)
     first = rivals[:1] if len(rivals) == 1 or (rivals and rivals[1].doubt - rivals[0].doubt >= MARGIN) else []
@@ -117,7 +117,7 @@ def unhurried() -> bool:
     return True
 
 
-def mends(
+def repairs(
     draft: Draft,
     failure: Failure,
     catalog: Catalog,
@@ -125,7 +125,7 @@ def mends(
     check: Check,
     in_time: Callable[[], bool] = unhurried,
     question: str = "",
-) -> tuple[Mend, ...]:
+) -> tuple[Repair, ...]:
     """Return the statements that rules reach from a failed draft and that pass the check, least doubt first.
 
     At most MENDS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin. Tables that
@@ -136,13 +136,13 @@ def mends(
     said = spoken(question)
     same = read(draft.sql, draft.dialect)
     seen = {draft.sql} if same is None else {draft.sql, write(same, draft.dialect)}
-    found: list[Mend] = []
+    found: list[Repair] = []
     waiting: list[tuple[float, int, str, tuple[Candidate, ...]]] = []
 
     def propose(sql: str, why: Failure, steps: tuple[Candidate, ...], doubt: float) -> None:
         here = draft.model_copy(update={"sql": sql})
         for rule in RULES:
-            for candidate in told_apart(rule(here, why, catalog), said):
+            for candidate in distinguished(rule(here, why, catalog), said):
                 if candidate.sql not in seen:
                     seen.add(candidate.sql)
                     entry = (doubt + candidate.doubt, len(seen), candidate.sql, (*steps, candidate))
@@ -152,14 +152,14 @@ def mends(
     checks_left, expansions_left = CHECKS_MAX, EXPANSIONS_MAX
     while waiting and checks_left > 0 and in_time():
         doubt, _, sql, steps = heapq.heappop(waiting)
-        if found and (doubt > found[0].doubt + MARGIN or len(found) >= MENDS_MAX):
+        if found and (doubt > found[0].doubt + MARGIN or len(found) >= REPAIRS_MAX):
             break
         checks_left -= 1
         still = check(sql)
         if still is None:
-            found.append(Mend(sql, steps))
+            found.append(Repair(sql, steps))
         elif TRAITS[still.code].by_rule and len(steps) < STEPS_MAX and expansions_left > 0:
             expansions_left -= 1
             propose(sql, still, steps, doubt)
     rivals = len(found) - 1
-    return tuple(Mend(each.sql, each.steps, rivals) for each in found)
+    return tuple(Repair(each.sql, each.steps, rivals) for each in found)

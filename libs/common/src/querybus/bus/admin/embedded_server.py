@@ -82,7 +82,7 @@ def server_binary() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What one server of a cluster is told: its name, where it listens for the others, and where they do."""
+    """The settings of one server of a cluster: its name, where it listens for the others, and where they do."""
 
     name: str
     port: int

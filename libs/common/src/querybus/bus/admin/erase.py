@@ -14,7 +14,7 @@ from typing import Any, Final
 import nats.errors
 from nats.aio.client import Client
 
-from querybus.bus.admin.permissions import ERASER
+from querybus.bus.admin.permissions import PURGE_USER
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.subjects import answer_subject, pages_filter, thread_log_filter, token
@@ -24,7 +24,7 @@ PURGE_SECONDS_MAX: Final = 5.0
 AT_ONCE_MAX: Final = 16
 
 
-class ThreadEraser:
+class ThreadPurge:
     """Purges threads; names are given as the envelope has them."""
 
     def __init__(self, url: str, password: str) -> None:
@@ -34,9 +34,9 @@ class ThreadEraser:
     async def erase(self, tenant: str, user: str, thread: str, queries: Iterable[str], *, until_sequence: int) -> None:
         """Purge the thread's log up to a sequence, its history, and the pages and answers of its queries. BusTrouble."""
         try:
-            connection = await connect(self._url, ERASER, self._password)
+            connection = await connect(self._url, PURGE_USER, self._password)
         except BusRefused as error:
-            raise BusTrouble("the bus does not let the eraser in") from error
+            raise BusTrouble("the bus does not let the user `purge` in") from error
         try:
             log = thread_log_filter(token(tenant), token(thread))
             await _purge(connection, EVENTS, {"filter": log, "seq": until_sequence + 1})

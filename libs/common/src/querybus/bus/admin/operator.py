@@ -44,7 +44,7 @@ class Letter:
     data: bytes
 
 
-class OperatorDesk:
+class OperatorActions:
     """An operator's connection. Everything may raise BusTrouble."""
 
     def __init__(self, connection: Client, *, clock: Clock = system_clock) -> None:
@@ -119,18 +119,18 @@ class OperatorDesk:
 
 
 def _letter(kept: Kept) -> Letter:
-    told = kept.headers
+    reported = kept.headers
 
     def number(name: str) -> int:
-        value = told.get(name, "")
+        value = reported.get(name, "")
         return int(value) if value.isascii() and value.isdigit() else 0
 
     return Letter(
         sequence=kept.sequence,
-        stored_at=epoch_ms_of(told.get("Nats-Time-Stamp", "")),
-        stage=told.get("Querybus-Stage", kept.subject.rpartition(".")[2]),
-        reason=told.get("Querybus-Reason", ""),
-        subject=told.get("Querybus-Subject", ""),
+        stored_at=epoch_ms_of(reported.get("Nats-Time-Stamp", "")),
+        stage=reported.get("Querybus-Stage", kept.subject.rpartition(".")[2]),
+        reason=reported.get("Querybus-Reason", ""),
+        subject=reported.get("Querybus-Subject", ""),
         subject_sequence=number("Querybus-Sequence"),
         deliveries=number("Querybus-Deliveries"),
         data=kept.data,

@@ -1,4 +1,4 @@
-"""Who may say and hear what on the bus: the permission part of a nats-server's configuration, generated, never typed.
+"""Who may say and receive what on the bus: the permission part of a nats-server's configuration, generated, never typed.
 
 Default deny: every user has allow lists only. Services share the account BUS, each as its own user with its own inbox
 prefix. Outsiders live in an account per tenant that imports exactly that tenant's `call`, `submit`, `answer` and
@@ -38,9 +38,9 @@ from querybus.core.topology import (
 MIGRATE: Final = "migrate"
 OPERATOR: Final = "operator"
 """Who reads logs and dead letters, drops a letter, and puts a question into the queue again: a person's tool."""
-ERASER: Final = "eraser"
+PURGE_USER: Final = "purge"
 """Who purges a person's thread; the gateway is this user for as long as one deletion takes, and holds no such right."""
-KEEPER: Final = "keeper"
+BACKUP_USER: Final = "backup"
 """Who copies what a backup holds and makes it anew where it is missing: a person's tool. It can delete nothing."""
 BUS_ACCOUNT: Final = "BUS"
 PAYLOAD_BYTES_MAX: Final = 8 * 1_024 * 1_024
@@ -50,14 +50,14 @@ OUTSIDE_SUBSCRIPTIONS_MAX: Final = 10_000
 # Longer than the longest deadline (600 s) and the 10 s after it: until then a `call` may still be answered.
 CALL_REPLY_WITHIN: Final = "15m"
 
-_TOOLS: Final = (MIGRATE, OPERATOR, ERASER, KEEPER)
+_TOOLS: Final = (MIGRATE, OPERATOR, PURGE_USER, BACKUP_USER)
 _API: Final = "$JS.API"
 _OUTSIDE_INBOX: Final = "_INBOX.out"
 
 
 @dataclass(frozen=True, slots=True)
 class Outsider:
-    """A credential of the bus door. All three are subject tokens; the user name is `<tenant>.<credential>`."""
+    """A credential of the bus API. All three are subject tokens; the user name is `<tenant>.<credential>`."""
 
     tenant: str
     credential: str
@@ -150,17 +150,17 @@ def operator_rights() -> Rights:
     )
 
 
-def eraser_rights() -> Rights:
+def purge_rights() -> Rights:
     """Return the rights that delete a thread: to purge where a person's words are kept, and nothing else."""
     streams = (EVENTS, HISTORY, RESULTS, ANSWERS)
-    return Rights(tuple(f"{_API}.STREAM.PURGE.{each}" for each in streams), (f"_INBOX.{ERASER}.>",))
+    return Rights(tuple(f"{_API}.STREAM.PURGE.{each}" for each in streams), (f"_INBOX.{PURGE_USER}.>",))
 
 
-def keeper_rights() -> Rights:
+def backup_rights() -> Rights:
     """Return the rights of `querybus backup` and `restore`: whole streams, out, and in where there is none of the name."""
     publish = [f"{_API}.STREAM.{verb}.{name}" for name in BACKED_UP for verb in ("INFO", "SNAPSHOT", "RESTORE")]
     publish += [f"$JS.SNAPSHOT.{verb}.{name}.>" for name in BACKED_UP for verb in ("ACK", "RESTORE")]
-    return Rights(tuple(publish), (f"_INBOX.{KEEPER}.>",))
+    return Rights(tuple(publish), (f"_INBOX.{BACKUP_USER}.>",))
 
 
 def outside_rights(outsider: Outsider) -> Rights:
@@ -179,7 +179,7 @@ def outside_rights(outsider: Outsider) -> Rights:
 
 
 def service_users() -> tuple[str, ...]:
-    """Return the users of the account BUS: the services, `migrate`, `operator`, `eraser` and `keeper`."""
+    """Return the users of the account BUS: the services, `migrate`, `operator`, `purge user` and `backup user`."""
     return (*(stage.value for stage in StageName), *_TOOLS)
 
 
@@ -192,8 +192,8 @@ def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsi
     tools = {
         MIGRATE: migrate_rights(topology(tenants=tenants)),
         OPERATOR: operator_rights(),
-        ERASER: eraser_rights(),
-        KEEPER: keeper_rights(),
+        PURGE_USER: purge_rights(),
+        BACKUP_USER: backup_rights(),
     }
     users = [_user(name, passwords[name], tools[name]) for name in _TOOLS]
     users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]

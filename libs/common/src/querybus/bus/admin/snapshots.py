@@ -47,8 +47,8 @@ class StreamState:
     last: int
 
 
-class Keeper:
-    """Copies streams and makes them anew, on a connection of the bus user `keeper`."""
+class Publisher:
+    """Copies streams and makes them anew, on a connection of the bus user `backup user`."""
 
     def __init__(self, connection: Client) -> None:
         self._connection = connection

@@ -307,7 +307,7 @@ class Follower:
         self._filters = [event_filter(each) for each in events]
         self._next_sequence = max(1, start_sequence)
         self._next_delivery = 1
-        self._heard_at = _NEVER
+        self._received_at = _NEVER
         self._reconnects = 0
         self._subscription: Subscription | None = None
         self._ticker: asyncio.Task[None] | None = None
@@ -339,7 +339,7 @@ class Follower:
         # A new inbox each time: what an abandoned consumer still sends goes nowhere.
         self._next_delivery = 1
         self._reconnects = connection.stats["reconnects"]
-        self._heard_at = asyncio.get_running_loop().time()
+        self._received_at = asyncio.get_running_loop().time()
         try:
             self._subscription = await connection.subscribe(inbox, cb=self._receive)
             reply = await connection.request(
@@ -382,7 +382,7 @@ class Follower:
             self._subscription = None
 
     async def _receive(self, message: Msg) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
+        self._received_at = asyncio.get_running_loop().time()
         connection: Client = self._holder.connection
         headers = message.headers or {}
         if not message.reply.startswith("$JS.ACK."):
@@ -391,11 +391,11 @@ class Follower:
             if stalled:
                 await connection.publish(stalled)
             if int(headers.get("Nats-Last-Consumer", "0")) >= self._next_delivery:
-                self._heard_at = _NEVER
+                self._received_at = _NEVER
             return
         metadata = message.metadata
         if metadata.sequence.consumer != self._next_delivery:
-            self._heard_at = _NEVER
+            self._received_at = _NEVER
             return
         entry = _entry_at(message, metadata.sequence.stream, _epoch_ms(metadata.timestamp))
         if entry is not None:
@@ -412,7 +412,7 @@ class Follower:
             connection = self._holder.connection
             if not connection.is_connected:
                 continue
-            silent = loop.time() - self._heard_at > 2 * _FOLLOW_HEARTBEAT_SECONDS + 0.5
+            silent = loop.time() - self._received_at > 2 * _FOLLOW_HEARTBEAT_SECONDS + 0.5
             if silent or connection.stats["reconnects"] != self._reconnects:
                 try:
                     await self._create()

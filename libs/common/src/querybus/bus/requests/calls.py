@@ -1,4 +1,4 @@
-"""The gateway's ears: requests of outside callers, answered to their own inboxes only, and progress.
+"""The gateway's subscribers: requests of outside callers, answered to their own inboxes only, and progress.
 
 Whoever sends a request names its reply subject, so a reply goes to an outsider's inbox or through an account's
 import, never anywhere else. Progress is lossy by its nature.
@@ -53,7 +53,7 @@ def may_reply(subject: str) -> bool:
 
 
 class CallServer:
-    """Answers `call` requests, `slots` at once; one replica hears each. A part."""
+    """Answers `call` requests, `slots` at once; one replica receives each. A part."""
 
     def __init__(self, holder: Connected, answer: Answer, *, slots: int, drain_seconds: float) -> None:
         self.name = "calls"
@@ -87,14 +87,14 @@ class CallServer:
 OnMessage = Callable[[bytes], None]
 
 
-class Ear:
-    """Hears one core subject for as long as somebody listens; what is not heard is not sent at all."""
+class Subscriber:
+    """Receives one core subject for as long as somebody listens; what is not received is not sent at all."""
 
     def __init__(self, holder: Connected) -> None:
         self._holder = holder
 
     @asynccontextmanager
-    async def hear(self, subject: str, on_message: OnMessage) -> AsyncGenerator[None]:
+    async def receive(self, subject: str, on_message: OnMessage) -> AsyncGenerator[None]:
         """Pass every message's data to `on_message` until the block ends; deaf while the bus is away."""
 
         async def take(message: Msg) -> None:

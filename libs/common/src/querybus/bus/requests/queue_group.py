@@ -1,6 +1,6 @@
-"""Requests on one subject, heard in a queue group: each in a task of its own, at most `slots` at once.
+"""Requests on one subject, received in a queue group: each in a task of its own, at most `slots` at once.
 
-What exceeds the slots waits in the subscription's own buffer. A request is heard by one replica only and is lost with
+What exceeds the slots waits in the subscription's own buffer. A request is received by one replica only and is lost with
 it: whoever asks sets the limit of its patience. FastStream's own dispatch costs 0.3 ms of CPU a request (docs/adr/,
 "the pull loop").
 """
@@ -46,13 +46,13 @@ class Requests:
         self._subscription: Subscription | None = None
 
     async def start(self) -> None:
-        """Begin to hear; returns once the server knows of it."""
+        """Begin to receive; returns once the server knows of it."""
         connection = self._holder.connection
         self._subscription = await connection.subscribe(self._subject, queue=self._queue, cb=self._receive)
         await reach(connection)
 
     async def drain(self, seconds: float) -> None:
-        """Hear no more, and let what was heard be answered within that time; the rest is cancelled."""
+        """Receive no more, and let what was received be answered within that time; the rest is cancelled."""
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             with suppress(nats.errors.Error, TimeoutError):
@@ -63,7 +63,7 @@ class Requests:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are heard."""
+        """Whether requests are received."""
         return self._subscription is not None
 
     async def _receive(self, request: Msg) -> None:
@@ -75,7 +75,7 @@ class Requests:
     async def _answer(self, request: Msg) -> None:
         try:
             await self._handle(request)
-        except Exception as error:  # noqa: BLE001 - one request must not make the door deaf
+        except Exception as error:  # noqa: BLE001 - one request must not make the API deaf
             _log.error("request.handler_raised", subject=self._subject, error=type(error).__name__)
 
     def _answered(self, task: asyncio.Task[None]) -> None:

@@ -36,7 +36,7 @@ SILENT_SECONDS_MAX: Final = 3.5
 REQUESTS_MAX: Final = 1_024
 DRAIN_SECONDS_MAX: Final = 10.0
 _NOBODY_PAUSES_SECONDS: Final = (0.1, 0.3, 0.6)
-"""Between requests that nobody heard; the last is repeated until the request's deadline."""
+"""Between requests that nobody received; the last is repeated until the request's deadline."""
 _QUEUE: Final = "executor"
 _BEAT: Final = b""
 
@@ -78,11 +78,11 @@ class DatabaseClient:
 
     async def _ask(self, subject: str, request: ExplainRequest, reply: type[ReplyT]) -> ReplyT:
         data = request.model_dump_json().encode()
-        unheard = silent = 0
+        unreceived = silent = 0
         while True:
             remaining = (request.deadline_at - self._clock()) / 1_000
             if remaining <= 0:
-                if unheard or silent:
+                if unreceived or silent:
                     detail = "no executor answered in time" if silent else "no executor is there"
                     return reply(failure=Failure.of(FailureCode.CONNECTION, detail))
                 return reply(failure=Failure.of(FailureCode.EXPIRED, "the deadline has passed"))
@@ -90,8 +90,8 @@ class DatabaseClient:
                 return reply.model_validate_json(await self._answer(subject, data, remaining + REPLY_MARGIN_SECONDS))
             except _Nobody:
                 # An executor that is being replaced is back in some seconds; without one nothing could run anyway.
-                pause = _NOBODY_PAUSES_SECONDS[min(unheard, len(_NOBODY_PAUSES_SECONDS) - 1)]
-                unheard += 1
+                pause = _NOBODY_PAUSES_SECONDS[min(unreceived, len(_NOBODY_PAUSES_SECONDS) - 1)]
+                unreceived += 1
                 await asyncio.sleep(min(pause, remaining))
             except TimeoutError:
                 silent += 1
@@ -103,7 +103,7 @@ class DatabaseClient:
         """Return the answer to one request; _Nobody if there is no executor, TimeoutError if it falls silent."""
         await self._listen()
         call = str(next(self._numbers))
-        heard = self._calls[call] = asyncio.Queue[Msg]()
+        received = self._calls[call] = asyncio.Queue[Msg]()
         try:
             async with asyncio.timeout(seconds):
                 await self._holder.connection.publish(
@@ -111,7 +111,7 @@ class DatabaseClient:
                 )
                 while True:
                     async with asyncio.timeout(self._silent_seconds_max):
-                        message = await heard.get()
+                        message = await received.get()
                     if (message.headers or {}).get("Status") == "503":
                         raise _Nobody
                     if message.data != _BEAT:
@@ -123,13 +123,13 @@ class DatabaseClient:
         async with self._listening:
             if not self._inbox:
                 inbox = self._holder.connection.new_inbox()
-                await self._holder.connection.subscribe(f"{inbox}.*", cb=self._hear)
+                await self._holder.connection.subscribe(f"{inbox}.*", cb=self._receive)
                 self._inbox = inbox
 
-    async def _hear(self, message: Msg) -> None:
-        heard = self._calls.get(message.subject.rpartition(".")[2])
-        if heard is not None:
-            heard.put_nowait(message)
+    async def _receive(self, message: Msg) -> None:
+        received = self._calls.get(message.subject.rpartition(".")[2])
+        if received is not None:
+            received.put_nowait(message)
 
 
 def serve_database(
@@ -149,7 +149,7 @@ def serve_database(
 
 
 class DatabaseServer:
-    """The executor's side: two subjects in one queue group. Until it is started nobody hears, and the asker tries again."""
+    """The executor's side: two subjects in one queue group. Until it is started nobody receives, and the asker tries again."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class DatabaseServer:
         await self._reply(message, await self._take(message, "probe", ProbeRequest, ProbeReply, self._probe))
 
     async def _reply(self, message: Msg, answer: bytes) -> None:
-        # Without a connection the asker hears silence and asks again.
+        # Without a connection the asker receives silence and asks again.
         with suppress(nats.errors.Error):
             await self._holder.connection.publish(message.reply, answer)
 
@@ -238,7 +238,7 @@ class DatabaseServer:
         except TimeoutError:
             code = FailureCode.TIMEOUT if has_place else FailureCode.EXPIRED
             return _refusal(reply_type, code, "the deadline has passed")
-        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+        except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
             _log.error("rpc.exception", error=type(error).__name__)
             return _refusal(reply_type, FailureCode.INTERNAL, type(error).__name__)
         finally:

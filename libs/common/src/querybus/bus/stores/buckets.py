@@ -1,8 +1,8 @@
 """The buckets as stores of our own values: catalogs, connections, credentials, and the writes that have begun.
 
 A store holds a connection's rights, no more: one that may only read fails with BusTrouble when it writes. Keys are
-subject tokens, so no name from outside can widen one. What follows changes hears a write as it is published, which is
-a wake-up and no fact: the value itself is always read from the stream, and trust in a cached one ends by itself.
+subject tokens, so no name from outside can widen one. What follows changes receives a write as it is published, which is
+a notification and no fact: the value itself is always read from the stream, and trust in a cached one ends by itself.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class ConnectionStore:
 class CredentialStore:
     """The gateway's registry of hashed keys; no other service may read it.
 
-    `follow` as for catalogs; a credential that was taken away is then known as soon as that is heard, and after
+    `follow` as for catalogs; a credential that was taken away is then known as soon as that is received, and after
     CREDENTIAL_TRUST_SECONDS at the latest.
     """
 

@@ -1,4 +1,4 @@
-"""The bucket of models: one value for the house, set by operators and followed by the services that call models."""
+"""The bucket of models: one value for the stack, set by operators and followed by the services that call models."""
 
 from __future__ import annotations
 

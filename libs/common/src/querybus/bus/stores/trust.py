@@ -1,6 +1,6 @@
-"""Whether a cached key of a bucket may be trusted: a core subscription hears writes, and trust ends by itself.
+"""Whether a cached key of a bucket may be trusted: a core subscription receives writes, and trust ends by itself.
 
-What is heard is a wake-up and no fact: the value itself is always read from the stream.
+What is received is a notification and no fact: the value itself is always read from the stream.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from nats.aio.subscription import Subscription
 from querybus.bus.connection import Connected, reach
 
 TRUST_SECONDS: Final = 30.0
-"""How long a cached value is trusted without a look, should a wake-up be lost."""
+"""How long a cached value is trusted without a look, should a notification be lost."""
 
 SETTLE_SECONDS: Final = 2.0
-"""How long after a wake-up every read looks: the write heard of may not be stored yet, or refused."""
+"""How long after a notification every read looks: the write that was announced may not be stored yet, or refused."""
 
 
 class Watch:
@@ -36,7 +36,7 @@ class Watch:
         self._subscription: Subscription | None = None
 
     async def start(self) -> None:
-        self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._hear)
+        self._subscription = await self._holder.connection.subscribe(self._prefix + self._keys, cb=self._receive)
         await reach(self._holder.connection)
 
     async def drain(self) -> None:
@@ -52,7 +52,7 @@ class Watch:
         if self._subscription is None or not self._holder.connection.is_connected:
             return False
         if self._holder.connection.stats["reconnects"] != self._reconnects:
-            # Nothing was heard in between.
+            # Nothing was received in between.
             self._reconnects = self._holder.connection.stats["reconnects"]
             self._checked.clear()
         checked = self._checked.get(key)
@@ -63,5 +63,5 @@ class Watch:
     def checked(self, key: str, at: float) -> None:
         self._checked[key] = at
 
-    async def _hear(self, message: Msg) -> None:
+    async def _receive(self, message: Msg) -> None:
         self._doubted_until[message.subject.removeprefix(self._prefix)] = self.now() + SETTLE_SECONDS

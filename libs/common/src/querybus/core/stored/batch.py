@@ -25,14 +25,14 @@ RUNS_MAX: Final = 10
 DEADLINE_SECONDS_MAX: Final = 3_600.0
 LEASE_MS: Final = 10_000
 LATE_MS_MAX: Final = 20_000
-"""How long after the deadline a query may still say its end: the sweeper's ten seconds, and room for the presenter."""
+"""How long after the deadline a query may still report its end: the sweeper's ten seconds, and space for the presenter."""
 DETAIL_LENGTH_MAX: Final = 300
 TEXT_LENGTH_MAX: Final = 2_000
 
 GOOD: Final = frozenset({Outcome.ANSWERED, Outcome.PREPARED, Outcome.REPLIED})
 """The outcomes of an item that need no further run."""
 
-MENDING: Final[Mapping[Language, str]] = {
+REPAIRING: Final[Mapping[Language, str]] = {
     "en": "{n} queries failed; mending them ...",
     "zh": "发现 {n} 个查询执行失败，启动自动修正...",
 }
@@ -156,12 +156,12 @@ class Manifest(Value):
 
 
 def due(manifest: Manifest, now_ms: int) -> tuple[int, ...]:
-    """Return the items to begin now: the first that wait, as many as the concurrency leaves room for."""
+    """Return the items to begin now: the first that wait, as many as the concurrency leaves space for."""
     if manifest.cancelled or now_ms >= manifest.deadline_at:
         return ()
-    room = manifest.concurrency - sum(each.status == "running" for each in manifest.states)
+    capacity = manifest.concurrency - sum(each.status == "running" for each in manifest.states)
     waiting = [place for place, each in enumerate(manifest.states) if each.status == "waiting"]
-    return tuple(waiting[: max(0, room)])
+    return tuple(waiting[: max(0, capacity)])
 
 
 def begun(manifest: Manifest, place: int) -> Manifest:
@@ -221,7 +221,7 @@ def again(manifest: Manifest, now_ms: int) -> Manifest | None:
 
 
 def failing(manifest: Manifest) -> int:
-    """Return how many items had a statement fail in their current run: those that are or were mended."""
+    """Return how many items had a statement fail in their current run: those that are or were repaired."""
     return sum(each.has_failed for each in manifest.states)
 
 
@@ -254,7 +254,7 @@ def totals(manifest: Manifest) -> dict[str, Any]:
 def enriched(item: BatchItem, language: Language) -> str | None:
     """Return the question with what surrounds it, or None where nothing does.
 
-    The first line is a question by itself, with the time window in it; the further lines tell a model more.
+    The first line is a question by itself, with the time window in it; the further lines add what a model needs.
 
     >>> enriched(BatchItem(id="a", question="How many orders?", objective="growth"), "en")
     'How many orders?\\nObjective: growth'
@@ -278,7 +278,7 @@ def mending(n: int, language: Language) -> str:
     >>> mending(2, "zh")
     '发现 2 个查询执行失败，启动自动修正...'
     """
-    return MENDING[language].format(n=n)
+    return REPAIRING[language].format(n=n)
 
 
 def _seen(code: Any, stage: Any, detail: Any) -> FailureSeen:

@@ -1,6 +1,6 @@
 """Which chat models there are, by name: address, limits and prices, and who uses which. No key stands here.
 
-One value for the whole house, changed while it runs; a service picks a change up with its next call.
+One value for the whole stack, changed while it runs; a service picks a change up with its next call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The guard's rules by name: a closed set, so that a refusal can be counted by rule.
 
-A rule names what was refused, never how the statement was worded. `GUARD_RULES` is the label set of the metric.
+A rule names what was refused, never how the statement was phrased. `GUARD_RULES` is the label set of the metric.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ STATEMENT_KINDS: Final = frozenset(_KINDS.split())
 def unsafe(rule: Rule, detail: str, name: str | None = None) -> Failure:
     """Return a refusal for safety's sake: no draft follows it.
 
-    `facts.name` becomes the refused kind that is told to people, so it is a known kind of statement or nothing; what
+    `facts.name` becomes the refused kind that people read, so it is a known kind of statement or nothing; what
     else was refused is in the detail.
     """
     if name is None or name in STATEMENT_KINDS:

@@ -140,18 +140,18 @@ async def read_clickhouse(config: ConnectionConfig, server: Server) -> Catalog |
     grants = await server.own("SHOW GRANTS", 1_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):
         return Failure.of(FailureCode.CONNECTION, grants.detail, grants.facts)
-    mighty = None if config.role_may_write else too_mighty([str(each[0]) for each in grants.rows])
-    if mighty is not None:
-        detail = f"the user {mighty}: use one that may only SELECT (docs/connections.md), or set role_may_write"
+    excess = None if config.role_may_write else overprivileged([str(each[0]) for each in grants.rows])
+    if excess is not None:
+        detail = f"the user {excess}: use one that may only SELECT (docs/connections.md), or set role_may_write"
         return Failure.of(FailureCode.CONNECTION, detail, Facts(rule=ROLE_MAY_WRITE))
     schema = config.parsed_url.database
     return await read_catalog(config, server.own, QUERIES[Dialect.CLICKHOUSE], default_schema=schema)
 
 
-def too_mighty(grants: Sequence[str]) -> str | None:
+def overprivileged(grants: Sequence[str]) -> str | None:
     """Return in words what the grants allow beyond reading, or None.
 
-    >>> too_mighty(["GRANT SELECT(a), SHOW TABLES ON shop.* TO r"]), too_mighty(["GRANT SELECT, INSERT ON s.* TO r"])
+    >>> overprivileged(["GRANT SELECT(a), SHOW TABLES ON shop.* TO r"]), overprivileged(["GRANT SELECT, INSERT ON s.* TO r"])
     (None, 'may INSERT on s.*')
     """
     for grant in grants:
@@ -331,7 +331,7 @@ def _second_arguments_of_in(tree: Sequence[str]) -> set[int]:
 def _trouble(kind: str, name: str, parent: str, tables: frozenset[str] | None, schema: str) -> str | None:
     folded = name.casefold()
     if kind == "WithElement":
-        # The tree does not tell the name of a WITH table, so with a list of tables there may be none.
+        # The tree does not say the name of a WITH table, so with a list of tables there may be none.
         return None if tables is None else "a WITH table, where only some tables may be read"
     if kind == "Set":
         return "SETTINGS"

@@ -86,18 +86,18 @@ async def read_mysql(config: ConnectionConfig, server: Server) -> Catalog | Fail
     grants = await server.own("SHOW GRANTS", 1_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):
         return Failure.of(FailureCode.CONNECTION, grants.detail, grants.facts)
-    mighty = None if config.role_may_write else too_mighty([str(each[0]) for each in grants.rows])
-    if mighty is not None:
-        detail = f"the user {mighty}: use one that may only SELECT (docs/connections.md), or set role_may_write"
+    excess = None if config.role_may_write else overprivileged([str(each[0]) for each in grants.rows])
+    if excess is not None:
+        detail = f"the user {excess}: use one that may only SELECT (docs/connections.md), or set role_may_write"
         return Failure.of(FailureCode.CONNECTION, detail, Facts(rule=ROLE_MAY_WRITE))
     schema = config.parsed_url.database
     return await read_catalog(config, server.own, QUERIES[Dialect.MYSQL], default_schema=schema)
 
 
-def too_mighty(grants: Sequence[str]) -> str | None:
+def overprivileged(grants: Sequence[str]) -> str | None:
     """Return in words what the grants allow beyond reading, or None.
 
-    >>> too_mighty(["GRANT USAGE ON *.* TO `r`@`%`", "GRANT SELECT, INSERT (a) ON `d`.`t` TO `r`@`%`"])
+    >>> overprivileged(["GRANT USAGE ON *.* TO `r`@`%`", "GRANT SELECT, INSERT (a) ON `d`.`t` TO `r`@`%`"])
     'may INSERT on d.t'
     """
     for grant in grants:
@@ -147,7 +147,7 @@ class Mysql:
         while True:
             size = asked.into.batch_rows
             batch = await cursor.fetchmany(size)
-            # What the protocol calls text may be bytes; only the values tell.
+            # What the protocol calls text may be bytes; only the values say.
             odd.update(
                 index for index, values in enumerate(zip(*batch, strict=True)) if bytes in set(map(type, values))
             )

@@ -1,6 +1,6 @@
 """What each MySQL or MariaDB error means to QueryBus: the error number first, text only for what the number leaves open.
 
-Pure. The text is English because the session says so. A user with few rights is told of missing tables and functions
+Pure. The text is English because the session says so. A user with few rights gets for missing tables and functions
 that it has no right to them; both are read as missing. Tested on MariaDB 10.11; numbers of MySQL alone are not.
 """
 

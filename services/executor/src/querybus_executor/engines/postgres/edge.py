@@ -74,7 +74,7 @@ async def read_postgres(config: ConnectionConfig, server: Server) -> Catalog | F
     rights = await server.own(_RIGHTS, 1, CONNECT_SECONDS_MAX)
     if isinstance(rights, Failure):
         return Failure.of(FailureCode.CONNECTION, rights.detail, rights.facts)
-    trouble = None if config.role_may_write else _too_mighty(rights.rows[0])
+    trouble = None if config.role_may_write else _overprivileged(rights.rows[0])
     if trouble is not None:
         return Failure.of(FailureCode.CONNECTION, trouble, Facts(rule=ROLE_MAY_WRITE))
     schema = await server.own("SELECT current_schema()::text", 1, CONNECT_SECONDS_MAX)
@@ -84,7 +84,7 @@ async def read_postgres(config: ConnectionConfig, server: Server) -> Catalog | F
     )
 
 
-def _too_mighty(rights: Sequence[Scalar]) -> str | None:
+def _overprivileged(rights: Sequence[Scalar]) -> str | None:
     role, administers, writes_all, creates, schema, table = rights
     may = None
     if administers:
@@ -106,7 +106,7 @@ class Postgres:
     """The driver of asyncpg's sessions."""
 
     async def begin(self, session: Any, seconds: float) -> None:
-        """Open the transaction; the SELECT closes the door through which it could still become READ WRITE."""
+        """Open the transaction; after the SELECT it can no longer become READ WRITE."""
         limit = max(1, int(seconds * 1_000))
         await session.execute(
             f"BEGIN READ ONLY; SET LOCAL statement_timeout = {limit};"
@@ -143,7 +143,7 @@ class Postgres:
         try:
             found = await session.fetchval(_EXPLAIN + sql)
         except PostgresError as error:
-            return _worded(error, sql, skipped=len(_EXPLAIN))
+            return _rendered_error(error, sql, skipped=len(_EXPLAIN))
         plan = json.loads(found)[0]["Plan"]
         return Estimate(rows=int(plan["Plan Rows"]), rows_read=_largest_step(plan), cost=float(plan["Total Cost"]))
 
@@ -160,7 +160,7 @@ class Postgres:
         if isinstance(error, asyncpg.ConnectionDoesNotExistError):
             return away(error)
         if isinstance(error, PostgresError):
-            return _worded(error, sql)
+            return _rendered_error(error, sql)
         if isinstance(error, asyncpg.UnsupportedClientFeatureError | asyncpg.DataError | UnicodeError):
             # Its own statement cannot be read; that says nothing of the database.
             return Failure.of(FailureCode.TYPE_MISMATCH, "a value of the result has a type that cannot be read")
@@ -169,7 +169,7 @@ class Postgres:
         return None
 
 
-def _worded(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
+def _rendered_error(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
     """Return what a server's error means; `skipped` characters of our own stood before the statement."""
     state = str(getattr(error, "sqlstate", None) or "XX000")
     position = str(getattr(error, "position", None) or "")

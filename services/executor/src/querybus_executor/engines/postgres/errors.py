@@ -1,6 +1,6 @@
 """What each PostgreSQL error means to QueryBus: SQLSTATE first, then the server's own routine, never its language.
 
-Pure. Where one SQLSTATE means several things the name of the routine that raised it tells them apart, whatever
+Pure. Where one SQLSTATE means several things the name of the routine that raised it distinguishes them, whatever
 `lc_messages` is. The name that an error is about is read from the statement at the position the server gives.
 Source: sql.md E, tested on PostgreSQL 18.
 """

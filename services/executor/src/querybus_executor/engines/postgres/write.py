@@ -89,7 +89,7 @@ class PostgresWriter:
 def is_rolled_back(error: BaseException) -> bool:
     """Return whether the server's answer to COMMIT proves that nothing was changed.
 
-    Only an ERROR of the server does, and none of the classes that tell of the session or the server: asyncpg gives a
+    Only an ERROR of the server does, and none of the classes that concern the session or the server: asyncpg gives a
     lost connection a state of class 08, and a session that is ended after its commit was written gets one of class 57.
 
     >>> is_rolled_back(PostgresError("nothing is known of it"))

@@ -97,13 +97,13 @@ async def read_snowflake(config: ConnectionConfig, server: Server) -> Catalog | 
         return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
     role, schema = (str(each or "") for each in found.rows[0])
     if not config.role_may_write:
-        trouble = await _too_mighty(server, role)
+        trouble = await _overprivileged(server, role)
         if trouble is not None:
             return Failure.of(FailureCode.CONNECTION, trouble, Facts(rule=ROLE_MAY_WRITE))
     return await read_catalog(config, server.own, QUERIES[Dialect.SNOWFLAKE], default_schema=schema or None)
 
 
-async def _too_mighty(server: Server, role: str) -> str | None:
+async def _overprivileged(server: Server, role: str) -> str | None:
     quoted = role.replace('"', '""')
     grants = await server.own(f'SHOW GRANTS TO ROLE "{quoted}"', 100_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):

@@ -199,7 +199,7 @@ def _foreign_keys(found: Collection[tuple[str, list[str], list[str]]]) -> tuple[
 
 
 def _typed(table: Table, rows: _Rows) -> Table:
-    """Return the table with the kinds that its values have, and its number of rows where that look told it."""
+    """Return the table with the kinds that its values have, and its number of rows where that look found it."""
     columns: list[Column] = []
     counted: int | None = None
     for start in range(0, len(table.columns), _COLUMNS_TYPED_MAX):

@@ -157,7 +157,7 @@ class Database:
                     try:
                         opened.execute(f'EXPLAIN SELECT * FROM "{quoted}"').close()  # noqa: S608 - quoted
                     except sqlite3.Error:
-                        continue  # a broken view; whoever asks for it will be told so
+                        continue  # a broken view; whoever asks for it gets the error
         finally:
             opened.set_authorizer(self._authorize)
         self._through = frozenset(seen)

@@ -1,7 +1,7 @@
 """A join on columns that do not exist becomes a join on the foreign key that connects its two tables.
 
 An assumption. Where no key connects them directly, the tables of the shortest way are joined between; of several as
-short the question must tell which.
+short the question must say which.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import Source, equal, free_alias, glance, identifier, own_sources, read, scopes, write
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.joins.links import Link, between, routes, telling
+from querybus_recovery.rules.joins.links import Link, between, reporting, routes
 
 RIVALS_MAX: Final = 4
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.JOIN_ERROR)
@@ -45,7 +45,7 @@ def join_on_key(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candi
 
 @dataclass(slots=True)
 class _Ways:
-    """Which of several ways as short is taken, and what tells it from the others."""
+    """Which of several ways as short is taken, and what distinguishes it from the others."""
 
     place: int
     count: int = 1
@@ -62,7 +62,7 @@ def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
     for scope in scopes(tree):
         sources = {each.alias.lower(): each for each in own_sources(scope, catalog)}
         for join in list(scope.expression.args.get("joins") or []):
-            found = _mend(tree, scope, join, sources, catalog, draft, ways)
+            found = _repair(tree, scope, join, sources, catalog, draft, ways)
             if found is not None:
                 changed.append(found[:2])
                 doubt = max(doubt, found[2])
@@ -80,7 +80,7 @@ def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
     )
 
 
-def _mend(
+def _repair(
     tree: exp.Expr,
     scope: Scope,
     join: exp.Join,
@@ -123,7 +123,7 @@ def _mend(
                 ways.count = len(known)
                 ways.brings = (
                     *(each.other for each in way[:-1]),
-                    *(name for each in way for name in telling(catalog, each)),
+                    *(name for each in way for name in reporting(catalog, each)),
                 )
             joins: list[exp.Expr] = scope.expression.args["joins"]
             here = partner.alias

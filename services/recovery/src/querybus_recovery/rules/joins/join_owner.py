@@ -32,7 +32,7 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.joins.links import Link, paths, telling
+from querybus_recovery.rules.joins.links import Link, paths, reporting
 from querybus_recovery.rules.names.rename_column import near
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
@@ -267,5 +267,5 @@ def _joined(
         before=before,
         after=f"{path[-1].other}.{column}",
         doubt=doubt,
-        brings=(*(each.other for each in path), *(name for each in path for name in telling(catalog, each))),
+        brings=(*(each.other for each in path), *(name for each in path for name in reporting(catalog, each))),
     )

@@ -84,7 +84,7 @@ def routes(catalog: Catalog, start: str, end: str) -> list[tuple[Link, ...]]:
     return []
 
 
-def telling(catalog: Catalog, link: Link) -> tuple[str, ...]:
+def reporting(catalog: Catalog, link: Link) -> tuple[str, ...]:
     """Return the referring columns of a key where there are several keys between its tables."""
     if len(between(catalog, link.table, link.other)) < 2:
         return ()

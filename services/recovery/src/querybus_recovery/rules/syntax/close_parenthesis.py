@@ -57,7 +57,7 @@ def close_parenthesis(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     if failure.code is not FailureCode.SYNTAX_ERROR:
         return ()
     text = draft.sql.strip().rstrip(";").rstrip()
-    # Only a text within the parser's caps, whose words can be told, comes back as a plain syntax error.
+    # Only a text within the parser's caps, whose words are known, comes back as a plain syntax error.
     refused = parse(text, draft.dialect)
     if isinstance(refused, Failure) and refused.code is not FailureCode.SYNTAX_ERROR:
         return ()

@@ -1,4 +1,4 @@
-"""The gRPC door against a real bus: calls, streams, refusals with their details, health, reflection, the way it closes."""
+"""The gRPC API against a real bus: calls, streams, refusals with their details, health, reflection, the way it closes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
-from querybus_gateway.grpc.call import CallDesk, Method
-from querybus_gateway.grpc.server import REQUEST_BYTES_MAX, GrpcDoor
+from querybus_gateway.grpc.call import CallHandler, Method
+from querybus_gateway.grpc.server import REQUEST_BYTES_MAX, GrpcApi
 from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 from .grpc_caller import ALL_METHODS, GrpcCaller, Refusal, grpc_address, grpc_caller, question
-from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
+from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -39,8 +39,8 @@ HEALTH = "/grpc.health.v1.Health/Check"
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
         yield made
 
 
@@ -57,8 +57,8 @@ async def rest_of(call: Any) -> list[Any]:
     return found
 
 
-async def test_a_question_is_answered_in_one_call(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller, house.stages():
+async def test_a_question_is_answered_in_one_call(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller, stack.stages():
         query = (await caller.call("Ask", v1.AskRequest(question=question()))).query
     assert query.status == query_pb2.QUERY_STATUS_FINISHED
     assert query.answer.outcome == query_pb2.OUTCOME_ANSWERED
@@ -69,14 +69,14 @@ async def test_a_question_is_answered_in_one_call(house: DoorHouse) -> None:
     assert not query.answer.HasField("more"), f"the contract lacks {query.answer.more}"
 
 
-async def test_an_analyst_is_told_the_statement(house: DoorHouse) -> None:
-    async with grpc_caller(house, "acme", "lab") as caller, house.stages():
+async def test_an_analyst_is_reported_the_statement(stack: ApiStack) -> None:
+    async with grpc_caller(stack, "acme", "lab") as caller, stack.stages():
         query = (await caller.call("Ask", v1.AskRequest(question=question()))).query
     assert query.answer.sql == SQL
 
 
-async def test_a_call_that_does_not_wait_is_told_where_it_stands(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_call_that_does_not_wait_is_reported_where_it_stands(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         asked = await caller.call("Ask", v1.AskRequest(question=question(), wait_seconds=NOT_WAITING))
         assert asked.query.status == query_pb2.QUERY_STATUS_RUNNING
         assert not asked.query.HasField("answer")
@@ -84,14 +84,14 @@ async def test_a_call_that_does_not_wait_is_told_where_it_stands(house: DoorHous
             caller.call("GetQuery", v1.GetQueryRequest(query_id=asked.query.id, wait_seconds=20))
         )
         await asyncio.sleep(0.1)
-        await house.answer(asked.query.id)
+        await stack.answer(asked.query.id)
         assert (await waiting).query.answer.outcome == query_pb2.OUTCOME_ANSWERED
         again = await caller.call("GetQuery", v1.GetQueryRequest(query_id=asked.query.id))
         assert again.query == (await waiting).query
 
 
-async def test_a_stream_gives_the_query_and_then_each_event_once_in_order(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller, house.stages():
+async def test_a_stream_gives_the_query_and_then_each_event_once_in_order(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller, stack.stages():
         request = v1.AskStreamRequest(question=question())
         updates = [each async for each in caller.stream("AskStream", request)]
     assert updates[0].WhichOneof("update") == "query"
@@ -103,10 +103,10 @@ async def test_a_stream_gives_the_query_and_then_each_event_once_in_order(house:
     assert SECRET_NAME not in str(updates)
 
 
-async def test_a_stream_is_taken_up_again_behind_any_event(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_stream_is_taken_up_again_behind_any_event(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         query = await ask_only(caller)
-        await house.answer(query)
+        await stack.answer(query)
         whole = [each.event async for each in caller.stream("Follow", v1.FollowRequest(query_id=query))]
         assert [each.name for each in whole] == ["asked", "concluded", "finished"]
         for number, each in enumerate(whole, 1):
@@ -115,8 +115,8 @@ async def test_a_stream_is_taken_up_again_behind_any_event(house: DoorHouse) -> 
             assert rest == whole[number:]
 
 
-async def test_a_query_is_cancelled_once(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_query_is_cancelled_once(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         query = await ask_only(caller)
         assert (await caller.call("Cancel", v1.CancelRequest(query_id=query))).query.id == query
         with pytest.raises(Refusal) as caught:
@@ -126,13 +126,13 @@ async def test_a_query_is_cancelled_once(house: DoorHouse) -> None:
     assert caught.value.info.metadata["outcome"] == "cancelled"
 
 
-async def test_a_page_of_the_result_is_read_by_number(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_page_of_the_result_is_read_by_number(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         query = await ask_only(caller)
         with pytest.raises(Refusal) as caught:
             await caller.call("GetResultPage", v1.GetResultPageRequest(query_id=query))
         assert caught.value.reason == "not_finished"
-        await house.answer(query)
+        await stack.answer(query)
         page = await caller.call("GetResultPage", v1.GetResultPageRequest(query_id=query))
         assert (page.page, page.has_next, page.has_prev, page.total_count) == (1, False, False, 2)
         assert [[cell.text for cell in row.cells] for row in page.rows] == [["上海"], ["Rome"]]
@@ -146,9 +146,9 @@ async def test_a_page_of_the_result_is_read_by_number(house: DoorHouse) -> None:
             assert caught.value.code is code
 
 
-async def test_the_same_key_is_the_same_query_over_grpc_and_http(house: DoorHouse) -> None:
+async def test_the_same_key_is_the_same_query_over_grpc_and_http(stack: ApiStack) -> None:
     body = {"question": "How many customers?", "connection": "shop"}
-    async with grpc_caller(house) as caller, house.http() as http:
+    async with grpc_caller(stack) as caller, stack.http() as http:
         request = v1.AskRequest(question=question(), wait_seconds=NOT_WAITING)
         first = await caller.call("Ask", request, idempotency_key="grpc-and-http")
         again = await caller.call("Ask", request, idempotency_key="grpc-and-http")
@@ -163,8 +163,8 @@ async def test_the_same_key_is_the_same_query_over_grpc_and_http(house: DoorHous
 
 
 @pytest.mark.parametrize("key", ["", "nonsense", "qb.acme.web.wrong", "qb.other.lab.x"])
-async def test_without_a_valid_key_nothing_is_said(house: DoorHouse, key: str) -> None:
-    async with grpc_caller(house, key=key) as caller:
+async def test_without_a_valid_key_nothing_is_said(stack: ApiStack, key: str) -> None:
+    async with grpc_caller(stack, key=key) as caller:
         for path, _ in ALL_METHODS:
             with pytest.raises(Refusal) as caught:
                 await caller.raw(path, b"\xff\xff")
@@ -172,12 +172,12 @@ async def test_without_a_valid_key_nothing_is_said(house: DoorHouse, key: str) -
             assert caught.value.reason == "unauthenticated"
 
 
-async def test_another_users_query_does_not_exist(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_another_users_query_does_not_exist(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         query = await ask_only(caller)
-        await house.answer(query)
+        await stack.answer(query)
     for tenant, credential in (("other", "web"), ("acme", "desk")):
-        async with grpc_caller(house, tenant, credential) as foreign:
+        async with grpc_caller(stack, tenant, credential) as foreign:
             for name, request in (
                 ("GetQuery", v1.GetQueryRequest(query_id=query)),
                 ("Cancel", v1.CancelRequest(query_id=query)),
@@ -193,8 +193,8 @@ async def test_another_users_query_does_not_exist(house: DoorHouse) -> None:
             assert caught.value.code is grpc.StatusCode.NOT_FOUND
 
 
-async def test_the_calls_deadline_is_the_querys(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_the_calls_deadline_is_the_querys(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         request = v1.AskRequest(question=question(options=v1.Options(deadline_seconds=100)), wait_seconds=0.01)
         query = (await caller.call("Ask", request, timeout=50, idempotency_key="short")).query
         assert 0 < query.deadline_at_ms - query.created_at_ms <= 50_500
@@ -213,33 +213,33 @@ async def test_the_calls_deadline_is_the_querys(house: DoorHouse) -> None:
 
 @pytest.mark.parametrize("cancels", [True, False])
 async def test_a_caller_that_goes_away_cancels_its_query_only_if_it_asked_for_that(
-    house: DoorHouse, cancels: bool
+    stack: ApiStack, cancels: bool
 ) -> None:
-    async with grpc_caller(house) as caller:
+    async with grpc_caller(stack) as caller:
         call = caller.begin("AskStream", v1.AskStreamRequest(question=question(), cancel_on_disconnect=cancels))
         query = (await call.read()).query.id
         await call.read()
         call.cancel()
         if cancels:
-            log = await house.until(query, EventName.CONCLUDED)
+            log = await stack.until(query, EventName.CONCLUDED)
             assert log[-1].envelope().body.outcome is Outcome.CANCELLED
         else:
             await asyncio.sleep(0.3)
-            assert await house.events(query) == ["asked"]
+            assert await stack.events(query) == ["asked"]
 
 
-async def test_a_unary_caller_that_goes_away_cancels_too(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_unary_caller_that_goes_away_cancels_too(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         request = v1.AskRequest(question=question(), cancel_on_disconnect=True)
         asking = asyncio.create_task(caller.call("Ask", request, idempotency_key="gone"))
         query = derived_id("acme", "ann", "gone")
-        await house.until(query, EventName.ASKED)
-        # Stored is not yet known: the door reads the log once more before it waits.
+        await stack.until(query, EventName.ASKED)
+        # Stored is not yet known: the API reads the log once more before it waits.
         await asyncio.sleep(0.3)
         asking.cancel()
         with suppress(asyncio.CancelledError, Refusal):
             await asking
-        log = await house.until(query, EventName.CONCLUDED)
+        log = await stack.until(query, EventName.CONCLUDED)
         assert log[-1].envelope().body.outcome is Outcome.CANCELLED
 
 
@@ -258,9 +258,9 @@ async def test_a_unary_caller_that_goes_away_cancels_too(house: DoorHouse) -> No
     ],
 )
 async def test_a_bad_request_says_what_is_wrong_where(
-    house: DoorHouse, request_: v1.AskRequest, reason: str, field: str
+    stack: ApiStack, request_: v1.AskRequest, reason: str, field: str
 ) -> None:
-    async with grpc_caller(house) as caller:
+    async with grpc_caller(stack) as caller:
         with pytest.raises(Refusal) as caught:
             await caller.call("Ask", request_, x_request_id="bad-1")
     assert caught.value.reason == reason
@@ -271,8 +271,8 @@ async def test_a_bad_request_says_what_is_wrong_where(
         assert caught.value.violations[0].field == field
 
 
-async def test_a_call_is_marked_with_its_id_and_continues_its_trace(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_a_call_is_marked_with_its_id_and_continues_its_trace(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         await ask_only(caller, x_request_id="report-7", traceparent=f"00-{'ab' * 16}-{'cd' * 8}-03")
         assert caller.metadata["x-request-id"] == "report-7"
         assert caller.metadata["x-trace-id"] == "ab" * 16
@@ -281,7 +281,7 @@ async def test_a_call_is_marked_with_its_id_and_continues_its_trace(house: DoorH
 
 
 async def test_one_tenants_rate_is_a_matter_of_waiting() -> None:
-    async with door_house(grpc_port=0, rate_per_second=0.01, rate_burst=1) as house, grpc_caller(house) as caller:
+    async with api_stack(grpc_port=0, rate_per_second=0.01, rate_burst=1) as stack, grpc_caller(stack) as caller:
         await ask_only(caller)
         with pytest.raises(Refusal) as caught:
             await ask_only(caller)
@@ -290,24 +290,24 @@ async def test_one_tenants_rate_is_a_matter_of_waiting() -> None:
     assert (caught.value.retry_seconds or 0) > 0
 
 
-async def test_an_oversized_request_is_refused_before_it_is_read(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_an_oversized_request_is_refused_before_it_is_read(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         with pytest.raises(Refusal) as caught:
             await caller.raw("/querybus.v1.QueryService/Ask", b"x" * (REQUEST_BYTES_MAX + 1))
         assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert await ask_only(caller), "the connection goes on"
 
 
-async def test_an_unknown_method_is_not_implemented(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_an_unknown_method_is_not_implemented(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         for path in ("/querybus.v1.QueryService/Drop", "/querybus.v2.QueryService/Ask", "/x/y"):
             with pytest.raises(Refusal) as caught:
                 await caller.raw(path, b"")
             assert caught.value.code is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_health_and_reflection_tell_what_is_served(house: DoorHouse) -> None:
-    async with grpc_caller(house, key="") as nobody:
+async def test_health_and_reflection_report_what_is_served(stack: ApiStack) -> None:
+    async with grpc_caller(stack, key="") as nobody:
         for service in ("", "querybus.v1.QueryService"):
             data = await nobody.raw(HEALTH, health_pb2.HealthCheckRequest(service=service).SerializeToString())
             status = health_pb2.HealthCheckResponse.FromString(data).status
@@ -363,12 +363,12 @@ MAY_BE_SAID = {
         for path, _ in ALL_METHODS
     ],
 )
-async def test_no_bytes_make_the_door_stumble(house: DoorHouse, path: str) -> None:
+async def test_no_bytes_make_the_api_stumble(stack: ApiStack, path: str) -> None:
     streams = {each for each, method in ALL_METHODS if method.is_streaming}
     loop = asyncio.get_running_loop()
     said: dict[bytes, Any] = {}
 
-    async with grpc_caller(house) as caller:
+    async with grpc_caller(stack) as caller:
 
         async def send(data: bytes) -> None:
             try:
@@ -397,15 +397,15 @@ async def test_no_bytes_make_the_door_stumble(house: DoorHouse, path: str) -> No
         assert (await caller.raw(HEALTH, b""))[-1] == health_pb2.HealthCheckResponse.SERVING
 
 
-async def test_health_bytes_that_are_no_message_are_malformed(house: DoorHouse) -> None:
-    async with grpc_caller(house) as caller:
+async def test_health_bytes_that_are_no_message_are_malformed(stack: ApiStack) -> None:
+    async with grpc_caller(stack) as caller:
         with pytest.raises(Refusal) as caught:
             await caller.raw(HEALTH, b"\xff\xff")
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_a_door_that_closes_says_so_before_it_cuts_anybody() -> None:
-    async with door_house(grpc_port=0) as house, grpc_caller(house) as caller:
+async def test_a_api_that_closes_says_so_before_it_cuts_anybody() -> None:
+    async with api_stack(grpc_port=0) as stack, grpc_caller(stack) as caller:
         watching = caller.channel.unary_stream(
             "/grpc.health.v1.Health/Watch", response_deserializer=health_pb2.HealthCheckResponse.FromString
         )(b"", timeout=10)
@@ -413,14 +413,14 @@ async def test_a_door_that_closes_says_so_before_it_cuts_anybody() -> None:
         request = v1.AskStreamRequest(question=question(), cancel_on_disconnect=True)
         following = caller.begin("AskStream", request)
         query = (await following.read()).query.id
-        door = next(part for part in house.gateway.parts if isinstance(part, GrpcDoor))
-        closing = asyncio.create_task(door.drain())
+        api = next(part for part in stack.gateway.parts if isinstance(part, GrpcApi))
+        closing = asyncio.create_task(api.drain())
         second = (await watching.read()).status
         assert (first, second) == (
             health_pb2.HealthCheckResponse.SERVING,
             health_pb2.HealthCheckResponse.NOT_SERVING,
         )
-        await house.answer(query)
+        await stack.answer(query)
         # What runs is given its time: the answer still comes over the open stream.
         assert (await rest_of(following))[-1].event.name == "finished"
         await closing
@@ -430,7 +430,7 @@ async def test_a_door_that_closes_says_so_before_it_cuts_anybody() -> None:
 
 
 async def test_more_calls_than_one_replica_takes_are_refused_not_queued() -> None:
-    async with door_house(grpc_port=0, grpc_calls_max=1) as house, grpc_caller(house) as caller:
+    async with api_stack(grpc_port=0, grpc_calls_max=1) as stack, grpc_caller(stack) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question()))
         assert (await following.read()).query.id
         with pytest.raises(Refusal) as caught:
@@ -459,7 +459,7 @@ class Someone:
     ],
 )
 @pytest.mark.parametrize("is_streaming", [False, True])
-async def test_trouble_behind_the_door_is_said_without_its_text(
+async def test_trouble_behind_the_api_is_said_without_its_text(
     trouble: Exception, code: grpc.StatusCode, retry_seconds: int | None, is_streaming: bool
 ) -> None:
     async def fails(_: Any, __: Any) -> Any:
@@ -471,9 +471,9 @@ async def test_trouble_behind_the_door_is_said_without_its_text(
 
     name = "AskStream" if is_streaming else "Ask"
     request = v1.AskStreamRequest if is_streaming else v1.AskRequest
-    rooms: Any = Someone()
-    desk = CallDesk(rooms, tracing=Tracing("gateway"), random_bits=system_random_bits)
-    handler = desk.handler(Method(request, breaks if is_streaming else fails, is_streaming=is_streaming))
+    use_cases: Any = Someone()
+    context = CallHandler(use_cases, tracing=Tracing("gateway"), random_bits=system_random_bits)
+    handler = context.handler(Method(request, breaks if is_streaming else fails, is_streaming=is_streaming))
     server: Any = AIO.server()
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler("querybus.v1.QueryService", {name: handler}),)
@@ -500,23 +500,23 @@ async def test_trouble_behind_the_door_is_said_without_its_text(
 
 
 @pytest.mark.slow
-async def test_a_door_that_closes_cancels_no_query(house: DoorHouse) -> None:
-    async with door_house(grpc_port=0) as closing, grpc_caller(closing) as caller:
+async def test_a_api_that_closes_cancels_no_query(stack: ApiStack) -> None:
+    async with api_stack(grpc_port=0) as closing, grpc_caller(closing) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question(), cancel_on_disconnect=True))
         query = (await following.read()).query.id
         begun = time.monotonic()
-        await next(part for part in closing.gateway.parts if isinstance(part, GrpcDoor)).drain()
+        await next(part for part in closing.gateway.parts if isinstance(part, GrpcApi)).drain()
         assert time.monotonic() - begun < 15
         with pytest.raises(grpc.aio.AioRpcError):
             await rest_of(following)
         assert await closing.events(query) == ["asked"]
 
 
-async def test_a_taken_port_is_said_at_the_start(house: DoorHouse) -> None:
-    host, _, port = grpc_address(house).rpartition(":")
-    rooms: Any = None
-    second = GrpcDoor(
-        rooms,
+async def test_a_taken_port_is_said_at_the_start(stack: ApiStack) -> None:
+    host, _, port = grpc_address(stack).rpartition(":")
+    use_cases: Any = None
+    second = GrpcApi(
+        use_cases,
         host=host,
         port=int(port),
         calls_max=1,

@@ -31,9 +31,9 @@ from querybus.core.subjects import EventName, StageName
 from querybus.text.plain_answer import plain_finished
 from querybus_gateway.v1 import query_service_pb2 as v1
 
-from .every_door import NO_QUERY, WAIT, BusFace, Door, GrpcFace, HttpFace, Json, Told, compared, faces
+from .every_api import NO_QUERY, WAIT, Api, BusFace, GrpcFace, HttpFace, Json, Reported, compared, faces
 from .grpc_caller import Refusal, grpc_caller, question
-from .house_of_tests import OUTSIDERS, DoorHouse, door_house
+from .stack_of_tests import OUTSIDERS, ApiStack, api_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -73,54 +73,54 @@ MIXED = Result(
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
         yield made
 
 
-Scenario = Callable[[Door, str], Awaitable[list[Any]]]
+Scenario = Callable[[Api, str], Awaitable[list[Any]]]
 
 
-async def same(house: DoorHouse, scenario: Scenario, *, credential: str = "web") -> list[Any]:
-    """Run a scenario through each door, compare what it met, and return it."""
-    async with faces(house, "acme", credential) as doors:
-        met = {name: await scenario(door, name) for name, door in doors.items()}
+async def same(stack: ApiStack, scenario: Scenario, *, credential: str = "web") -> list[Any]:
+    """Run a scenario through each API, compare what it met, and return it."""
+    async with faces(stack, "acme", credential) as apis:
+        met = {name: await scenario(api, name) for name, api in apis.items()}
     seen = {name: compared(each) for name, each in met.items()}
     assert seen["grpc"] == seen["http"]
     assert seen["bus"] == seen["http"]
     return met["http"]
 
 
-async def conclude(house: DoorHouse, query: str, outcome: Outcome, *, chart: Json | None = None, **body: Any) -> None:
-    last = (await house.log(query))[-1]
+async def conclude(stack: ApiStack, query: str, outcome: Outcome, *, chart: Json | None = None, **body: Any) -> None:
+    last = (await stack.log(query))[-1]
     found = Concluded(outcome=outcome, stage=StageName.GENERATOR, dialect=Dialect.SQLITE, **body)
-    await house.publish(StageName.GENERATOR, concluded(last.envelope(), found), last)
-    last = (await house.log(query))[-1]
+    await stack.publish(StageName.GENERATOR, concluded(last.envelope(), found), last)
+    last = (await stack.log(query))[-1]
     finished = plain_finished(last.envelope())
     if found.clarification is not None or chart is not None:
         # The template has no ways on and draws nothing; the presenter does.
         options = found.clarification.options if found.clarification is not None else ()
         answer = finished.body.answer.model_copy(update={"options": options, "chart": chart})
         finished = finished.model_copy(update={"body": finished.body.model_copy(update={"answer": answer})})
-    await house.publish(StageName.PRESENTER, finished, last)
+    await stack.publish(StageName.PRESENTER, finished, last)
 
 
-def id_of(found: Json | Told) -> str:
+def id_of(found: Json | Reported) -> str:
     assert isinstance(found, dict), found
     return found["id"]
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
-async def test_an_answer(house: DoorHouse, credential: str) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        asked = await door.ask(QUESTION)
+async def test_an_answer(stack: ApiStack, credential: str) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        asked = await api.ask(QUESTION)
         query = id_of(asked)
-        before = await door.read(query)
-        await house.draft(query)
-        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
-        return [asked, before, await door.read(query, wait=WAIT), await door.page(query)]
+        before = await api.read(query)
+        await stack.draft(query)
+        await conclude(stack, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        return [asked, before, await api.read(query, wait=WAIT), await api.page(query)]
 
-    asked, before, after, page = await same(house, scenario, credential=credential)
+    asked, before, after, page = await same(stack, scenario, credential=credential)
     assert (asked["status"], before["status"], after["status"]) == ("running", "running", "finished")
     assert after["answer"]["outcome"] == "answered"
     assert page["rows"] == after["answer"]["rows"]
@@ -128,12 +128,12 @@ async def test_an_answer(house: DoorHouse, credential: str) -> None:
     assert ("sql" in after["answer"]) == (credential == "lab")
 
 
-async def test_an_answer_in_one_call(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        return [await door.ask(QUESTION, wait=WAIT)]
+async def test_an_answer_in_one_call(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        return [await api.ask(QUESTION, wait=WAIT)]
 
-    async with house.stages():
-        (answered,) = await same(house, scenario)
+    async with stack.stages():
+        (answered,) = await same(stack, scenario)
     assert answered["answer"]["row_count"] == 2
 
 
@@ -149,13 +149,13 @@ async def test_an_answer_in_one_call(house: DoorHouse) -> None:
         (Outcome.EXPIRED, {"code": FailureCode.EXPIRED}),
     ],
 )
-async def test_each_other_outcome(house: DoorHouse, credential: str, outcome: Outcome, body: Json) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        await conclude(house, query, outcome, **body)
-        return [await door.read(query, wait=WAIT), await door.page(query), await door.cancel(query)]
+async def test_each_other_outcome(stack: ApiStack, credential: str, outcome: Outcome, body: Json) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        await conclude(stack, query, outcome, **body)
+        return [await api.read(query, wait=WAIT), await api.page(query), await api.cancel(query)]
 
-    found, page, cancel = await same(house, scenario, credential=credential)
+    found, page, cancel = await same(stack, scenario, credential=credential)
     assert found["answer"]["outcome"] == outcome.value
     assert page.code == "not_found"
     assert cancel.code == "already_finished"
@@ -164,34 +164,34 @@ async def test_each_other_outcome(house: DoorHouse, credential: str, outcome: Ou
         assert "secret" not in str(found)
 
 
-async def test_a_clarification_and_its_answer(house: DoorHouse) -> None:
+async def test_a_clarification_and_its_answer(stack: ApiStack) -> None:
     options = (
         Option(id="o1", text="Shanghai", question="How many in Shanghai?", action=OptionAction.ADD_FILTER),
         Option(id="o2", text="all", question="How many in all?", action=OptionAction.RETRY_AS_IS),
     )
     asked_back = Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="city", options=options)
 
-    async def scenario(door: Door, name: str) -> list[Any]:
-        first = id_of(await door.ask(QUESTION))
-        unfinished = await door.clarify(first, {"option_id": "o1"})
+    async def scenario(api: Api, name: str) -> list[Any]:
+        first = id_of(await api.ask(QUESTION))
+        unfinished = await api.clarify(first, {"option_id": "o1"})
         await conclude(
-            house, first, Outcome.CLARIFICATION, code=FailureCode.AMBIGUOUS_QUESTION, clarification=asked_back
+            stack, first, Outcome.CLARIFICATION, code=FailureCode.AMBIGUOUS_QUESTION, clarification=asked_back
         )
-        shown = await door.read(first, wait=WAIT)
-        second = await door.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
-        again = await door.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
-        other = await door.clarify(first, {"option_id": "o2"}, key=f"clarified-{name}")
-        own = await door.clarify(first, {"question": "How many in Rome?"})
-        refused = [await door.clarify(first, each) for each in ({}, {"option_id": "o9"})]
-        log = await house.log(id_of(second))
+        shown = await api.read(first, wait=WAIT)
+        second = await api.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
+        again = await api.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
+        other = await api.clarify(first, {"option_id": "o2"}, key=f"clarified-{name}")
+        own = await api.clarify(first, {"question": "How many in Rome?"})
+        refused = [await api.clarify(first, each) for each in ({}, {"option_id": "o9"})]
+        log = await stack.log(id_of(second))
         words = log[0].envelope().question
-        await house.answer(id_of(second))
-        answered = await door.read(id_of(second))
-        none_left = await door.clarify(id_of(second), {"option_id": "o1"})
+        await stack.answer(id_of(second))
+        answered = await api.read(id_of(second))
+        none_left = await api.clarify(id_of(second), {"option_id": "o1"})
         return [unfinished, shown, second, again, other, own, *refused, words, answered, none_left]
 
     unfinished, shown, second, again, other, own, nothing, unknown, words, answered, none_left = await same(
-        house, scenario
+        stack, scenario
     )
     assert unfinished.code == "not_finished"
     assert [each["id"] for each in shown["answer"]["options"]] == ["o1", "o2"]
@@ -204,7 +204,7 @@ async def test_a_clarification_and_its_answer(house: DoorHouse) -> None:
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
-async def test_a_confirmation_and_its_yes(house: DoorHouse, credential: str) -> None:
+async def test_a_confirmation_and_its_yes(stack: ApiStack, credential: str) -> None:
     asked = Confirmation(
         reason="write",
         kind="UPDATE",
@@ -216,21 +216,21 @@ async def test_a_confirmation_and_its_yes(house: DoorHouse, credential: str) -> 
         rows_affected_max=20,
     )
 
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        early = await door.confirm(query, {"sql_sha256": HASH})
-        await conclude(house, query, Outcome.CONFIRMATION, confirmation=asked, sql="UPDATE secret_table SET x = 1")
-        shown = await door.read(query, wait=WAIT)
-        wrong = await door.confirm(query, {"sql_sha256": "cd" * 32})
-        bad = await door.confirm(query, {"sql_sha256": "short"})
-        yes = await door.confirm(query, {"sql_sha256": HASH, "rows_affected_max": 15})
-        again = await door.confirm(query, {"sql_sha256": HASH})
-        body = (await house.log(id_of(yes)))[0].envelope().body
-        await conclude(house, id_of(yes), Outcome.ANSWERED, result=MIXED)
-        done = await door.read(id_of(yes), wait=WAIT)
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        early = await api.confirm(query, {"sql_sha256": HASH})
+        await conclude(stack, query, Outcome.CONFIRMATION, confirmation=asked, sql="UPDATE secret_table SET x = 1")
+        shown = await api.read(query, wait=WAIT)
+        wrong = await api.confirm(query, {"sql_sha256": "cd" * 32})
+        bad = await api.confirm(query, {"sql_sha256": "short"})
+        yes = await api.confirm(query, {"sql_sha256": HASH, "rows_affected_max": 15})
+        again = await api.confirm(query, {"sql_sha256": HASH})
+        body = (await stack.log(id_of(yes)))[0].envelope().body
+        await conclude(stack, id_of(yes), Outcome.ANSWERED, result=MIXED)
+        done = await api.read(id_of(yes), wait=WAIT)
         return [early, shown, wrong, bad, yes, again, body.rows_affected_max, done]
 
-    early, shown, wrong, bad, yes, again, rows, done = await same(house, scenario, credential=credential)
+    early, shown, wrong, bad, yes, again, rows, done = await same(stack, scenario, credential=credential)
     assert (early.code, wrong.code, bad.code) == ("not_confirmable", "not_confirmable", "invalid")
     assert shown["answer"]["confirmation"]["rows_affected_max"] == 20
     assert ("secret" in str(shown)) == (credential == "lab")
@@ -240,36 +240,36 @@ async def test_a_confirmation_and_its_yes(house: DoorHouse, credential: str) -> 
     assert done["answer"]["outcome"] == "answered"
 
 
-async def test_a_cancellation(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        cancelled = await door.cancel(query)
-        await house.finish(query)
-        return [cancelled, await door.read(query, wait=WAIT), await door.cancel(query)]
+async def test_a_cancellation(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        cancelled = await api.cancel(query)
+        await stack.finish(query)
+        return [cancelled, await api.read(query, wait=WAIT), await api.cancel(query)]
 
-    cancelled, after, again = await same(house, scenario)
+    cancelled, after, again = await same(stack, scenario)
     assert cancelled["status"] == "running"
     assert after["answer"]["outcome"] == "cancelled"
     assert again.code == "already_finished"
 
 
-async def test_paging(house: DoorHouse) -> None:
+async def test_paging(stack: ApiStack) -> None:
     rows = tuple((f"city {number}",) for number in range(250))
     result = Result(columns=(ResultColumn(name="city", kind=ColumnKind.TEXT),), rows=rows, row_count=250)
 
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        early = await door.page(query)
-        await conclude(house, query, Outcome.ANSWERED, result=result)
-        first, third = await door.page(query), await door.page(query, page=3)
-        small = await door.page(query, page=2, page_size=60)
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        early = await api.page(query)
+        await conclude(stack, query, Outcome.ANSWERED, result=result)
+        first, third = await api.page(query), await api.page(query, page=3)
+        small = await api.page(query, page=2, page_size=60)
         assert isinstance(first, dict)
-        by_token = await door.page(query, page_token=first["next_page_token"])
-        beyond = await door.page(query, page=4)
-        forged = await door.page(query, page_token=first["next_page_token"][:-2] + "xx")
+        by_token = await api.page(query, page_token=first["next_page_token"])
+        beyond = await api.page(query, page=4)
+        forged = await api.page(query, page_token=first["next_page_token"][:-2] + "xx")
         return [early, first, third, small, by_token, beyond, forged]
 
-    early, first, third, small, by_token, beyond, forged = await same(house, scenario)
+    early, first, third, small, by_token, beyond, forged = await same(stack, scenario)
     assert early.code == "not_finished"
     assert (len(first["rows"]), first["has_next"], first["total_count"], first["total_pages"]) == (100, True, 250, 3)
     assert (len(third["rows"]), third["has_next"]) == (50, False)
@@ -278,26 +278,26 @@ async def test_paging(house: DoorHouse) -> None:
     assert (beyond.code, forged.code) == ("not_found", "bad_page_token")
 
 
-async def test_idempotency(house: DoorHouse) -> None:
-    async def scenario(door: Door, name: str) -> list[Any]:
+async def test_idempotency(stack: ApiStack) -> None:
+    async def scenario(api: Api, name: str) -> list[Any]:
         key = f"once-{name}"
-        first = await door.ask(QUESTION, key=key)
-        again = await door.ask(QUESTION, key=key)
-        other = await door.ask(QUESTION | {"question": "How many orders?"}, key=key)
-        await house.answer(id_of(first))
-        answered = await door.ask(QUESTION, key=key, wait=WAIT)
-        return [first, again, other, answered, await door.ask(QUESTION, key="bad key")]
+        first = await api.ask(QUESTION, key=key)
+        again = await api.ask(QUESTION, key=key)
+        other = await api.ask(QUESTION | {"question": "How many orders?"}, key=key)
+        await stack.answer(id_of(first))
+        answered = await api.ask(QUESTION, key=key, wait=WAIT)
+        return [first, again, other, answered, await api.ask(QUESTION, key="bad key")]
 
-    first, again, other, answered, bad = await same(house, scenario)
+    first, again, other, answered, bad = await same(stack, scenario)
     assert first["id"] == again["id"] == answered["id"]
     assert again["idempotency_replayed"]
     assert other.code == "idempotency_mismatch"
     assert bad.code == "invalid"
 
 
-async def test_one_key_is_one_query_whatever_the_door(house: DoorHouse) -> None:
-    async with faces(house) as doors:
-        asked = [await door.ask(QUESTION, key="any-door") for door in doors.values()]
+async def test_one_key_is_one_query_whatever_the_api(stack: ApiStack) -> None:
+    async with faces(stack) as apis:
+        asked = [await api.ask(QUESTION, key="any-api") for api in apis.values()]
     assert len({id_of(each) for each in asked}) == 1
     assert [isinstance(each, dict) and each.get("idempotency_replayed", False) for each in asked] == [
         False,
@@ -309,34 +309,34 @@ async def test_one_key_is_one_query_whatever_the_door(house: DoorHouse) -> None:
 @pytest.mark.parametrize(
     ("tenant", "credential"), [("other", "web"), pytest.param("acme", "desk", marks=pytest.mark.slow)]
 )
-async def test_another_callers_ids_do_not_exist(house: DoorHouse, tenant: str, credential: str) -> None:
-    async with faces(house) as own:
+async def test_another_callers_ids_do_not_exist(stack: ApiStack, tenant: str, credential: str) -> None:
+    async with faces(stack) as own:
         query = id_of(await own["http"].ask(QUESTION))
-        await house.answer(query)
+        await stack.answer(query)
         batch = id_of(await own["http"].submit({"items": [{"id": "a", **QUESTION}]}))
 
-    async with faces(house, tenant, credential) as doors:
+    async with faces(stack, tenant, credential) as apis:
         met: dict[str, list[Any]] = {}
-        for name, door in doors.items():
+        for name, api in apis.items():
             met[name] = [
                 found
                 for each, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
                 for found in (
-                    await door.read(each),
-                    await door.read(each, wait=1),
-                    await door.cancel(each),
-                    await door.page(each),
-                    await door.clarify(each, {"question": "q"}),
-                    await door.confirm(each, {"sql_sha256": HASH}),
-                    await door.ask(QUESTION | {"thread_id": each}),
-                    await door.turns(each),
-                    await door.state(each),
-                    await door.thread_events(each),
-                    await door.fork(each, {}),
-                    await door.delete(each),
-                    await door.batch(of_batch),
-                    await door.batch_cancel(of_batch),
-                    await door.batch_retry(of_batch),
+                    await api.read(each),
+                    await api.read(each, wait=1),
+                    await api.cancel(each),
+                    await api.page(each),
+                    await api.clarify(each, {"question": "q"}),
+                    await api.confirm(each, {"sql_sha256": HASH}),
+                    await api.ask(QUESTION | {"thread_id": each}),
+                    await api.turns(each),
+                    await api.state(each),
+                    await api.thread_events(each),
+                    await api.fork(each, {}),
+                    await api.delete(each),
+                    await api.batch(of_batch),
+                    await api.batch_cancel(of_batch),
+                    await api.batch_retry(of_batch),
                 )
             ]
     assert compared(met["grpc"]) == compared(met["http"]) == compared(met["bus"])
@@ -360,48 +360,48 @@ async def test_another_callers_ids_do_not_exist(house: DoorHouse, tenant: str, c
         {"question": "q", "connection": "shop", "options": {"today": "no day"}},
     ],
 )
-async def test_each_bad_request(house: DoorHouse, body: Json) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        return [await door.ask(body)]
+async def test_each_bad_request(stack: ApiStack, body: Json) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        return [await api.ask(body)]
 
-    (problem,) = await same(house, scenario)
-    assert isinstance(problem, Told)
+    (problem,) = await same(stack, scenario)
+    assert isinstance(problem, Reported)
 
 
 @pytest.mark.slow
-async def test_a_deadline(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION | {"options": {"deadline_seconds": 0.3}}))
-        await house.until(query, EventName.CONCLUDED)
-        await house.finish(query)
-        return [await door.read(query, wait=WAIT)]
+async def test_a_deadline(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION | {"options": {"deadline_seconds": 0.3}}))
+        await stack.until(query, EventName.CONCLUDED)
+        await stack.finish(query)
+        return [await api.read(query, wait=WAIT)]
 
-    (found,) = await same(house, scenario)
+    (found,) = await same(stack, scenario)
     assert found["answer"]["outcome"] == "expired"
 
 
-async def test_threads(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        first = await door.ask(QUESTION, wait=WAIT)
+async def test_threads(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        first = await api.ask(QUESTION, wait=WAIT)
         thread = id_of(first)
-        second = await door.ask(QUESTION | {"question": "And orders?", "thread_id": thread}, wait=WAIT)
-        listed = await door.threads(limit=1)
-        turns = await door.turns(thread)
+        second = await api.ask(QUESTION | {"question": "And orders?", "thread_id": thread}, wait=WAIT)
+        listed = await api.threads(limit=1)
+        turns = await api.turns(thread)
         assert isinstance(turns, dict)
-        state = await door.state(thread)
-        earlier = await door.state(thread, turns["turns"][0]["last_sequence"])
-        events = await door.thread_events(thread)
-        later = await door.thread_events(thread, turns["turns"][0]["last_sequence"])
-        forked = await door.fork(thread, {"query_id": id_of(first)})
+        state = await api.state(thread)
+        earlier = await api.state(thread, turns["turns"][0]["last_sequence"])
+        events = await api.thread_events(thread)
+        later = await api.thread_events(thread, turns["turns"][0]["last_sequence"])
+        forked = await api.fork(thread, {"query_id": id_of(first)})
         assert isinstance(forked, dict)
-        third = await door.ask(QUESTION | {"thread_id": forked["thread_id"]}, wait=WAIT)
-        gone = await door.delete(thread)
-        missing = await door.turns(thread)
+        third = await api.ask(QUESTION | {"thread_id": forked["thread_id"]}, wait=WAIT)
+        gone = await api.delete(thread)
+        missing = await api.turns(thread)
         return [first, second, listed, turns, state, earlier, events, later, forked, third, gone, missing]
 
-    async with house.stages():
+    async with stack.stages():
         _, second, listed, turns, state, earlier, events, later, forked, third, gone, missing = await same(
-            house, scenario
+            stack, scenario
         )
     assert second["thread_id"] == turns["thread_id"] == listed["threads"][0]["thread_id"]
     assert [each["question"] for each in turns["turns"]] == ["How many customers?", "And orders?"]
@@ -415,35 +415,35 @@ async def test_threads(house: DoorHouse) -> None:
     assert missing.code == "not_found"
 
 
-async def test_a_thread_with_a_running_question_is_not_deleted(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        return [await door.delete(id_of(await door.ask(QUESTION)))]
+async def test_a_thread_with_a_running_question_is_not_deleted(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        return [await api.delete(id_of(await api.ask(QUESTION)))]
 
-    (problem,) = await same(house, scenario)
+    (problem,) = await same(stack, scenario)
     assert problem.code == "not_finished"
 
 
-async def ended(door: Door, batch: str) -> Json:
+async def ended(api: Api, batch: str) -> Json:
     async with asyncio.timeout(20):
         while True:
-            found = await door.batch(batch)
+            found = await api.batch(batch)
             assert isinstance(found, dict), found
             if found["status"] == "finished":
                 return found
             await asyncio.sleep(0.1)
 
 
-async def test_batches(house: DoorHouse) -> None:
+async def test_batches(stack: ApiStack) -> None:
     items = [{"id": f"i{number}", "name": f"item {number}", **QUESTION} for number in range(5)]
 
-    async def scenario(door: Door, name: str) -> list[Any]:
+    async def scenario(api: Api, name: str) -> list[Any]:
         body = {"items": items, "options": {"language": "en"}, "concurrency": 1}
-        submitted = await door.submit(body, key=f"report-{name}")
-        again = await door.submit(body, key=f"report-{name}")
-        other = await door.submit({"items": items[:2]}, key=f"report-{name}")
-        found = await ended(door, id_of(submitted))
-        rest = await door.batch(id_of(submitted), 3)
-        refused = [await door.batch_cancel(id_of(submitted)), await door.batch_retry(id_of(submitted))]
+        submitted = await api.submit(body, key=f"report-{name}")
+        again = await api.submit(body, key=f"report-{name}")
+        other = await api.submit({"items": items[:2]}, key=f"report-{name}")
+        found = await ended(api, id_of(submitted))
+        rest = await api.batch(id_of(submitted), 3)
+        refused = [await api.batch_cancel(id_of(submitted)), await api.batch_retry(id_of(submitted))]
         for each in (submitted, again):
             # How far it is by then is a matter of chance.
             assert isinstance(each, dict)
@@ -452,8 +452,8 @@ async def test_batches(house: DoorHouse) -> None:
             each["status"] = "any"
         return [submitted, again, other, found, rest, *refused]
 
-    async with house.stages():
-        submitted, again, other, found, rest, cancelled, retried = await same(house, scenario)
+    async with stack.stages():
+        submitted, again, other, found, rest, cancelled, retried = await same(stack, scenario)
     assert again["id"] == submitted["id"]
     assert again["idempotency_replayed"]
     assert other.code == "idempotency_mismatch"
@@ -473,12 +473,12 @@ async def test_batches(house: DoorHouse) -> None:
         {"items": [{"id": "a", **QUESTION}], "concurrency": 99},
     ],
 )
-async def test_each_bad_batch(house: DoorHouse, body: Json) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        return [await door.submit(body)]
+async def test_each_bad_batch(stack: ApiStack, body: Json) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        return [await api.submit(body)]
 
-    (problem,) = await same(house, scenario)
-    assert isinstance(problem, Told)
+    (problem,) = await same(stack, scenario)
+    assert isinstance(problem, Reported)
 
 
 TAUGHT: Json = {
@@ -489,27 +489,27 @@ TAUGHT: Json = {
 }
 
 
-async def test_what_is_taught_found_and_forgotten(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        taught = await door.teach("shop", TAUGHT)
-        known = await door.known("shop", "synonym")
-        hits = await door.search("shop", "number of orders")
+async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        taught = await api.teach("shop", TAUGHT)
+        known = await api.known("shop", "synonym")
+        hits = await api.search("shop", "number of orders")
         assert isinstance(hits, dict)
         refused = [
-            await door.teach("nowhere", TAUGHT),
-            await door.teach("shop", {"pairs": [{"question": "", "sql": "SELECT 1"}]}),
-            await door.forget("shop", "nothing"),
+            await api.teach("nowhere", TAUGHT),
+            await api.teach("shop", {"pairs": [{"question": "", "sql": "SELECT 1"}]}),
+            await api.forget("shop", "nothing"),
         ]
-        entries = [each["id"] for kind in ("pair", "instruction", "term", "synonym") for each in await ids(door, kind)]
-        gone = [await door.forget("shop", each) for each in entries]
+        entries = [each["id"] for kind in ("pair", "instruction", "term", "synonym") for each in await ids(api, kind)]
+        gone = [await api.forget("shop", each) for each in entries]
         return [taught, known, hits, *refused, gone]
 
-    async def ids(door: Door, kind: str) -> list[Json]:
-        found = await door.known("shop", kind)
+    async def ids(api: Api, kind: str) -> list[Json]:
+        found = await api.known("shop", kind)
         assert isinstance(found, dict)
         return found["entries"]
 
-    taught, known, hits, nowhere, empty, nothing, gone = await same(house, scenario, credential="lab")
+    taught, known, hits, nowhere, empty, nothing, gone = await same(stack, scenario, credential="lab")
     assert taught["taught"] == 5
     assert {each["text"] for each in known["entries"]} == {"sales", "deals"}
     assert hits["hits"][0]["text"] == "SELECT COUNT(*) FROM orders"
@@ -517,33 +517,33 @@ async def test_what_is_taught_found_and_forgotten(house: DoorHouse) -> None:
     assert gone[-1]["entries"] == 0
 
 
-async def test_business_readers_teach_nothing_but_judge_answers(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        early = await door.feedback(query, "right")
-        await house.draft(query)
-        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
-        right, known = await door.feedback(query, "right"), await door.known("shop", "pair")
-        wrong = await door.feedback(query, "wrong")
-        return [early, right, known, wrong, await door.teach("shop", TAUGHT)]
+async def test_business_readers_teach_nothing_but_judge_answers(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        early = await api.feedback(query, "right")
+        await stack.draft(query)
+        await conclude(stack, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        right, known = await api.feedback(query, "right"), await api.known("shop", "pair")
+        wrong = await api.feedback(query, "wrong")
+        return [early, right, known, wrong, await api.teach("shop", TAUGHT)]
 
-    early, right, known, wrong, refused = await same(house, scenario)
+    early, right, known, wrong, refused = await same(stack, scenario)
     assert early.code == "not_finished"
     assert (right["verdict"], right["entries"], wrong["entries"]) == ("right", 1, 0)
     assert "text" not in known["entries"][0]
     assert refused.code == "scope"
 
 
-async def test_preferences(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        kept = await door.prefer({"language": "zh", "connection": "shop", "summary": False, "page_size": 7})
-        read = await door.preferences()
-        asked = id_of(await door.ask({"question": "How many?"}))
-        options = (await house.log(asked))[0].envelope().options
-        refused = [await door.prefer({"connection": "nowhere"}), await door.prefer({"page_size": 0})]
-        return [kept, read, options.page_size, *refused, await door.prefer({}), await door.preferences()]
+async def test_preferences(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        kept = await api.prefer({"language": "zh", "connection": "shop", "summary": False, "page_size": 7})
+        read = await api.preferences()
+        asked = id_of(await api.ask({"question": "How many?"}))
+        options = (await stack.log(asked))[0].envelope().options
+        refused = [await api.prefer({"connection": "nowhere"}), await api.prefer({"page_size": 0})]
+        return [kept, read, options.page_size, *refused, await api.prefer({}), await api.preferences()]
 
-    kept, read, size, nowhere, invalid, cleared, empty = await same(house, scenario, credential="desk")
+    kept, read, size, nowhere, invalid, cleared, empty = await same(stack, scenario, credential="desk")
     assert kept == read == {"language": "zh", "connection": "shop", "summary": False, "page_size": 7}
     assert size == 7
     assert (nowhere.code, invalid.code) == ("unknown_connection", "invalid")
@@ -551,22 +551,22 @@ async def test_preferences(house: DoorHouse) -> None:
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
-async def test_connections_catalogs_and_suggestions(house: DoorHouse, credential: str) -> None:
-    executor = await house.user(StageName.EXECUTOR)
+async def test_connections_catalogs_and_suggestions(stack: ApiStack, credential: str) -> None:
+    executor = await stack.user(StageName.EXECUTOR)
     await CatalogStore(Held(executor)).write(CATALOG)
 
-    async def scenario(door: Door, _: str) -> list[Any]:
+    async def scenario(api: Api, _: str) -> list[Any]:
         async with asyncio.timeout(20):
-            while isinstance(await door.catalog("shop"), Told):
+            while isinstance(await api.catalog("shop"), Reported):
                 await asyncio.sleep(0.05)
         return [
-            await door.connections(),
-            await door.catalog("shop"),
-            await door.suggestions("shop"),
-            await door.catalog("nowhere"),
+            await api.connections(),
+            await api.catalog("shop"),
+            await api.suggestions("shop"),
+            await api.catalog("nowhere"),
         ]
 
-    listed, catalog, suggested, nowhere = await same(house, scenario, credential=credential)
+    listed, catalog, suggested, nowhere = await same(stack, scenario, credential=credential)
     assert [each["name"] for each in listed["connections"]] == ["crm", "shop"]
     assert ("cust_master" in str(catalog)) == (credential == "lab")
     assert suggested["questions"]
@@ -574,12 +574,12 @@ async def test_connections_catalogs_and_suggestions(house: DoorHouse, credential
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
-async def test_the_events_of_a_query_over_http_and_grpc(house: DoorHouse, credential: str) -> None:
-    async with faces(house, "acme", credential) as doors:
-        query = id_of(await doors["bus"].ask(QUESTION))
-        await house.draft(query)
-        await conclude(house, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
-        over_http, over_grpc = doors["http"], doors["grpc"]
+async def test_the_events_of_a_query_over_http_and_grpc(stack: ApiStack, credential: str) -> None:
+    async with faces(stack, "acme", credential) as apis:
+        query = id_of(await apis["bus"].ask(QUESTION))
+        await stack.draft(query)
+        await conclude(stack, query, Outcome.ANSWERED, result=MIXED, sql="SELECT 1")
+        over_http, over_grpc = apis["http"], apis["grpc"]
         assert isinstance(over_http, HttpFace)
         assert isinstance(over_grpc, GrpcFace)
         events = await over_http.events(query)
@@ -595,15 +595,15 @@ CHART: Json = {
 }
 
 
-async def test_exports_over_http_and_grpc(house: DoorHouse) -> None:
+async def test_exports_over_http_and_grpc(stack: ApiStack) -> None:
     rows = tuple((f"城市 {number}",) for number in range(250))
     result = Result(columns=(ResultColumn(name="city", kind=ColumnKind.TEXT),), rows=rows, row_count=250)
-    async with house.http() as http, grpc_caller(house) as caller:
+    async with stack.http() as http, grpc_caller(stack) as caller:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         with pytest.raises(Refusal) as caught:
             _ = [each async for each in caller.stream("ExportResult", v1.ExportResultRequest(query_id=query))]
         assert caught.value.reason == "not_finished"
-        await conclude(house, query, Outcome.ANSWERED, result=result)
+        await conclude(stack, query, Outcome.ANSWERED, result=result)
         for name in ("csv", "jsonl", "arrow"):
             whole = (await http.get(f"/v1/queries/{query}/export?format={name}")).content
             request = v1.ExportResultRequest(query_id=query, format=f"EXPORT_FORMAT_{name.upper()}")
@@ -614,20 +614,20 @@ async def test_exports_over_http_and_grpc(house: DoorHouse) -> None:
         assert caught.value.reason == "invalid"
 
 
-async def test_charts(house: DoorHouse) -> None:
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(QUESTION))
-        early = await door.picture(query)
-        await conclude(house, query, Outcome.ANSWERED, result=MIXED, chart=CHART)
-        bare = id_of(await door.ask(QUESTION))
-        await house.answer(bare)
-        return [early, await door.read(query, wait=WAIT), await door.picture(bare)]
+async def test_charts(stack: ApiStack) -> None:
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(QUESTION))
+        early = await api.picture(query)
+        await conclude(stack, query, Outcome.ANSWERED, result=MIXED, chart=CHART)
+        bare = id_of(await api.ask(QUESTION))
+        await stack.answer(bare)
+        return [early, await api.read(query, wait=WAIT), await api.picture(bare)]
 
-    early, answered, none = await same(house, scenario)
+    early, answered, none = await same(stack, scenario)
     assert (early.code, none.code) == ("not_finished", "not_found")
     assert answered["answer"]["chart"] == CHART
-    async with faces(house) as doors:
-        over_http, over_bus = doors["http"], doors["bus"]
+    async with faces(stack) as apis:
+        over_http, over_bus = apis["http"], apis["bus"]
         assert isinstance(over_http, HttpFace)
         assert isinstance(over_bus, BusFace)
         # Over gRPC the specification is a field of the answer.
@@ -635,11 +635,11 @@ async def test_charts(house: DoorHouse) -> None:
 
 
 @pytest.mark.slow
-async def test_pictures(house: DoorHouse) -> None:
-    async with faces(house) as doors:
-        query = id_of(await doors["http"].ask(QUESTION))
-        await conclude(house, query, Outcome.ANSWERED, result=MIXED, chart=CHART)
-        drawn = [await door.picture(query) for door in doors.values()]
+async def test_pictures(stack: ApiStack) -> None:
+    async with faces(stack) as apis:
+        query = id_of(await apis["http"].ask(QUESTION))
+        await conclude(stack, query, Outcome.ANSWERED, result=MIXED, chart=CHART)
+        drawn = [await api.picture(query) for api in apis.values()]
     assert isinstance(drawn[0], bytes)
     assert b"<svg" in drawn[0]
     assert drawn == [drawn[0]] * 3
@@ -654,48 +654,46 @@ async def test_pictures(house: DoorHouse) -> None:
         ("explain", "SELECT city FROM shops", Outcome.PREPARED),
     ],
 )
-async def test_each_operation_beside_asking(
-    house: DoorHouse, operation: str, sql: str | None, outcome: Outcome
-) -> None:
+async def test_each_operation_beside_asking(stack: ApiStack, operation: str, sql: str | None, outcome: Outcome) -> None:
     body = QUESTION | {"operation": operation} | ({"sql": sql} if sql else {})
 
-    async def scenario(door: Door, _: str) -> list[Any]:
-        query = id_of(await door.ask(body))
-        asked = (await house.log(query))[0].envelope().body
+    async def scenario(api: Api, _: str) -> list[Any]:
+        query = id_of(await api.ask(body))
+        asked = (await stack.log(query))[0].envelope().body
         result = MIXED if outcome is Outcome.ANSWERED else None
-        await conclude(house, query, outcome, sql="SELECT city FROM shops LIMIT 10", result=result)
-        return [asked.operation.value, asked.sql, await door.read(query, wait=WAIT)]
+        await conclude(stack, query, outcome, sql="SELECT city FROM shops LIMIT 10", result=result)
+        return [asked.operation.value, asked.sql, await api.read(query, wait=WAIT)]
 
-    said, given, found = await same(house, scenario, credential="lab")
+    said, given, found = await same(stack, scenario, credential="lab")
     assert (said, given, found["answer"]["outcome"]) == (operation, sql, outcome.value)
     assert found["answer"]["sql"] == "SELECT city FROM shops LIMIT 10"
     assert bool(found["answer"]["rows"]) == (outcome is Outcome.ANSWERED)
 
 
-async def test_a_request_of_too_many_bytes_is_read_by_no_door(house: DoorHouse) -> None:
+async def test_a_request_of_too_many_bytes_is_read_by_no_api(stack: ApiStack) -> None:
     body = QUESTION | {"question": "x" * 300_000}
-    async with house.http() as http:
+    async with stack.http() as http:
         refused = await http.post("/v1/queries", json=body)
     assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
     # The library, and the client of the bus or else its server, refuse it before the gateway sees it.
-    async with grpc_caller(house) as caller:
+    async with grpc_caller(stack) as caller:
         with pytest.raises(Refusal) as caught:
             await caller.call("Ask", v1.AskRequest(question=question(body["question"])))
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    async with house.client() as client:
+    async with stack.client() as client:
         with pytest.raises(NotAccepted):
             await client.call("ask", body)
 
 
-async def test_a_wrong_credential_enters_by_no_door(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_wrong_credential_enters_by_no_api(stack: ApiStack) -> None:
+    async with stack.http() as http:
         refused = await http.post("/v1/queries", json=QUESTION, headers={"Authorization": "Bearer qb.acme.web.wrong"})
-    async with grpc_caller(house, key="qb.acme.web.wrong") as caller:
+    async with grpc_caller(stack, key="qb.acme.web.wrong") as caller:
         with pytest.raises(Refusal) as caught:
             await caller.call("Ask", v1.AskRequest(question=question()))
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
     assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
     # On the bus the server itself lets nobody in, so that no subject is met at all.
     with pytest.raises(BusRefused):
-        async with BusClient.connected(house.bus.url, OUTSIDERS[0], "wrong"):
+        async with BusClient.connected(stack.bus.url, OUTSIDERS[0], "wrong"):
             pass

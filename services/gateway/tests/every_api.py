@@ -1,8 +1,8 @@
-"""The three doors behind one face, so that one scenario runs through each and what it met can be compared.
+"""The three APIs behind one face, so that one scenario runs through each and what it met can be compared.
 
-Every method returns public JSON in the shape that HTTP has, or a Told problem. What differs by nature is left out: HTTP's
+Every method returns public JSON in the shape that HTTP has, or a Reported problem. What differs by nature is left out: HTTP's
 links, instance and trace of a problem. Values that nobody set are left out too: gRPC does not send them.
-Every answer over HTTP and the bus is held to the document of its door on the way.
+Every answer over HTTP and the bus is held to the document of its API on the way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from querybus_gateway.v1 import connection_service_pb2 as connections_pb2
 
 from .documents import faults, holds_call, holds_http
 from .grpc_caller import GrpcCaller, Refusal, grpc_caller
-from .house_of_tests import DoorHouse, frames_of
+from .stack_of_tests import ApiStack, frames_of
 
 Json = dict[str, Any]
 WAIT = 20
@@ -32,8 +32,8 @@ NO_QUERY = "0190a0a0-0000-7000-8000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A problem as a caller hears of it."""
+class Reported:
+    """A problem as a caller learns of it."""
 
     code: str
     detail: str
@@ -41,36 +41,36 @@ class Told:
     more: tuple[tuple[str, str], ...]
 
 
-class Door(Protocol):
-    """What a scenario does through a door; `wait` in seconds, 0 for not at all."""
+class Api(Protocol):
+    """What a scenario does through an API; `wait` in seconds, 0 for not at all."""
 
-    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told: ...
-    async def read(self, query: str, *, wait: int = 0) -> Json | Told: ...
-    async def cancel(self, query: str) -> Json | Told: ...
-    async def page(self, query: str, **which: Any) -> Json | Told: ...
-    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told: ...
-    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told: ...
-    async def threads(self, **which: Any) -> Json | Told: ...
-    async def turns(self, thread: str) -> Json | Told: ...
-    async def state(self, thread: str, at: int = 0) -> Json | Told: ...
-    async def thread_events(self, thread: str, after: int = 0) -> Json | Told: ...
-    async def fork(self, thread: str, body: Json) -> Json | Told: ...
-    async def delete(self, thread: str) -> Json | Told: ...
-    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told: ...
-    async def batch(self, batch: str, offset: int = 0) -> Json | Told: ...
-    async def batch_cancel(self, batch: str) -> Json | Told: ...
-    async def batch_retry(self, batch: str) -> Json | Told: ...
-    async def feedback(self, query: str, verdict: str) -> Json | Told: ...
-    async def teach(self, connection: str, body: Json) -> Json | Told: ...
-    async def known(self, connection: str, kind: str) -> Json | Told: ...
-    async def search(self, connection: str, words: str) -> Json | Told: ...
-    async def forget(self, connection: str, entry: str) -> Json | Told: ...
-    async def preferences(self) -> Json | Told: ...
-    async def prefer(self, body: Json) -> Json | Told: ...
-    async def connections(self) -> Json | Told: ...
-    async def catalog(self, connection: str) -> Json | Told: ...
-    async def suggestions(self, connection: str) -> Json | Told: ...
-    async def picture(self, query: str, form: str = "svg") -> bytes | Told: ...
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported: ...
+    async def read(self, query: str, *, wait: int = 0) -> Json | Reported: ...
+    async def cancel(self, query: str) -> Json | Reported: ...
+    async def page(self, query: str, **which: Any) -> Json | Reported: ...
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported: ...
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Reported: ...
+    async def threads(self, **which: Any) -> Json | Reported: ...
+    async def turns(self, thread: str) -> Json | Reported: ...
+    async def state(self, thread: str, at: int = 0) -> Json | Reported: ...
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Reported: ...
+    async def fork(self, thread: str, body: Json) -> Json | Reported: ...
+    async def delete(self, thread: str) -> Json | Reported: ...
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported: ...
+    async def batch(self, batch: str, offset: int = 0) -> Json | Reported: ...
+    async def batch_cancel(self, batch: str) -> Json | Reported: ...
+    async def batch_retry(self, batch: str) -> Json | Reported: ...
+    async def feedback(self, query: str, verdict: str) -> Json | Reported: ...
+    async def teach(self, connection: str, body: Json) -> Json | Reported: ...
+    async def known(self, connection: str, kind: str) -> Json | Reported: ...
+    async def search(self, connection: str, words: str) -> Json | Reported: ...
+    async def forget(self, connection: str, entry: str) -> Json | Reported: ...
+    async def preferences(self) -> Json | Reported: ...
+    async def prefer(self, body: Json) -> Json | Reported: ...
+    async def connections(self) -> Json | Reported: ...
+    async def catalog(self, connection: str) -> Json | Reported: ...
+    async def suggestions(self, connection: str) -> Json | Reported: ...
+    async def picture(self, query: str, form: str = "svg") -> bytes | Reported: ...
 
 
 def bare(value: Any) -> Any:
@@ -91,10 +91,10 @@ def query_json(resource: Json) -> Json:
 PROBLEM_MEMBERS = {"type", "title", "status", "detail", "instance", "code", "trace_id", "errors", "retry_after_seconds"}
 
 
-def told(problem: Json) -> Told:
+def reported(problem: Json) -> Reported:
     more = {name: str(value) for name, value in problem.items() if name not in PROBLEM_MEMBERS and value is not None}
     pointers = tuple(each["pointer"] for each in problem["errors"])
-    return Told(problem["code"], problem["detail"], pointers, tuple(sorted(more.items())))
+    return Reported(problem["code"], problem["detail"], pointers, tuple(sorted(more.items())))
 
 
 class HttpFace:
@@ -103,7 +103,7 @@ class HttpFace:
 
     async def _send(
         self, method: str, path: str, body: Json | None = None, *, key: str | None = None, wait: int = 0, **query: Any
-    ) -> Json | Told:
+    ) -> Json | Reported:
         headers = {"Idempotency-Key": key} if key is not None else {}
         if wait:
             headers["Prefer"] = f"wait={wait}"
@@ -111,101 +111,101 @@ class HttpFace:
         said: Any = answer.json() if answer.content else None
         holds_http(method, path, answer.status_code, answer.headers.get("content-type", ""), said)
         if answer.status_code >= 400:
-            return told(said)
+            return reported(said)
         found: Json = said or {}
         return found | ({"idempotency_replayed": True} if "idempotency-replayed" in answer.headers else {})
 
-    async def _query(self, *arguments: Any, **more: Any) -> Json | Told:
+    async def _query(self, *arguments: Any, **more: Any) -> Json | Reported:
         found = await self._send(*arguments, **more)
-        return found if isinstance(found, Told) else query_json(found)
+        return found if isinstance(found, Reported) else query_json(found)
 
-    async def _plain(self, *arguments: Any, **more: Any) -> Json | Told:
+    async def _plain(self, *arguments: Any, **more: Any) -> Json | Reported:
         found = await self._send(*arguments, **more)
-        return found if isinstance(found, Told) else bare({name: found[name] for name in found if name != "links"})
+        return found if isinstance(found, Reported) else bare({name: found[name] for name in found if name != "links"})
 
-    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("POST", "/v1/queries", body, key=key, wait=wait)
 
-    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+    async def read(self, query: str, *, wait: int = 0) -> Json | Reported:
         return await self._query("GET", f"/v1/queries/{query}", wait=wait)
 
-    async def cancel(self, query: str) -> Json | Told:
+    async def cancel(self, query: str) -> Json | Reported:
         return await self._query("POST", f"/v1/queries/{query}/cancel")
 
-    async def page(self, query: str, **which: Any) -> Json | Told:
+    async def page(self, query: str, **which: Any) -> Json | Reported:
         return await self._plain("GET", f"/v1/queries/{query}/result", **which)
 
-    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("POST", f"/v1/queries/{query}/clarify", body, key=key, wait=wait)
 
-    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Reported:
         return await self._query("POST", f"/v1/queries/{query}/confirm", body, wait=wait)
 
-    async def threads(self, **which: Any) -> Json | Told:
+    async def threads(self, **which: Any) -> Json | Reported:
         return await self._plain("GET", "/v1/threads", **which)
 
-    async def turns(self, thread: str) -> Json | Told:
+    async def turns(self, thread: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/threads/{thread}/turns")
 
-    async def state(self, thread: str, at: int = 0) -> Json | Told:
+    async def state(self, thread: str, at: int = 0) -> Json | Reported:
         return await self._plain("GET", f"/v1/threads/{thread}", at=at)
 
-    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Reported:
         return await self._plain("GET", f"/v1/threads/{thread}/events", after=after)
 
-    async def fork(self, thread: str, body: Json) -> Json | Told:
+    async def fork(self, thread: str, body: Json) -> Json | Reported:
         return await self._plain("POST", f"/v1/threads/{thread}/fork", body)
 
-    async def delete(self, thread: str) -> Json | Told:
+    async def delete(self, thread: str) -> Json | Reported:
         return await self._plain("DELETE", f"/v1/threads/{thread}")
 
-    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
         return await self._plain("POST", "/v1/batches", body, key=key)
 
-    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+    async def batch(self, batch: str, offset: int = 0) -> Json | Reported:
         return await self._plain("GET", f"/v1/batches/{batch}", offset=offset)
 
-    async def batch_cancel(self, batch: str) -> Json | Told:
+    async def batch_cancel(self, batch: str) -> Json | Reported:
         return await self._plain("POST", f"/v1/batches/{batch}/cancel")
 
-    async def batch_retry(self, batch: str) -> Json | Told:
+    async def batch_retry(self, batch: str) -> Json | Reported:
         return await self._plain("POST", f"/v1/batches/{batch}/retry")
 
-    async def feedback(self, query: str, verdict: str) -> Json | Told:
+    async def feedback(self, query: str, verdict: str) -> Json | Reported:
         return await self._plain("POST", f"/v1/queries/{query}/feedback", {"verdict": verdict})
 
-    async def teach(self, connection: str, body: Json) -> Json | Told:
+    async def teach(self, connection: str, body: Json) -> Json | Reported:
         return await self._plain("POST", f"/v1/connections/{connection}/knowledge", body)
 
-    async def known(self, connection: str, kind: str) -> Json | Told:
+    async def known(self, connection: str, kind: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/connections/{connection}/knowledge", kind=kind)
 
-    async def search(self, connection: str, words: str) -> Json | Told:
+    async def search(self, connection: str, words: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/connections/{connection}/knowledge/search", q=words, k=2)
 
-    async def forget(self, connection: str, entry: str) -> Json | Told:
+    async def forget(self, connection: str, entry: str) -> Json | Reported:
         return await self._plain("DELETE", f"/v1/connections/{connection}/knowledge/{entry}")
 
-    async def preferences(self) -> Json | Told:
+    async def preferences(self) -> Json | Reported:
         return await self._plain("GET", "/v1/preferences")
 
-    async def prefer(self, body: Json) -> Json | Told:
+    async def prefer(self, body: Json) -> Json | Reported:
         return await self._plain("PUT", "/v1/preferences", body)
 
-    async def connections(self) -> Json | Told:
+    async def connections(self) -> Json | Reported:
         return await self._plain("GET", "/v1/connections")
 
-    async def catalog(self, connection: str) -> Json | Told:
+    async def catalog(self, connection: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/connections/{connection}/catalog", language="zh")
 
-    async def suggestions(self, connection: str) -> Json | Told:
+    async def suggestions(self, connection: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/connections/{connection}/suggestions")
 
-    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+    async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         answer = await self._http.get(f"/v1/queries/{query}/chart", params={"format": form}, timeout=60)
-        return answer.content if answer.status_code == 200 else told(answer.json())
+        return answer.content if answer.status_code == 200 else reported(answer.json())
 
-    async def chart(self, query: str) -> Json | Told:
+    async def chart(self, query: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/queries/{query}/chart")
 
     async def events(self, query: str) -> list[Json]:
@@ -217,28 +217,28 @@ class HttpFace:
         return [bare(json.loads(each["data"]) | {"sequence": int(each["id"])}) for each in frames]
 
 
-def _unnested(member: str, found: Json | Told) -> Json | Told:
+def _unnested(member: str, found: Json | Reported) -> Json | Reported:
     """Return a problem without the member of a call's body that holds, over the bus, what is a whole body elsewhere."""
-    if not isinstance(found, Told):
+    if not isinstance(found, Reported):
         return found
     pointers = tuple(each.removeprefix(member) for each in found.pointers)
     detail = found.detail.replace(f"{member}:", "/:", 1).replace(f"{member}/", "/", 1)
-    return Told(found.code, detail, pointers, found.more)
+    return Reported(found.code, detail, pointers, found.more)
 
 
 class BusFace:
     def __init__(self, client: BusClient) -> None:
         self._client = client
 
-    async def _send(self, verb: str, body: Json, **more: Any) -> Json | Told:
+    async def _send(self, verb: str, body: Json, **more: Any) -> Json | Reported:
         named = {name: value for name, value in more.items() if value not in (None, 0)}
         found = await self._client.call(verb, body | named)
         holds_call(verb, found)
-        return told(found) if "detail" in found and "title" in found else found
+        return reported(found) if "detail" in found and "title" in found else found
 
-    async def _query(self, verb: str, body: Json, **more: Any) -> Json | Told:
+    async def _query(self, verb: str, body: Json, **more: Any) -> Json | Reported:
         found = await self._send(verb, body, **more)
-        if isinstance(found, Told):
+        if isinstance(found, Reported):
             return found
         if found["status"] != "finished":
             return query_json(found | {"id": found["query_id"]})
@@ -246,103 +246,103 @@ class BusFace:
         answer = {name: value for name, value in found.items() if name not in own}
         return query_json(found | {"id": found["query_id"], "answer": answer})
 
-    async def _plain(self, verb: str, body: Json, **more: Any) -> Json | Told:
+    async def _plain(self, verb: str, body: Json, **more: Any) -> Json | Reported:
         found = await self._send(verb, body, **more)
-        return found if isinstance(found, Told) else bare({name: found[name] for name in found if name != "links"})
+        return found if isinstance(found, Reported) else bare({name: found[name] for name in found if name != "links"})
 
-    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("ask", body, idempotency_key=key, wait_seconds=wait)
 
-    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+    async def read(self, query: str, *, wait: int = 0) -> Json | Reported:
         return await self._query("answer", {"query_id": query}, wait_seconds=wait)
 
-    async def cancel(self, query: str) -> Json | Told:
+    async def cancel(self, query: str) -> Json | Reported:
         return await self._query("cancel", {"query_id": query})
 
-    async def page(self, query: str, **which: Any) -> Json | Told:
+    async def page(self, query: str, **which: Any) -> Json | Reported:
         return await self._plain("page", {"query_id": query, **which})
 
-    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("clarify", {"query_id": query, **body}, idempotency_key=key, wait_seconds=wait)
 
-    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Reported:
         return await self._query("confirm", {"query_id": query, **body}, wait_seconds=wait)
 
-    async def threads(self, **which: Any) -> Json | Told:
+    async def threads(self, **which: Any) -> Json | Reported:
         return await self._plain("threads", which)
 
-    async def turns(self, thread: str) -> Json | Told:
+    async def turns(self, thread: str) -> Json | Reported:
         return await self._plain("turns", {"thread_id": thread})
 
-    async def state(self, thread: str, at: int = 0) -> Json | Told:
+    async def state(self, thread: str, at: int = 0) -> Json | Reported:
         return await self._plain("state", {"thread_id": thread}, at_sequence=at)
 
-    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Reported:
         return await self._plain("thread-events", {"thread_id": thread}, after_sequence=after)
 
-    async def fork(self, thread: str, body: Json) -> Json | Told:
+    async def fork(self, thread: str, body: Json) -> Json | Reported:
         return await self._plain("fork", {"thread_id": thread, **body})
 
-    async def delete(self, thread: str) -> Json | Told:
+    async def delete(self, thread: str) -> Json | Reported:
         found = await self._plain("delete-thread", {"thread_id": thread})
-        return found if isinstance(found, Told) else {}
+        return found if isinstance(found, Reported) else {}
 
-    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
         return _unnested("/batch", await self._plain("batch", {"batch": body}, idempotency_key=key))
 
-    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+    async def batch(self, batch: str, offset: int = 0) -> Json | Reported:
         return await self._plain("batch", {"action": "read", "batch_id": batch}, offset=offset)
 
-    async def batch_cancel(self, batch: str) -> Json | Told:
+    async def batch_cancel(self, batch: str) -> Json | Reported:
         return await self._plain("batch", {"action": "cancel", "batch_id": batch})
 
-    async def batch_retry(self, batch: str) -> Json | Told:
+    async def batch_retry(self, batch: str) -> Json | Reported:
         return await self._plain("batch", {"action": "retry", "batch_id": batch})
 
-    async def feedback(self, query: str, verdict: str) -> Json | Told:
+    async def feedback(self, query: str, verdict: str) -> Json | Reported:
         return await self._plain("feedback", {"query_id": query, "verdict": verdict})
 
-    async def _knowledge(self, action: str, connection: str, **more: Any) -> Json | Told:
+    async def _knowledge(self, action: str, connection: str, **more: Any) -> Json | Reported:
         return await self._plain("knowledge", {"action": action, "connection": connection, **more})
 
-    async def teach(self, connection: str, body: Json) -> Json | Told:
+    async def teach(self, connection: str, body: Json) -> Json | Reported:
         return _unnested("/entries", await self._knowledge("teach", connection, entries=body))
 
-    async def known(self, connection: str, kind: str) -> Json | Told:
+    async def known(self, connection: str, kind: str) -> Json | Reported:
         return await self._knowledge("list", connection, kind=kind)
 
-    async def search(self, connection: str, words: str) -> Json | Told:
+    async def search(self, connection: str, words: str) -> Json | Reported:
         return await self._knowledge("search", connection, query=words, k=2)
 
-    async def forget(self, connection: str, entry: str) -> Json | Told:
+    async def forget(self, connection: str, entry: str) -> Json | Reported:
         return await self._knowledge("forget", connection, entry_id=entry)
 
-    async def preferences(self) -> Json | Told:
+    async def preferences(self) -> Json | Reported:
         return await self._plain("preferences", {})
 
-    async def prefer(self, body: Json) -> Json | Told:
+    async def prefer(self, body: Json) -> Json | Reported:
         return _unnested("/preferences", await self._plain("preferences", {"preferences": body}))
 
-    async def connections(self) -> Json | Told:
+    async def connections(self) -> Json | Reported:
         return await self._plain("connections", {})
 
-    async def catalog(self, connection: str) -> Json | Told:
+    async def catalog(self, connection: str) -> Json | Reported:
         return await self._plain("catalog", {"connection": connection, "language": "zh"})
 
-    async def suggestions(self, connection: str) -> Json | Told:
+    async def suggestions(self, connection: str) -> Json | Reported:
         return await self._plain("suggestions", {"connection": connection})
 
-    async def chart(self, query: str) -> Json | Told:
+    async def chart(self, query: str) -> Json | Reported:
         found = await self._plain("chart", {"query_id": query})
-        return found if isinstance(found, Told) else found["chart"]
+        return found if isinstance(found, Reported) else found["chart"]
 
-    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+    async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         found = await self._plain("chart", {"query_id": query, "format": form})
-        return found if isinstance(found, Told) else base64.b64decode(found["data_base64"])
+        return found if isinstance(found, Reported) else base64.b64decode(found["data_base64"])
 
 
 def json_of(message: Any) -> Any:
-    """Return a message as HTTP's JSON: the way back of what the door does, found from the descriptors alone."""
+    """Return a message as HTTP's JSON: the way back of what the API does, found from the descriptors alone."""
     kind = message.DESCRIPTOR.name
     if kind == "Row":
         return [json_of(each) for each in message.cells]
@@ -411,7 +411,7 @@ class GrpcFace:
     def __init__(self, caller: GrpcCaller) -> None:
         self._caller = caller
 
-    async def _send(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+    async def _send(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
         metadata = {"idempotency_key": key} if key is not None else {}
         try:
             return json_of(await self._caller.call(name, request, timeout=40, **metadata))
@@ -419,20 +419,20 @@ class GrpcFace:
             own = {"title", "trace_id"}
             more = {name: value for name, value in refusal.info.metadata.items() if name not in own}
             pointers = tuple(each.field for each in refusal.violations)
-            return Told(refusal.reason, refusal.details, pointers, tuple(sorted(more.items())))
+            return Reported(refusal.reason, refusal.details, pointers, tuple(sorted(more.items())))
 
-    async def _query(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+    async def _query(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
         found = await self._send(name, request, key=key)
-        if isinstance(found, Told):
+        if isinstance(found, Reported):
             return found
         replayed = {"idempotency_replayed": True} if found.get("idempotency_replayed") else {}
         return query_json(found["query"] | replayed)
 
-    async def _plain(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+    async def _plain(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
         found = await self._send(name, request, key=key)
-        return found if isinstance(found, Told) else bare(found)
+        return found if isinstance(found, Reported) else bare(found)
 
-    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         known = dict(body)
         options = known.pop("options", None)
         operation = known.pop("operation", None)
@@ -443,24 +443,24 @@ class GrpcFace:
         )
         return await self._query("Ask", query_service_pb2.AskRequest(question=question, wait_seconds=wait), key=key)
 
-    async def read(self, query: str, *, wait: int = 0) -> Json | Told:
+    async def read(self, query: str, *, wait: int = 0) -> Json | Reported:
         return await self._query("GetQuery", query_service_pb2.GetQueryRequest(query_id=query, wait_seconds=wait))
 
-    async def cancel(self, query: str) -> Json | Told:
+    async def cancel(self, query: str) -> Json | Reported:
         return await self._query("Cancel", query_service_pb2.CancelRequest(query_id=query))
 
-    async def page(self, query: str, **which: Any) -> Json | Told:
+    async def page(self, query: str, **which: Any) -> Json | Reported:
         return await self._plain("GetResultPage", query_service_pb2.GetResultPageRequest(query_id=query, **which))
 
-    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Told:
+    async def clarify(self, query: str, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         request = query_service_pb2.ClarifyRequest(query_id=query, wait_seconds=wait, **body)
         return await self._query("Clarify", request, key=key)
 
-    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Told:
+    async def confirm(self, query: str, body: Json, *, wait: int = 0) -> Json | Reported:
         request = query_service_pb2.ConfirmRequest(query_id=query, wait_seconds=wait, **body)
         return await self._query("Confirm", request)
 
-    async def threads(self, **which: Any) -> Json | Told:
+    async def threads(self, **which: Any) -> Json | Reported:
         names = {"limit": "page_size", "cursor": "page_token"}
         request = thread_service_pb2.ListThreadsRequest(**{names[name]: value for name, value in which.items()})
         found = await self._plain("ListThreads", request)
@@ -468,57 +468,57 @@ class GrpcFace:
             found["next_cursor"] = found.pop("next_page_token")
         return found
 
-    async def turns(self, thread: str) -> Json | Told:
+    async def turns(self, thread: str) -> Json | Reported:
         return await self._plain("ListTurns", thread_service_pb2.ListTurnsRequest(thread_id=thread))
 
-    async def state(self, thread: str, at: int = 0) -> Json | Told:
+    async def state(self, thread: str, at: int = 0) -> Json | Reported:
         return await self._plain("GetThread", thread_service_pb2.GetThreadRequest(thread_id=thread, at_sequence=at))
 
-    async def thread_events(self, thread: str, after: int = 0) -> Json | Told:
+    async def thread_events(self, thread: str, after: int = 0) -> Json | Reported:
         request = thread_service_pb2.ListThreadEventsRequest(thread_id=thread, after_sequence=after)
         return await self._plain("ListThreadEvents", request)
 
-    async def fork(self, thread: str, body: Json) -> Json | Told:
+    async def fork(self, thread: str, body: Json) -> Json | Reported:
         found = await self._plain("ForkThread", thread_service_pb2.ForkThreadRequest(thread_id=thread, **body))
-        return found if isinstance(found, Told) else found["thread"]
+        return found if isinstance(found, Reported) else found["thread"]
 
-    async def delete(self, thread: str) -> Json | Told:
+    async def delete(self, thread: str) -> Json | Reported:
         return await self._plain("DeleteThread", thread_service_pb2.DeleteThreadRequest(thread_id=thread))
 
-    async def _batch(self, name: str, request: Any, *, key: str | None = None) -> Json | Told:
+    async def _batch(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
         found = await self._plain(name, request, key=key)
-        if isinstance(found, Told):
+        if isinstance(found, Reported):
             return found
         more = {name: value for name, value in found.items() if name != "batch"}
         if not more.get("idempotency_replayed"):
             more.pop("idempotency_replayed", None)
         return found["batch"] | more
 
-    async def submit(self, body: Json, *, key: str | None = None) -> Json | Told:
+    async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
         items = [batch_service_pb2.BatchQuestion(**each) for each in body["items"]]
         more = {name: value for name, value in body.items() if name not in ("items", "options")}
         request = batch_service_pb2.SubmitBatchRequest(items=items, options=options_of(body.get("options", {})), **more)
         return await self._batch("SubmitBatch", request, key=key)
 
-    async def batch(self, batch: str, offset: int = 0) -> Json | Told:
+    async def batch(self, batch: str, offset: int = 0) -> Json | Reported:
         return await self._batch("GetBatch", batch_service_pb2.GetBatchRequest(batch_id=batch, offset=offset))
 
-    async def batch_cancel(self, batch: str) -> Json | Told:
+    async def batch_cancel(self, batch: str) -> Json | Reported:
         return await self._batch("CancelBatch", batch_service_pb2.CancelBatchRequest(batch_id=batch))
 
-    async def batch_retry(self, batch: str) -> Json | Told:
+    async def batch_retry(self, batch: str) -> Json | Reported:
         return await self._batch("RetryBatch", batch_service_pb2.RetryBatchRequest(batch_id=batch))
 
-    async def feedback(self, query: str, verdict: str) -> Json | Told:
+    async def feedback(self, query: str, verdict: str) -> Json | Reported:
         request = query_service_pb2.FeedbackRequest(query_id=query, verdict=f"VERDICT_{verdict.upper()}")
         return await self._plain("Feedback", request)
 
-    async def _about(self, connection: str, name: str, request: Any) -> Json | Told:
+    async def _about(self, connection: str, name: str, request: Any) -> Json | Reported:
         # The response does not repeat what was asked for.
         found = await self._plain(name, request)
-        return found if isinstance(found, Told) else {"connection": connection, **found}
+        return found if isinstance(found, Reported) else {"connection": connection, **found}
 
-    async def teach(self, connection: str, body: Json) -> Json | Told:
+    async def teach(self, connection: str, body: Json) -> Json | Reported:
         synonyms = {name: connections_pb2.Synonyms(words=words) for name, words in body.get("synonyms", {}).items()}
         request = connections_pb2.TeachKnowledgeRequest(
             connection=connection,
@@ -529,42 +529,42 @@ class GrpcFace:
         )
         return await self._about(connection, "TeachKnowledge", request)
 
-    async def known(self, connection: str, kind: str) -> Json | Told:
+    async def known(self, connection: str, kind: str) -> Json | Reported:
         request = connections_pb2.ListKnowledgeRequest(connection=connection, kind=f"KNOWLEDGE_KIND_{kind.upper()}")
         return await self._about(connection, "ListKnowledge", request)
 
-    async def search(self, connection: str, words: str) -> Json | Told:
+    async def search(self, connection: str, words: str) -> Json | Reported:
         request = connections_pb2.SearchKnowledgeRequest(connection=connection, query=words, page_size=2)
         return await self._about(connection, "SearchKnowledge", request)
 
-    async def forget(self, connection: str, entry: str) -> Json | Told:
+    async def forget(self, connection: str, entry: str) -> Json | Reported:
         request = connections_pb2.ForgetKnowledgeRequest(connection=connection, entry_id=entry)
         return await self._about(connection, "ForgetKnowledge", request)
 
-    async def preferences(self) -> Json | Told:
+    async def preferences(self) -> Json | Reported:
         found = await self._plain("GetPreferences", connections_pb2.GetPreferencesRequest())
-        return found if isinstance(found, Told) else found["preferences"]
+        return found if isinstance(found, Reported) else found["preferences"]
 
-    async def prefer(self, body: Json) -> Json | Told:
+    async def prefer(self, body: Json) -> Json | Reported:
         request = connections_pb2.SetPreferencesRequest(preferences=connections_pb2.Preferences(**body))
         found = await self._plain("SetPreferences", request)
-        return found if isinstance(found, Told) else found["preferences"]
+        return found if isinstance(found, Reported) else found["preferences"]
 
-    async def connections(self) -> Json | Told:
+    async def connections(self) -> Json | Reported:
         return await self._plain("ListConnections", connections_pb2.ListConnectionsRequest())
 
-    async def catalog(self, connection: str) -> Json | Told:
+    async def catalog(self, connection: str) -> Json | Reported:
         found = await self._plain("GetCatalog", connections_pb2.GetCatalogRequest(connection=connection, language="zh"))
-        return found if isinstance(found, Told) else found["catalog"]
+        return found if isinstance(found, Reported) else found["catalog"]
 
-    async def suggestions(self, connection: str) -> Json | Told:
+    async def suggestions(self, connection: str) -> Json | Reported:
         request = connections_pb2.SuggestQuestionsRequest(connection=connection)
         return await self._about(connection, "SuggestQuestions", request)
 
-    async def picture(self, query: str, form: str = "svg") -> bytes | Told:
+    async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         request = query_service_pb2.DrawChartRequest(query_id=query, format=f"PICTURE_FORMAT_{form.upper()}")
         found = await self._send("DrawChart", request)
-        return found if isinstance(found, Told) else found["data"]
+        return found if isinstance(found, Reported) else found["data"]
 
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""
@@ -573,13 +573,13 @@ class GrpcFace:
 
 
 @asynccontextmanager
-async def faces(house: DoorHouse, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[dict[str, Door]]:
-    """Give one caller's three doors by name."""
-    async with AsyncExitStack() as stack:
+async def faces(stack: ApiStack, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[dict[str, Api]]:
+    """Give one caller's three APIs by name."""
+    async with AsyncExitStack() as exits:
         yield {
-            "http": HttpFace(await stack.enter_async_context(house.http(tenant, credential))),
-            "grpc": GrpcFace(await stack.enter_async_context(grpc_caller(house, tenant, credential))),
-            "bus": BusFace(await stack.enter_async_context(house.client(tenant, credential))),
+            "http": HttpFace(await exits.enter_async_context(stack.http(tenant, credential))),
+            "grpc": GrpcFace(await exits.enter_async_context(grpc_caller(stack, tenant, credential))),
+            "bus": BusFace(await exits.enter_async_context(stack.client(tenant, credential))),
         }
 
 
@@ -594,7 +594,7 @@ def compared(found: Any) -> Any:
     ids: dict[str, str] = {}
 
     def of(value: Any) -> Any:
-        if isinstance(value, Told):
+        if isinstance(value, Reported):
             return ("told", value.code, of(value.detail), value.pointers, [of(each) for each in value.more])
         if isinstance(value, dict):
             masked: Json = {}

@@ -15,7 +15,7 @@ from querybus.sql.visible_catalog import visible
 from querybus_gateway.problems import ProblemCode
 from querybus_gateway.use_cases.suggestions import suggestions
 
-from .house_of_tests import DoorHouse
+from .stack_of_tests import ApiStack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
@@ -70,17 +70,17 @@ POLICY = ConnectionPolicy(
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def house(shared_house: DoorHouse) -> DoorHouse:
-    executor = await shared_house.bus.connect("executor")
+async def stack(shared_stack: ApiStack) -> ApiStack:
+    executor = await shared_stack.bus.connect("executor")
     shop = Connection(name="shop", dialect=Dialect.SQLITE, description="the shop", policy=POLICY)
     await ConnectionStore(Held(executor)).write(shop)
     await CatalogStore(Held(executor)).write(CATALOG)
     await executor.close()
-    return shared_house
+    return shared_stack
 
 
-async def test_a_business_reader_sees_what_people_call_things(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_business_reader_sees_what_people_call_things(stack: ApiStack) -> None:
+    async with stack.http() as http:
         listed = await http.get("/v1/connections")
         english = await http.get("/v1/connections/shop/catalog")
         chinese = await http.get("/v1/connections/shop/catalog", params={"language": "zh"})
@@ -102,8 +102,8 @@ async def test_a_business_reader_sees_what_people_call_things(house: DoorHouse) 
         assert "zq_" not in reply.text
 
 
-async def test_an_analyst_sees_names_as_far_as_the_policy_goes(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as http:
+async def test_an_analyst_sees_names_as_far_as_the_policy_goes(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
         shown = (await http.get("/v1/connections/shop/catalog")).json()
         one = (await http.get("/v1/connections/shop")).json()
     assert one == {"name": "shop", "description": "the shop", "dialect": "sqlite", "access": "read_only"}
@@ -120,15 +120,15 @@ async def test_an_analyst_sees_names_as_far_as_the_policy_goes(house: DoorHouse)
     assert "zq_pin" not in json.dumps(shown["tables"][0]["columns"][:3])
 
 
-async def test_another_tenant_sees_what_is_left_to_it(house: DoorHouse) -> None:
-    async with house.http("other") as http:
+async def test_another_tenant_sees_what_is_left_to_it(stack: ApiStack) -> None:
+    async with stack.http("other") as http:
         shown = (await http.get("/v1/connections/shop/catalog")).json()
     assert [each["label"] for each in shown["tables"]] == ["Orders"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "*", ">", "a.b", "shop%00", "库", "x" * 300])
-async def test_a_connection_that_is_not_the_callers_is_not_there(house: DoorHouse, name: str) -> None:
-    async with house.http() as http:
+async def test_a_connection_that_is_not_the_callers_is_not_there(stack: ApiStack, name: str) -> None:
+    async with stack.http() as http:
         for path in ("", "/catalog", "/suggestions"):
             reply = await http.get(f"/v1/connections/{name}{path}")
             assert (reply.status_code, reply.json()["code"]) == (404, ProblemCode.NOT_FOUND)

@@ -1,4 +1,4 @@
-"""A real bus, the real gateway, and the other stages by hand: what the connected tests of the doors stand on."""
+"""A real bus, the real gateway, and the other stages by hand: what the connected tests of the APIs stand on."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from querybus.text.plain_answer import plain_finished
 from querybus_gateway.app import build
-from querybus_gateway.http.server import HttpDoor
+from querybus_gateway.http.server import HttpApi
 from querybus_gateway.settings import Settings
 
 SECRET_NAME = "zq_secret_column"
@@ -62,7 +62,7 @@ def key_of(tenant: str, credential: str) -> str:
 
 
 @dataclass
-class DoorHouse:
+class ApiStack:
     """The gateway with hand-made stages."""
 
     bus: EmbeddedNats
@@ -71,7 +71,7 @@ class DoorHouse:
 
     @property
     def address(self) -> str:
-        return next(part.address for part in self.gateway.parts if isinstance(part, HttpDoor))
+        return next(part.address for part in self.gateway.parts if isinstance(part, HttpApi))
 
     def http(
         self, tenant: str = "acme", credential: str = "web", *, address: str | None = None, **options: Any
@@ -85,7 +85,7 @@ class DoorHouse:
         service = build(settings_of(self.bus, **settings))
         await service.start()
         try:
-            yield next(part.address for part in service.parts if isinstance(part, HttpDoor))
+            yield next(part.address for part in service.parts if isinstance(part, HttpApi))
         finally:
             await service.stop()
 
@@ -145,8 +145,8 @@ class DoorHouse:
     async def finish(self, query: str, tenant: str = "acme", **answer: Any) -> Envelope[Finished]:
         last = (await self.log(query, tenant))[-1]
         finished = plain_finished(last.envelope())
-        worded = finished.body.answer.model_copy(update=answer)
-        finished = finished.with_body(finished.body.model_copy(update={"answer": worded}))
+        rendered_error = finished.body.answer.model_copy(update=answer)
+        finished = finished.with_body(finished.body.model_copy(update={"answer": rendered_error}))
         await self.publish(StageName.PRESENTER, finished, last)
         return finished
 
@@ -229,7 +229,7 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
     values: dict[str, Any] = {
         "nats_url": bus.url,
         "nats_password": bus.password("gateway"),
-        "eraser_password": bus.password("eraser"),
+        "purge_password": bus.password("purge"),
         "tenants": bus.tenants,
         "drain_seconds": 2,
         # Every test comes from one address, and many bring wrong keys.
@@ -239,7 +239,7 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
 
 
 @asynccontextmanager
-async def door_house(**settings: Any) -> AsyncGenerator[DoorHouse]:
+async def api_stack(**settings: Any) -> AsyncGenerator[ApiStack]:
     """Give a bus with permissions, connections and credentials, and a gateway on it."""
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
         await bus.migrate()
@@ -263,12 +263,12 @@ async def door_house(**settings: Any) -> AsyncGenerator[DoorHouse]:
                 )
             )
         await gateway.close()
-        house = DoorHouse(bus, build(settings_of(bus, **settings)))
-        await house.gateway.start()
+        stack = ApiStack(bus, build(settings_of(bus, **settings)))
+        await stack.gateway.start()
         try:
-            yield house
+            yield stack
         finally:
-            await house.close()
+            await stack.close()
 
 
 def frames_of(text: str) -> list[dict[str, str]]:

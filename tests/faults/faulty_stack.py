@@ -1,7 +1,7 @@
-"""The real house in one process with faults put in front of its verbs, question by question.
+"""The real stack in one process with faults put in front of its verbs, question by question.
 
 Every service is built by its own composition root; only the `think` of each stage is wrapped. Nothing else is
-replaced: bus, permissions, fence, settlement, sweeper, database and the model's door are those of production.
+replaced: bus, permissions, fence, settlement, sweeper, database and the model's API are those of production.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.subjects import EventName, StageName, message_id
 from querybus.ops.metrics import Metrics
-from querybus_cli.local.local_stack import TENANT, House, HousePlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 THINKERS = tuple(name for name in StageName if name is not StageName.GATEWAY)
@@ -62,10 +62,10 @@ class Fault:
 Faults = Mapping[StageName, Fault]
 
 
-Before = Callable[["FaultyHouse", Envelope[Any], int], Awaitable[None]]
+Before = Callable[["FaultyStack", Envelope[Any], int], Awaitable[None]]
 
 
-class Desk:
+class Context:
     """The model: scripted by question, else each time another statement that is right."""
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ class Desk:
 
 
 @dataclass
-class FaultyHouse:
-    """A running house and what a test wants to see of it."""
+class FaultyStack:
+    """A running stack and what a test wants to see of it."""
 
-    house: House
+    stack: Stack
     bus: EmbeddedBus
-    desk: Desk
+    context: Context
     model: ScriptedModel
     database: Path
     faults: dict[str, Faults]
@@ -97,9 +97,9 @@ class FaultyHouse:
     """What is done before a stage's verb, whatever the question."""
 
     async def ask(self, question: str, **options: Any) -> dict[str, Any]:
-        """Ask as an analyst and wait for the answer, far longer than the house may take; TimeoutError."""
+        """Ask as an analyst and wait for the answer, far longer than the stack may take; TimeoutError."""
         request = {"question": question, "connection": CONNECTION, "options": options, "wait_seconds": 30}
-        async with asyncio.timeout(PATIENCE_SECONDS), self.house.client("analyst") as client:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.stack.client("analyst") as client:
             reply = await client.call("ask", request)
             while "outcome" not in reply:
                 reply = await client.call("answer", {"query_id": reply["query_id"], "wait_seconds": 30})
@@ -138,8 +138,8 @@ def assert_linear(log: tuple[Entry, ...]) -> None:
 
 
 @asynccontextmanager
-async def faulty_house(directory: Path) -> AsyncGenerator[FaultyHouse]:
-    """Run the house; faults and the model's scripts may be set at any time before their question is asked."""
+async def faulty_stack(directory: Path) -> AsyncGenerator[FaultyStack]:
+    """Run the stack; faults and the model's scripts may be set at any time before their question is asked."""
     database = directory / "shop.sqlite"
     with sqlite3.connect(database) as connection:
         connection.executescript(
@@ -148,21 +148,21 @@ async def faulty_house(directory: Path) -> AsyncGenerator[FaultyHouse]:
         )
     connections = directory / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": CONNECTION, "url": f"sqlite:///{database}"}]}))
-    desk = Desk()
-    with ScriptedModel(desk) as model, pytest.MonkeyPatch.context() as patch:
+    context = Context()
+    with ScriptedModel(context) as model, pytest.MonkeyPatch.context() as patch:
         address = {"llm_base_url": model.base_url}
         # The breaker is for a model that is down for everybody.
         extra = {StageName.GENERATOR: {**address, "llm_breaker_failures": "1000"}, StageName.RECOVERY: address}
-        house = House(HousePlan(connections_file=connections, sync="2m", extra=extra))
-        place = FaultyHouse(house, house._bus, desk, model, database, {})
+        stack = Stack(StackPlan(connections_file=connections, sync="2m", extra=extra))
+        place = FaultyStack(stack, stack._bus, context, model, database, {})
         for name in THINKERS:
             app: Any = importlib.import_module(f"querybus_{name}.app")
             patch.setattr(app, "stage", partial(_stage, app.stage, place))
-        async with house:
+        async with stack:
             yield place
 
 
-def _stage(real: Any, place: FaultyHouse, broker: Any, *, name: StageName, think: Any, metrics: Metrics, **more: Any):
+def _stage(real: Any, place: FaultyStack, broker: Any, *, name: StageName, think: Any, metrics: Metrics, **more: Any):
     async def thought(envelope: Envelope[Any], delivery: Delivery) -> Any:
         before = place.before.get(name)
         if before is not None:

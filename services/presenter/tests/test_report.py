@@ -23,7 +23,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus_presenter.present import present
 from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
-from querybus_presenter.summaries.model_summary import Teller, load_prompts
+from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
 from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
@@ -48,14 +48,14 @@ class Model:
     """A chat model of one reply that keeps what it was asked."""
 
     says: ModelReply | Failure
-    heard: list[Sequence[ChatMessage]] = field(default_factory=list[Sequence[ChatMessage]])
+    received: list[Sequence[ChatMessage]] = field(default_factory=list[Sequence[ChatMessage]])
 
     async def reply(
         self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, tenant: str = ""
     ) -> ModelReply | Failure:
         assert timeout_seconds > 0
         assert tenant == "acme"
-        self.heard.append(messages)
+        self.received.append(messages)
         return self.says
 
 
@@ -107,7 +107,7 @@ def a_conclusion(audience: Audience = "analyst", **options: object) -> Envelope[
 
 
 async def summary_of(
-    teller_model: Model,
+    summarizer_model: Model,
     *,
     audience: Audience = "analyst",
     stores: Stores | None = None,
@@ -115,10 +115,10 @@ async def summary_of(
     **options: object,
 ) -> str:
     stores = stores or Stores()
-    teller = Teller(teller_model, stores, prompts=load_prompts(), seconds_max=8)
+    summarizer = Summarizer(summarizer_model, stores, prompts=load_prompts(), seconds_max=8)
     envelope = a_conclusion(audience, **options)
     finished: Envelope[Finished] = await present(
-        envelope, Delivery(1, 1, now_ms), catalogs=stores, words=WORDS, teller=teller
+        envelope, Delivery(1, 1, now_ms), catalogs=stores, words=WORDS, summarizer=summarizer
     )
     assert finished.body.answer.outcome is Outcome.ANSWERED
     assert finished.body.answer.rows == ROWS
@@ -155,9 +155,9 @@ async def test_words_whose_numbers_are_all_known_are_taken(text: str) -> None:
     ],
 )
 async def test_words_that_state_what_nobody_knows_leave_the_faithful_summary(text: str) -> None:
-    told = await summary_of(Model(said(text)))
-    assert told.startswith("3 results.")
-    assert "52,400.5" in told
+    reported = await summary_of(Model(said(text)))
+    assert reported.startswith("3 results.")
+    assert "52,400.5" in reported
 
 
 @pytest.mark.parametrize(
@@ -183,19 +183,19 @@ async def test_a_model_that_fails_never_fails_the_answer(reply: ModelReply | Fai
 async def test_a_model_that_may_not_see_the_data_is_not_asked(stores: Stores, options: dict[str, Any]) -> None:
     model = Model(said("Lyon leads with 52,400.5."))
     await summary_of(model, stores=stores, **options)
-    assert model.heard == []
+    assert model.received == []
 
 
 async def test_without_time_the_model_is_not_asked() -> None:
     model = Model(said("Lyon leads with 52,400.5."))
     assert (await summary_of(model, now_ms=59_500)).startswith("3 results.")
-    assert model.heard == []
+    assert model.received == []
 
 
 async def test_the_model_gets_facts_and_a_sample_and_no_technical_name() -> None:
     model = Model(said("Lyon leads with 52,400.5."))
     await summary_of(model, audience="business")
-    system, user = model.heard[0]
+    system, user = model.received[0]
     assert system.role == "system"
     facts = json.loads(user.text)
     assert facts["columns"] == ["city", "revenue"]
@@ -205,8 +205,8 @@ async def test_the_model_gets_facts_and_a_sample_and_no_technical_name() -> None
 
 
 async def test_words_that_give_a_name_away_are_not_shown_to_business_readers() -> None:
-    told = await summary_of(Model(said("The column rev_amt of cust_tbl is highest for Lyon.")), audience="business")
-    assert "rev_amt" not in told
+    reported = await summary_of(Model(said("The column rev_amt of cust_tbl is highest for Lyon.")), audience="business")
+    assert "rev_amt" not in reported
 
 
 @given(st.decimals(min_value=0, max_value=10**9, places=2, allow_nan=False), st.sampled_from(["en", "zh"]))

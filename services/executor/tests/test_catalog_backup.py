@@ -17,7 +17,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject, token
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.publisher import CatalogKeeper
+from querybus_executor.catalog.publisher import CatalogPublisher
 from querybus_executor.connections.config import parse_connections
 from querybus_executor.connections.databases import Connected, ConnectedDatabase
 from querybus_executor.engines.sqlite.catalog import read_sqlite_catalog
@@ -52,23 +52,25 @@ class ConnectionShelf:
         self.written.connections.append(connection)
 
 
-class Ear:
+class Subscriber:
     """A bus that carries one word at a time."""
 
     def __init__(self) -> None:
-        self.heard: Callable[[str], Awaitable[None]] | None = None
+        self.received: Callable[[str], Awaitable[None]] | None = None
 
-    async def subscribe(self, _subject: str, heard: Callable[[str], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-        self.heard = heard
+    async def subscribe(
+        self, _subject: str, received: Callable[[str], Awaitable[None]]
+    ) -> Callable[[], Awaitable[None]]:
+        self.received = received
 
         async def stop() -> None:
-            self.heard = None
+            self.received = None
 
         return stop
 
     async def say(self, subject: str) -> None:
-        assert self.heard is not None
-        await self.heard(subject)
+        assert self.received is not None
+        await self.received(subject)
 
 
 class Watch:
@@ -83,10 +85,10 @@ class Watch:
 
 @dataclass
 class Kept:
-    keeper: CatalogKeeper
+    backup: CatalogPublisher
     databases: Connected
     written: Written
-    ear: Ear
+    subscriber: Subscriber
     watch: Watch
 
     async def settled(self, count: int) -> None:
@@ -99,7 +101,7 @@ class Kept:
 
 def kept(**files: Path) -> Kept:
     entries = parse_connections({"connections": [{"name": n, "url": f"sqlite:///{p}"} for n, p in files.items()]})
-    written, ear, watch = Written(), Ear(), Watch()
+    written, subscriber, watch = Written(), Subscriber(), Watch()
     children = sqlite_children(size=1, reserved=1)
     databases = Connected(
         [
@@ -113,14 +115,14 @@ def kept(**files: Path) -> Kept:
             for each in entries
         ]
     )
-    keeper = CatalogKeeper(
+    backup = CatalogPublisher(
         databases,
         catalogs=CatalogShelf(written),
         connections=ConnectionShelf(written),
-        subscribe=ear.subscribe,
+        subscribe=subscriber.subscribe,
         timer=watch,
     )
-    return Kept(keeper, databases, written, ear, watch)
+    return Kept(backup, databases, written, subscriber, watch)
 
 
 @pytest.fixture
@@ -135,29 +137,29 @@ async def test_all_connections_are_listed_and_all_readable_databases_read_at_the
     file: Path, tmp_path: Path
 ) -> None:
     it = kept(shop=file, gone=tmp_path / "gone.sqlite")
-    await it.keeper.start()
+    await it.backup.start()
     assert [each.name for each in it.written.connections] == ["shop", "gone"]
     assert [each.connection for each in it.written.catalogs] == ["shop"]
-    await it.keeper.drain()
-    assert it.ear.heard is None
+    await it.backup.drain()
+    assert it.subscriber.received is None
 
 
 async def test_a_request_to_refresh_reads_once_however_often_it_is_said(file: Path) -> None:
     it = kept(My_Shop=file)
-    await it.keeper.start()
+    await it.backup.start()
     for _ in range(20):
-        await it.ear.say(refresh_subject("any", token("My_Shop")))
-        await it.ear.say(refresh_subject("any", "unknown"))
+        await it.subscriber.say(refresh_subject("any", token("My_Shop")))
+        await it.subscriber.say(refresh_subject("any", "unknown"))
     await it.settled(2)
     it.watch.seconds += 6
-    await it.ear.say(refresh_subject("any", token("My_Shop")))
+    await it.subscriber.say(refresh_subject("any", token("My_Shop")))
     await it.settled(3)
-    await it.keeper.drain()
+    await it.backup.drain()
 
 
 async def test_a_doubt_reads_again_but_not_twice_in_half_a_minute(file: Path) -> None:
     it = kept(shop=file)
-    await it.keeper.start()
+    await it.backup.start()
     database = it.databases.get("shop")
     assert database is not None
     with closing(sqlite3.connect(file)) as opened:
@@ -169,13 +171,13 @@ async def test_a_doubt_reads_again_but_not_twice_in_half_a_minute(file: Path) ->
     database.doubt()
     await it.settled(2)
     assert it.written.catalogs[-1].table("later") is not None
-    await it.keeper.drain()
+    await it.backup.drain()
 
 
 async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "late.sqlite"
     it = kept(late=path)
-    await it.keeper.start()
+    await it.backup.start()
     database = it.databases.get("late")
     assert database is not None
     for make, words in (
@@ -199,7 +201,7 @@ async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: 
     path.unlink()
     assert isinstance(await database.refresh(), Failure)
     assert isinstance(await database.catalog(), Catalog), "what was known stays"
-    await it.keeper.drain()
+    await it.backup.drain()
 
 
 async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The bus door against a real bus: calls, submitted questions, stored answers; the same rules as over HTTP."""
+"""The bus API against a real bus: calls, submitted questions, stored answers; the same rules as over HTTP."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest_asyncio
 from querybus.core.ids import derived_id
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
-from querybus_gateway.bus import api as bus_door
+from querybus_gateway.bus import api as bus_api
 
-from .house_of_tests import SECRET_NAME, SQL, DoorHouse, door_house
+from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -23,13 +23,13 @@ QUESTION = {"question": "How many customers?", "connection": "shop"}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack() as made:
         yield made
 
 
-async def test_a_call_is_answered_in_place(house: DoorHouse) -> None:
-    async with house.client() as client, house.stages():
+async def test_a_call_is_answered_in_place(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.stages():
         reply = await client.call("ask", QUESTION | {"wait_seconds": 20})
     assert reply["status"] == "finished"
     assert reply["outcome"] == "answered"
@@ -38,20 +38,20 @@ async def test_a_call_is_answered_in_place(house: DoorHouse) -> None:
     assert "sql" not in reply
 
 
-async def test_an_analyst_is_told_the_statement(house: DoorHouse) -> None:
-    async with house.client("acme", "lab") as client, house.stages():
+async def test_an_analyst_is_reported_the_statement(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as client, stack.stages():
         reply = await client.call("ask", QUESTION | {"wait_seconds": 20})
     assert reply["sql"] == SQL
 
 
-async def test_a_call_that_does_not_wait_is_told_where_it_stands(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_a_call_that_does_not_wait_is_reported_where_it_stands(stack: ApiStack) -> None:
+    async with stack.client() as client:
         reply = await client.call("ask", QUESTION)
         assert reply["status"] == "running"
         assert reply["message"] == "not finished yet"
         waiting = asyncio.create_task(client.call("answer", {"query_id": reply["query_id"], "wait_seconds": 20}))
         await asyncio.sleep(0.1)
-        await house.answer(reply["query_id"])
+        await stack.answer(reply["query_id"])
         assert (await waiting)["outcome"] == "answered"
         assert (await client.call("answer", {"query_id": reply["query_id"]}))["outcome"] == "answered"
 
@@ -72,8 +72,8 @@ async def test_a_call_that_does_not_wait_is_told_where_it_stands(house: DoorHous
         ("drop", {}, "not_found"),
     ],
 )
-async def test_a_bad_call_is_a_problem(house: DoorHouse, verb: str, payload: dict[str, Any], code: str) -> None:
-    async with house.client() as client:
+async def test_a_bad_call_is_a_problem(stack: ApiStack, verb: str, payload: dict[str, Any], code: str) -> None:
+    async with stack.client() as client:
         reply = await client.call(verb, payload)
     assert reply["code"] == code
     assert "status" not in reply
@@ -81,23 +81,23 @@ async def test_a_bad_call_is_a_problem(house: DoorHouse, verb: str, payload: dic
     assert len(reply["trace_id"]) == 32
 
 
-async def test_bytes_that_are_no_json_are_a_problem(house: DoorHouse) -> None:
-    async with house.outside() as connection:
+async def test_bytes_that_are_no_json_are_a_problem(stack: ApiStack) -> None:
+    async with stack.outside() as connection:
         reply = await connection.request("querybus.v1.call.acme.web.ask", b"\xff{", timeout=5)
     assert json.loads(reply.data)["code"] == "malformed"
 
 
 async def test_a_reply_that_fits_no_message_is_a_problem_and_no_silence(
-    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+    stack: ApiStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bus_door, "REPLY_BYTES_MAX", 100)
-    async with house.client() as client:
+    monkeypatch.setattr(bus_api, "REPLY_BYTES_MAX", 100)
+    async with stack.client() as client:
         reply = await client.call("ask", QUESTION)
     assert reply["code"] == "too_large"
 
 
-async def test_cancel_and_pages_work_over_the_bus_alone(house: DoorHouse) -> None:
-    async with house.client() as client:
+async def test_cancel_and_pages_work_over_the_bus_alone(stack: ApiStack) -> None:
+    async with stack.client() as client:
         first = (await client.call("ask", QUESTION))["query_id"]
         cancelled = await client.call("cancel", {"query_id": first})
         assert cancelled["query_id"] == first
@@ -105,89 +105,91 @@ async def test_cancel_and_pages_work_over_the_bus_alone(house: DoorHouse) -> Non
         assert (again["code"], again["outcome"]) == ("already_finished", "cancelled")
         second = (await client.call("ask", QUESTION))["query_id"]
         assert (await client.call("page", {"query_id": second}))["code"] == "not_finished"
-        await house.answer(second)
+        await stack.answer(second)
         page = await client.call("page", {"query_id": second})
         assert page["rows"] == [["上海"], ["Rome"]]
         assert page["columns"][0]["id"] == "c1"
 
 
-async def test_another_users_query_does_not_exist_on_the_bus(house: DoorHouse) -> None:
-    async with house.client() as client, house.client("other") as foreign, house.client("acme", "desk") as colleague:
+async def test_another_users_query_does_not_exist_on_the_bus(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.client("other") as foreign, stack.client("acme", "desk") as colleague:
         query = (await client.call("ask", QUESTION))["query_id"]
-        await house.answer(query)
+        await stack.answer(query)
         for each in (foreign, colleague):
             for verb in ("answer", "cancel", "page"):
                 assert (await each.call(verb, {"query_id": query}))["code"] == "not_found"
 
 
-async def test_the_same_key_is_the_same_query_at_every_door(house: DoorHouse) -> None:
-    async with house.client() as client, house.http() as http:
+async def test_the_same_key_is_the_same_query_at_every_api(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.http() as http:
         called = await client.call("ask", QUESTION | {"idempotency_key": "both-doors"})
         posted = await http.post("/v1/queries", json=QUESTION, headers={"Idempotency-Key": "both-doors"})
     assert posted.json()["id"] == called["query_id"]
     assert posted.headers["idempotency-replayed"] == "true"
 
 
-async def test_an_answer_is_published_for_its_user_and_read_later(house: DoorHouse) -> None:
-    async with house.client() as client, house.client("acme", "lab") as analyst:
+async def test_an_answer_is_published_for_its_user_and_read_later(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.client("acme", "lab") as analyst:
         async with client.answers() as answers:
             query = (await client.call("ask", QUESTION))["query_id"]
-            await house.answer(query)
+            await stack.answer(query)
             async with asyncio.timeout(5):
-                heard, answer = await anext(answers)
-        assert heard == query
+                received, answer = await anext(answers)
+        assert received == query
         assert answer["outcome"] == "answered"
         assert answer["query_id"] == query
         assert SECRET_NAME not in json.dumps(answer)
         assert (await analyst.call("answer", {"query_id": query}))["code"] == "not_found"
 
 
-async def test_a_reply_goes_to_no_event_subject(house: DoorHouse) -> None:
-    """Within the account of the services a caller could name an event as its reply; the door does not answer there."""
-    gateway = await house.user(StageName.GATEWAY)
+async def test_a_reply_goes_to_no_event_subject(stack: ApiStack) -> None:
+    """Within the account of the services a caller could name an event as its reply; the API does not answer there."""
+    gateway = await stack.user(StageName.GATEWAY)
     query = "0190a0a0-0000-7000-8000-00000000beef"
-    async with house.client() as client, house.outside() as connection:
+    async with stack.client() as client, stack.outside() as connection:
         await connection.publish(
             "querybus.v1.call.acme.web.ask", b"{}", reply=f"querybus.v1.event.acme.{query}.{query}.asked"
         )
         assert (await client.call("ask", {}))["code"] == "question_empty"
     await gateway.flush()
-    assert await house.events(query) == []
+    assert await stack.events(query) == []
 
 
-async def test_a_submitted_question_is_minted_and_answered(house: DoorHouse) -> None:
+async def test_a_submitted_question_is_minted_and_answered(stack: ApiStack) -> None:
     query = derived_id("acme", "ann", "key-1")
-    async with house.client() as client, client.answers() as answers, house.stages():
+    async with stack.client() as client, client.answers() as answers, stack.stages():
         submitted = await client.submit(QUESTION, "key-1")
         assert not submitted.duplicate
         async with asyncio.timeout(10):
             # The stages also answer what earlier tests have left open.
-            answer = await anext(each async for heard, each in answers if heard == query)
+            answer = await anext(each async for received, each in answers if received == query)
     assert answer["outcome"] == "answered"
-    envelope = (await house.log(query))[0].envelope()
+    envelope = (await stack.log(query))[0].envelope()
     assert (envelope.tenant, envelope.user, envelope.audience) == ("acme", "ann", "business")
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"{}", b'{"question": "q", "connection": "shop", "user": "bob"}'])
-async def test_a_submitted_message_that_is_no_question_is_buried_with_its_reason(house: DoorHouse, data: bytes) -> None:
-    before = house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
-    async with house.outside() as connection:
+async def test_a_submitted_message_that_is_no_question_is_dead_lettered_with_its_reason(
+    stack: ApiStack, data: bytes
+) -> None:
+    before = stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
+    async with stack.outside() as connection:
         await connection.request("querybus.v1.submit.acme.web", data, timeout=5)
     async with asyncio.timeout(5):
-        while house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
+        while stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
             await asyncio.sleep(0.02)
 
 
-async def test_a_known_thread_is_continued_by_a_call(house: DoorHouse) -> None:
-    async with house.client() as client, house.stages():
+async def test_a_known_thread_is_continued_by_a_call(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.stages():
         first = await client.call("ask", QUESTION | {"wait_seconds": 20})
         second = await client.call("ask", QUESTION | {"thread_id": first["thread_id"], "wait_seconds": 20})
     assert second["thread_id"] == first["query_id"]
-    log = await house.log(second["query_id"])
+    log = await stack.log(second["query_id"])
     assert log[0].envelope().body.thread_until_sequence > 0
     assert log[-1].envelope().body.answer.outcome is Outcome.ANSWERED
     assert log[-1].address.event is EventName.FINISHED
 
 
-async def test_the_bus_refused_nothing_that_the_gateway_did(house: DoorHouse) -> None:
-    assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+async def test_the_bus_refused_nothing_that_the_gateway_did(stack: ApiStack) -> None:
+    assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0

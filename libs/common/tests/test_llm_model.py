@@ -1,4 +1,4 @@
-"""The door to a model: limits, retries, breaker; proven with an address of our own, then over the wire."""
+"""The client of a model: limits, retries, breaker; proven with an address of our own, then over the wire."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from querybus.core.failure import Failure, FailureCode
-from querybus.llm import Limits, ModelDoor, ModelServiceSettings, open_door
+from querybus.llm import Limits, ModelClient, ModelServiceSettings, open_model
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.model import OnText
@@ -81,9 +81,9 @@ GOOD = ModelReply("fine", 3, 1, "m")
 BAD = Fault(FaultKind.SERVER, "HTTP 500", status=500)
 
 
-def door(address: ScriptedAddress, clock: Clock | None = None, **limits: float) -> ModelDoor:
+def client_of(address: ScriptedAddress, clock: Clock | None = None, **limits: float) -> ModelClient:
     clock = clock or Clock()
-    return ModelDoor(
+    return ModelClient(
         address,
         model="m",
         limits=Limits(**limits),  # type: ignore[arg-type]
@@ -96,13 +96,13 @@ def door(address: ScriptedAddress, clock: Clock | None = None, **limits: float) 
 
 async def test_a_server_error_is_tried_again_once():
     address = ScriptedAddress(BAD, GOOD)
-    assert await door(address).reply(HELLO, timeout_seconds=10) == GOOD
+    assert await client_of(address).reply(HELLO, timeout_seconds=10) == GOOD
     assert address.calls == 2
 
 
 async def test_a_request_at_fault_is_not_tried_again():
     address = ScriptedAddress(Fault(FaultKind.REQUEST, "HTTP 401", status=401), GOOD)
-    found = await door(address).reply(HELLO, timeout_seconds=10)
+    found = await client_of(address).reply(HELLO, timeout_seconds=10)
     assert isinstance(found, Failure)
     assert found.facts.native_code == "401"
     assert address.calls == 1
@@ -111,14 +111,14 @@ async def test_a_request_at_fault_is_not_tried_again():
 async def test_retry_after_is_waited_for_and_holds_back_everybody():
     clock = Clock()
     address = ScriptedAddress(Fault(FaultKind.BUSY, "", status=429, retry_after_seconds=3), GOOD)
-    the_door = door(address, clock)
-    assert await the_door.reply(HELLO, timeout_seconds=10) == GOOD
+    client = client_of(address, clock)
+    assert await client.reply(HELLO, timeout_seconds=10) == GOOD
     assert clock.now >= 3
 
     address.outcomes[:] = [Fault(FaultKind.BUSY, "", status=429, retry_after_seconds=60)]
-    first = await the_door.reply(HELLO, timeout_seconds=10)
+    first = await client.reply(HELLO, timeout_seconds=10)
     calls = address.calls
-    second = await the_door.reply(HELLO, timeout_seconds=10)
+    second = await client.reply(HELLO, timeout_seconds=10)
     assert isinstance(first, Failure)
     assert isinstance(second, Failure)
     assert second.facts.native_code == "429"
@@ -128,29 +128,29 @@ async def test_retry_after_is_waited_for_and_holds_back_everybody():
 async def test_the_breaker_opens_and_one_call_probes():
     clock = Clock()
     address = ScriptedAddress(BAD)
-    the_door = door(address, clock, breaker_failures=3, breaker_open_seconds=10, retries_max=0)
+    client = client_of(address, clock, breaker_failures=3, breaker_open_seconds=10, retries_max=0)
     for _ in range(3):
-        await the_door.reply(HELLO, timeout_seconds=5)
-    refused = await the_door.reply(HELLO, timeout_seconds=5)
+        await client.reply(HELLO, timeout_seconds=5)
+    refused = await client.reply(HELLO, timeout_seconds=5)
     assert isinstance(refused, Failure)
     assert refused.facts.native_code == "breaker_open"
     assert address.calls == 3
 
     clock.now += 11
-    await the_door.reply(HELLO, timeout_seconds=5)
-    await the_door.reply(HELLO, timeout_seconds=5)
+    await client.reply(HELLO, timeout_seconds=5)
+    await client.reply(HELLO, timeout_seconds=5)
     assert address.calls == 4, "a failed probe keeps it open"
 
     clock.now += 11
     address.outcomes[:] = [GOOD]
-    assert await the_door.reply(HELLO, timeout_seconds=5) == GOOD
-    assert await the_door.reply(HELLO, timeout_seconds=5) == GOOD
+    assert await client.reply(HELLO, timeout_seconds=5) == GOOD
+    assert await client.reply(HELLO, timeout_seconds=5) == GOOD
 
 
 async def test_many_callers_of_a_dead_address_make_no_storm():
     address = ScriptedAddress(BAD)
-    the_door = door(address, breaker_failures=5, concurrency_max=4)
-    found = await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(100)))
+    client = client_of(address, breaker_failures=5, concurrency_max=4)
+    found = await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(100)))
     assert all(isinstance(each, Failure) for each in found)
     assert address.calls <= 5 + 4
 
@@ -168,43 +168,43 @@ async def test_failures_in_a_row_among_calls_sent_before_an_answer_do_not_open_t
 
     clock = Clock()
     address = Ordered(BAD)
-    the_door = door(address, clock, breaker_failures=3, retries_max=0)
-    await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(6)))
+    client = client_of(address, clock, breaker_failures=3, retries_max=0)
+    await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(6)))
     assert address.calls == 6
-    again = await the_door.reply(HELLO, timeout_seconds=5)
+    again = await client.reply(HELLO, timeout_seconds=5)
     assert isinstance(again, Failure)
     assert again.facts.native_code == "500", "it was called"
     for _ in range(3):
-        await the_door.reply(HELLO, timeout_seconds=5)
+        await client.reply(HELLO, timeout_seconds=5)
     assert address.calls == 9, "three failures of calls sent after the answer open it"
 
 
 async def test_no_more_calls_at_once_than_the_limit():
     address = ScriptedAddress(GOOD, seconds=0.01)
-    the_door = door(address, concurrency_max=3)
-    await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(12)))
+    client = client_of(address, concurrency_max=3)
+    await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(12)))
     assert address.in_flight_max == 3
     assert address.calls == 12
 
 
 async def test_a_model_that_is_not_configured_is_not_called():
     address = ScriptedAddress(GOOD)
-    found = await door(address).reply(HELLO, timeout_seconds=5, model="another")
+    found = await client_of(address).reply(HELLO, timeout_seconds=5, model="another")
     assert isinstance(found, Failure)
     assert address.calls == 0
 
 
 async def test_replies_and_errors_are_counted_by_model():
     metrics = Metrics("test")
-    the_door = ModelDoor(ScriptedAddress(GOOD), model="m", metrics=metrics)
-    await the_door.reply(HELLO, timeout_seconds=5)
-    await the_door.reply(HELLO, timeout_seconds=5, model="another")
+    client = ModelClient(ScriptedAddress(GOOD), model="m", metrics=metrics)
+    await client.reply(HELLO, timeout_seconds=5)
+    await client.reply(HELLO, timeout_seconds=5, model="another")
     assert metrics.value("querybus_model_tokens_total", model="m", kind="in") == 3
     assert metrics.value("querybus_model_seconds_count", model="m") == 1
 
 
 def test_without_an_address_there_is_no_model():
-    assert open_door(ModelServiceSettings(llm_base_url=""), Metrics("test")) is None
+    assert open_model(ModelServiceSettings(llm_base_url=""), Metrics("test")) is None
 
 
 def settings_for(server: ScriptedModel, **changes: object) -> ModelServiceSettings:
@@ -214,13 +214,13 @@ def settings_for(server: ScriptedModel, **changes: object) -> ModelServiceSettin
 
 
 async def ask(server: ScriptedModel, timeout_seconds: float = 5.0, **changes: object) -> ModelReply | Failure:
-    the_door = open_door(settings_for(server, **changes), Metrics("test"))
-    assert the_door is not None
-    await the_door.start()
+    client = open_model(settings_for(server, **changes), Metrics("test"))
+    assert client is not None
+    await client.start()
     try:
-        return await the_door.reply(HELLO, timeout_seconds=timeout_seconds)
+        return await client.reply(HELLO, timeout_seconds=timeout_seconds)
     finally:
-        await the_door.drain()
+        await client.drain()
 
 
 async def test_a_reply_comes_over_the_wire_with_its_tokens():
@@ -240,14 +240,14 @@ async def test_a_made_up_tool_call_is_read_as_its_arguments():
 
 @pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a FROM", finish_reason="length"), say("")])
 async def test_a_streamed_reply_is_the_same_as_a_whole_one(step: Step):
-    heard: list[str] = []
+    received: list[str] = []
     with ScriptedModel(step) as server:
         address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=server.base_url))
         whole = await address.complete(HELLO, model="m")
-        streamed = await address.complete(HELLO, model="m", on_text=heard.append)
+        streamed = await address.complete(HELLO, model="m", on_text=received.append)
         await address.close()
     assert whole == streamed
-    assert "".join(heard) == step.text
+    assert "".join(received) == step.text
 
 
 async def test_an_empty_key_is_no_key():
@@ -330,11 +330,11 @@ async def test_an_address_where_nobody_listens_is_a_typed_failure():
 
 async def test_a_cancelled_call_leaves_no_task_and_no_socket():
     with ScriptedModel(hang()) as server:
-        the_door = open_door(settings_for(server), Metrics("test"))
-        assert the_door is not None
-        await the_door.start()
+        client = open_model(settings_for(server), Metrics("test"))
+        assert client is not None
+        await client.start()
         before = asyncio.all_tasks()
-        calls = [asyncio.create_task(the_door.reply(HELLO, timeout_seconds=30)) for _ in range(5)]
+        calls = [asyncio.create_task(client.reply(HELLO, timeout_seconds=30)) for _ in range(5)]
         while server.in_flight < 5:
             await asyncio.sleep(0.01)
         for call in calls:
@@ -346,16 +346,16 @@ async def test_a_cancelled_call_leaves_no_task_and_no_socket():
                 break
             await asyncio.sleep(0.02)
         assert server.connections_open == 0
-        await the_door.drain()
+        await client.drain()
 
 
 async def test_draining_closes_every_socket():
     with ScriptedModel(say("fine", delay_seconds=0.05)) as server:
-        the_door = open_door(settings_for(server), Metrics("test"))
-        assert the_door is not None
-        await the_door.start()
-        await asyncio.gather(*(the_door.reply(HELLO, timeout_seconds=5) for _ in range(8)))
-        await the_door.drain()
+        client = open_model(settings_for(server), Metrics("test"))
+        assert client is not None
+        await client.start()
+        await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(8)))
+        await client.drain()
         for _ in range(100):
             if not server.connections_open:
                 break

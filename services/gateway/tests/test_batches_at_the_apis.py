@@ -1,4 +1,4 @@
-"""A batch of five at every door, on a real bus, the other stages by hand."""
+"""A batch of five at every API, on a real bus, the other stages by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from .house_of_tests import SECRET_NAME, DoorHouse, door_house
+from .stack_of_tests import SECRET_NAME, ApiStack, api_stack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -22,13 +22,13 @@ FIVE: dict[str, Any] = {
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack() as made:
         yield made
 
 
-async def test_a_batch_of_five_over_the_bus_alone(house: DoorHouse) -> None:
-    async with house.client() as client, house.stages():
+async def test_a_batch_of_five_over_the_bus_alone(stack: ApiStack) -> None:
+    async with stack.client() as client, stack.stages():
         begun = await client.call("batch", {"batch": FIVE, "idempotency_key": "five"})
         assert begun["status"] == "running", begun
         async with asyncio.timeout(20):
@@ -46,8 +46,8 @@ async def test_a_batch_of_five_over_the_bus_alone(house: DoorHouse) -> None:
     assert SECRET_NAME not in json.dumps(read)
 
 
-async def test_a_batch_of_five_over_http_streams_each_item_once(house: DoorHouse) -> None:
-    async with house.http() as http, house.stages():
+async def test_a_batch_of_five_over_http_streams_each_item_once(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.stages():
         begun = await http.post("/v1/batches", json=FIVE)
         assert begun.status_code == 202
         address = begun.headers["location"]
@@ -66,8 +66,8 @@ async def test_a_batch_of_five_over_http_streams_each_item_once(house: DoorHouse
     assert SECRET_NAME not in json.dumps(frames)
 
 
-async def test_somebody_elses_batch_is_not_there(house: DoorHouse) -> None:
-    async with house.http() as http, house.http("acme", "desk") as other:
+async def test_somebody_elses_batch_is_not_there(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.http("acme", "desk") as other:
         begun = await http.post("/v1/batches", json=FIVE)
         for path in ("", "/events"):
             assert (await other.get(begun.headers["location"] + path)).status_code == 404
@@ -87,6 +87,6 @@ async def test_somebody_elses_batch_is_not_there(house: DoorHouse) -> None:
         ({"items": [{"id": "a", "question": "q"}], "options": {"retries_max": 99}}, "bad_options"),
     ],
 )
-async def test_a_bad_batch_is_a_problem(house: DoorHouse, body: dict[str, Any], code: str) -> None:
-    async with house.http() as http:
+async def test_a_bad_batch_is_a_problem(stack: ApiStack, body: dict[str, Any], code: str) -> None:
+    async with stack.http() as http:
         assert (await http.post("/v1/batches", json=body)).json()["code"] == code

@@ -23,9 +23,9 @@ from querybus_gateway.http import server as http_server
 from querybus_gateway.problems import STATUS, ProblemCode
 from querybus_gateway.v1 import connection_service_pb2 as connections
 
-from .every_door import HttpFace, Told, faces
+from .every_api import HttpFace, Reported, faces
 from .grpc_caller import Refusal, grpc_caller
-from .house_of_tests import DoorHouse, data_of, door_house, frames_of, key_of
+from .stack_of_tests import ApiStack, api_stack, data_of, frames_of, key_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -84,9 +84,9 @@ async def issuer() -> AsyncGenerator[IssuerServer]:
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house(issuer: IssuerServer) -> AsyncGenerator[DoorHouse]:
+async def stack(issuer: IssuerServer) -> AsyncGenerator[ApiStack]:
     settings = {"oidc_issuer": issuer.address, "oidc_audience": "querybus", "cors_origins": ("https://page.example",)}
-    async with door_house(grpc_port=0, **settings) as made:
+    async with api_stack(grpc_port=0, **settings) as made:
         yield made
 
 
@@ -100,14 +100,14 @@ def part(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-async def raw(house: DoorHouse, data: bytes, seconds: float = 5) -> bytes:
-    """Send bytes as they are and return what comes until the door closes or falls silent."""
-    place = urlsplit(house.address)
+async def raw(stack: ApiStack, data: bytes, seconds: float = 5) -> bytes:
+    """Send bytes as they are and return what comes until the API closes or falls silent."""
+    place = urlsplit(stack.address)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     writer.write(data)
     received = b""
     try:
-        # A door that closes on what it has not read resets the connection.
+        # An API that closes on what it has not read resets the connection.
         async with asyncio.timeout(seconds):
             while chunk := await reader.read(65_536):
                 received += chunk
@@ -118,9 +118,9 @@ async def raw(house: DoorHouse, data: bytes, seconds: float = 5) -> bytes:
     return received
 
 
-async def test_a_token_of_the_issuer_is_its_tenants_and_users_key(house: DoorHouse, issuer: IssuerServer) -> None:
+async def test_a_token_of_the_issuer_is_its_tenants_and_users_key(stack: ApiStack, issuer: IssuerServer) -> None:
     headers = {"Authorization": f"Bearer {token(issuer)}"}
-    async with httpx.AsyncClient(base_url=house.address, headers=headers) as http, house.http() as same_user:
+    async with httpx.AsyncClient(base_url=stack.address, headers=headers) as http, stack.http() as same_user:
         made = await http.post("/v1/queries", json=QUESTION)
         assert made.status_code == 202, made.text
         # The key of the same tenant's same user reads it; a token brings no identity of its own kind.
@@ -129,7 +129,7 @@ async def test_a_token_of_the_issuer_is_its_tenants_and_users_key(house: DoorHou
 
 
 async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
-    house: DoorHouse, issuer: IssuerServer
+    stack: ApiStack, issuer: IssuerServer
 ) -> None:
     good = token(issuer)
     head, body, signature = good.split(".")
@@ -143,7 +143,7 @@ async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
         good[:-2],
     )
     before = issuer.requests
-    async with httpx.AsyncClient(base_url=house.address) as http:
+    async with httpx.AsyncClient(base_url=stack.address) as http:
         for each in forged:
             for headers in ({"Authorization": f"Bearer {each}"}, {"x-api-key": each}):
                 reply = await http.get("/v1/connections", headers=headers)
@@ -153,10 +153,10 @@ async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
 
 async def test_keys_are_not_guessed_at_but_a_known_caller_behind_the_same_address_goes_on() -> None:
     async with (
-        door_house(key_guesses_max=5, grpc_port=0, trusted_proxies="10.0.0.0/8") as house,
-        house.http() as known,
-        httpx.AsyncClient(base_url=house.address) as http,
-        grpc_caller(house, key="qb.acme.web.guess") as guesser,
+        api_stack(key_guesses_max=5, grpc_port=0, trusted_proxies="10.0.0.0/8") as stack,
+        stack.http() as known,
+        httpx.AsyncClient(base_url=stack.address) as http,
+        grpc_caller(stack, key="qb.acme.web.guess") as guesser,
     ):
         assert (await known.get("/v1/connections")).status_code == 200
         codes = [
@@ -178,8 +178,8 @@ async def test_keys_are_not_guessed_at_but_a_known_caller_behind_the_same_addres
 
 
 @pytest.mark.parametrize("hostile", some(HOSTILE))
-async def test_no_path_or_parameter_widens_a_subject(house: DoorHouse, hostile: str) -> None:
-    async with house.http() as http:
+async def test_no_path_or_parameter_widens_a_subject(stack: ApiStack, hostile: str) -> None:
+    async with stack.http() as http:
         for path in (
             f"/v1/queries/{hostile}",
             f"/v1/queries/{hostile}/events",
@@ -196,55 +196,55 @@ async def test_no_path_or_parameter_widens_a_subject(house: DoorHouse, hostile: 
         assert asked.json()["code"] == ("invalid" if len(hostile) > 200 else "unknown_connection")
         followed = await http.post("/v1/queries", json=QUESTION | {"thread_id": hostile})
         assert followed.status_code in (404, 422)
-    async with httpx.AsyncClient(base_url=house.address) as nobody:
+    async with httpx.AsyncClient(base_url=stack.address) as nobody:
         for key in (f"qb.{hostile}.web.x", f"qb.acme.{hostile}.x"):
             headers = [(b"x-api-key", key.encode())]
             assert (await nobody.get("/v1/connections", headers=headers)).status_code == 401
 
 
 @pytest.mark.parametrize("hostile", some(["*", ">", "a.b", "", "租户", "x" * 65, "A"]))
-async def test_no_payload_over_grpc_or_the_bus_widens_a_subject(house: DoorHouse, hostile: str) -> None:
-    async with faces(house, "acme", "lab") as doors:
-        for name, door in doors.items():
-            if isinstance(door, HttpFace):
+async def test_no_payload_over_grpc_or_the_bus_widens_a_subject(stack: ApiStack, hostile: str) -> None:
+    async with faces(stack, "acme", "lab") as apis:
+        for name, api in apis.items():
+            if isinstance(api, HttpFace):
                 continue
             met = (
-                await door.read(hostile),
-                await door.read(hostile, wait=1),
-                await door.cancel(hostile),
-                await door.page(hostile),
-                await door.page(hostile, page_token=hostile or "x"),
-                await door.clarify(hostile, {"question": "q"}),
-                await door.confirm(hostile, {"sql_sha256": "ab" * 32}),
-                await door.ask(QUESTION | {"connection": hostile}),
-                await door.ask(QUESTION | {"thread_id": hostile or "*"}),
-                await door.turns(hostile),
-                await door.state(hostile),
-                await door.thread_events(hostile),
-                await door.fork(hostile, {}),
-                await door.fork(hostile, {"query_id": hostile}),
-                await door.delete(hostile),
-                await door.batch(hostile),
-                await door.batch_cancel(hostile),
-                await door.batch_retry(hostile),
-                await door.feedback(hostile, "right"),
-                await door.picture(hostile),
-                await door.teach(hostile, {"instructions": ["x"]}),
-                await door.known(hostile, "pair"),
-                await door.search(hostile, "q"),
-                await door.forget(hostile, hostile),
-                await door.forget("shop", hostile),
-                await door.catalog(hostile),
-                await door.suggestions(hostile),
-                await door.prefer({"connection": hostile or "*"}),
+                await api.read(hostile),
+                await api.read(hostile, wait=1),
+                await api.cancel(hostile),
+                await api.page(hostile),
+                await api.page(hostile, page_token=hostile or "x"),
+                await api.clarify(hostile, {"question": "q"}),
+                await api.confirm(hostile, {"sql_sha256": "ab" * 32}),
+                await api.ask(QUESTION | {"connection": hostile}),
+                await api.ask(QUESTION | {"thread_id": hostile or "*"}),
+                await api.turns(hostile),
+                await api.state(hostile),
+                await api.thread_events(hostile),
+                await api.fork(hostile, {}),
+                await api.fork(hostile, {"query_id": hostile}),
+                await api.delete(hostile),
+                await api.batch(hostile),
+                await api.batch_cancel(hostile),
+                await api.batch_retry(hostile),
+                await api.feedback(hostile, "right"),
+                await api.picture(hostile),
+                await api.teach(hostile, {"instructions": ["x"]}),
+                await api.known(hostile, "pair"),
+                await api.search(hostile, "q"),
+                await api.forget(hostile, hostile),
+                await api.forget("shop", hostile),
+                await api.catalog(hostile),
+                await api.suggestions(hostile),
+                await api.prefer({"connection": hostile or "*"}),
             )
-            codes = [each.code if isinstance(each, Told) else each for each in met]
+            codes = [each.code if isinstance(each, Reported) else each for each in met]
             fine = {"not_found", "unknown_connection", "invalid", "bad_page_token", "connection_missing"}
             assert set(map(str, codes)) <= fine, (name, codes)
 
 
-async def test_no_header_is_written_by_a_request(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_no_header_is_written_by_a_request(stack: ApiStack) -> None:
+    async with stack.http() as http:
         for value in ("a b", "a\tb", "x" * 129, "<script>"):
             reply = await http.get("/v1/connections", headers=[("X-Request-Id", value)])
             assert len(reply.headers["x-request-id"]) == 32
@@ -258,15 +258,15 @@ async def test_no_header_is_written_by_a_request(house: DoorHouse) -> None:
         assert key.json()["code"] == "invalid"
     authorization = f"Authorization: Bearer {key_of('acme', 'web')}\r\n".encode()
     split = await raw(
-        house, b"GET /v1/connections HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\rb: c\r\n" + authorization + b"\r\n", 2
+        stack, b"GET /v1/connections HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\rb: c\r\n" + authorization + b"\r\n", 2
     )
     assert split.startswith(b"HTTP/1.1 400")
     assert b"\nb: c" not in split
 
 
-async def test_a_page_of_another_origin_may_call_only_if_it_is_named(house: DoorHouse) -> None:
+async def test_a_page_of_another_origin_may_call_only_if_it_is_named(stack: ApiStack) -> None:
     ask = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    async with house.http() as http:
+    async with stack.http() as http:
         named = await http.options("/v1/queries", headers=ask | {"Origin": "https://page.example"})
         assert named.headers["access-control-allow-origin"] == "https://page.example"
         assert "access-control-allow-credentials" not in named.headers
@@ -294,8 +294,8 @@ async def test_a_page_of_another_origin_may_call_only_if_it_is_named(house: Door
     ),
     ids=lambda body: str(body[:20]),
 )
-async def test_a_body_that_is_a_bomb_is_refused_at_once(house: DoorHouse, body: bytes) -> None:
-    async with house.http() as http:
+async def test_a_body_that_is_a_bomb_is_refused_at_once(stack: ApiStack, body: bytes) -> None:
+    async with stack.http() as http:
         for path in ("/v1/queries", "/v1/batches"):
             started = asyncio.get_running_loop().time()
             reply = await http.post(path, content=body, headers={"Content-Type": "application/json"})
@@ -303,7 +303,7 @@ async def test_a_body_that_is_a_bomb_is_refused_at_once(house: DoorHouse, body: 
             assert len(reply.content) < 20_000
             assert asyncio.get_running_loop().time() - started < 10
         if len(body) < 250_000:
-            async with house.outside() as connection:
+            async with stack.outside() as connection:
                 for verb in ("ask", "batch"):
                     said = await connection.request(f"querybus.v1.call.acme.web.{verb}", body, timeout=10)
                     assert 400 <= STATUS[ProblemCode(json.loads(said.data)["code"])][0] < 500
@@ -312,40 +312,40 @@ async def test_a_body_that_is_a_bomb_is_refused_at_once(house: DoorHouse, body: 
 
 
 async def test_a_client_that_is_slow_with_its_head_or_body_is_shut_out(
-    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+    stack: ApiStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_server, "HEAD_SECONDS_MAX", 0.3)
     monkeypatch.setattr(http_request, "BODY_SECONDS_MAX", 0.3)
     loop = asyncio.get_running_loop()
     started = loop.time()
-    assert await raw(house, b"GET /v1/connections HTTP/1.1\r\nHost:") == b""
-    assert await raw(house, b"") == b""
-    assert loop.time() - started < 4, "the door has closed both"
+    assert await raw(stack, b"GET /v1/connections HTTP/1.1\r\nHost:") == b""
+    assert await raw(stack, b"") == b""
+    assert loop.time() - started < 4, "the API has closed both"
     head = (
         b"POST /v1/queries HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
         + f"Authorization: Bearer {key_of('acme', 'web')}\r\n\r\n".encode()
     )
-    late = await raw(house, head + b'{"question"', 3)
+    late = await raw(stack, head + b'{"question"', 3)
     assert late.startswith(b"HTTP/1.1 400")
     assert b"did not come in time" in late
-    async with house.http() as http:
+    async with stack.http() as http:
         following = asyncio.create_task(http.get("/v1/connections"))
         assert (await following).status_code == 200
 
 
-async def test_heads_that_are_too_large_or_no_http_are_refused(house: DoorHouse) -> None:
+async def test_heads_that_are_too_large_or_no_http_are_refused(stack: ApiStack) -> None:
     for data in (
         b"GET /v1/connections HTTP/1.1\r\n" + b"X-A: " + b"a" * 200_000 + b"\r\n\r\n",
         b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01\x02\x00" * 100,
         b"GET /v1/connections HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello",
     ):
-        assert b" 200 " not in (await raw(house, data, 2)).partition(b"\r\n")[0]
+        assert b" 200 " not in (await raw(stack, data, 2)).partition(b"\r\n")[0]
 
 
-async def test_a_slow_reader_of_events_does_not_slow_another(house: DoorHouse) -> None:
-    place = urlsplit(house.address)
-    async with house.http("acme", "lab") as http:
+async def test_a_slow_reader_of_events_does_not_slow_another(stack: ApiStack) -> None:
+    place = urlsplit(stack.address)
+    async with stack.http("acme", "lab") as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         slow = []
         for _ in range(5):
@@ -357,11 +357,11 @@ async def test_a_slow_reader_of_events_does_not_slow_another(house: DoorHouse) -
             slow.append((reader, writer))
         following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
         await asyncio.sleep(0.3)
-        talker = await house.user(StageName.GENERATOR)
+        talker = await stack.user(StageName.GENERATOR)
         note = json.dumps({"n": 1, "stage": "generator", "state": "started", "at": 1, "text": "x" * 10_000}).encode()
         for _ in range(300):
             await talker.publish(f"querybus.v1.progress.acme.bob.{query}", note)
-        await house.answer(query)
+        await stack.answer(query)
         async with asyncio.timeout(15):
             reply = await following
         for _, writer in slow:
@@ -371,9 +371,9 @@ async def test_a_slow_reader_of_events_does_not_slow_another(house: DoorHouse) -
     assert data_of(frames[-1])["answer"]["outcome"] == "answered"
 
 
-async def test_another_users_idempotency_key_is_another_query(house: DoorHouse) -> None:
+async def test_another_users_idempotency_key_is_another_query(stack: ApiStack) -> None:
     headers = {"Idempotency-Key": "same-for-all"}
-    async with house.http() as ann, house.http("acme", "lab") as bob, house.http("other") as eve:
+    async with stack.http() as ann, stack.http("acme", "lab") as bob, stack.http("other") as eve:
         ids = [
             (await each.post("/v1/queries", json=QUESTION, headers=headers)).json()["id"] for each in (ann, bob, eve)
         ]
@@ -385,11 +385,11 @@ async def test_another_users_idempotency_key_is_another_query(house: DoorHouse) 
             for path in ("", "/events", "/result", "/export"):
                 assert (await each.get(f"/v1/queries/{guessed}{path}")).status_code == 404
             assert (await each.post(f"/v1/queries/{guessed}/cancel")).status_code == 404
-    assert await house.events(ids[0]) == ["asked"]
+    assert await stack.events(ids[0]) == ["asked"]
 
 
-async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as bob, house.http("other") as eve, house.client("other") as eve_on_the_bus:
+async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as bob, stack.http("other") as eve, stack.client("other") as eve_on_the_bus:
         taught = {
             "pairs": [{"question": "What is the zebra figure?", "sql": "SELECT 1"}],
             "terms": {"zebra": "stripes"},
@@ -441,24 +441,24 @@ async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(
     ),
     ids=lambda forged: next(iter(forged)),
 )
-async def test_a_field_of_the_envelope_is_taken_from_no_request(house: DoorHouse, forged: dict[str, Any]) -> None:
-    async with house.http() as http, house.client() as client, house.outside() as outside:
+async def test_a_field_of_the_envelope_is_taken_from_no_request(stack: ApiStack, forged: dict[str, Any]) -> None:
+    async with stack.http() as http, stack.client() as client, stack.outside() as outside:
         reply = await http.post("/v1/queries", json=QUESTION | forged)
         assert reply.status_code == 422
         assert reply.json()["code"] in ("unknown_field", "bad_options")
         assert (await client.call("ask", QUESTION | forged))["code"] == reply.json()["code"]
-        before = house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
+        before = stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
         await outside.request("querybus.v1.submit.acme.web", json.dumps(QUESTION | forged).encode(), timeout=5)
     async with asyncio.timeout(5):
-        while house.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
+        while stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
             await asyncio.sleep(0.02)
 
 
-async def test_an_envelope_that_somebody_submits_is_no_event(house: DoorHouse) -> None:
+async def test_an_envelope_that_somebody_submits_is_no_event(stack: ApiStack) -> None:
     """A submitted envelope, under a query's id as the gateway itself puts it there, is out of an outsider's reach."""
-    async with house.http() as http, house.outside() as outside:
+    async with stack.http() as http, stack.outside() as outside:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
-        envelope = (await house.log(query))[0].data
+        envelope = (await stack.log(query))[0].data
         refused: list[Any] = []
         for subject in (
             f"querybus.v1.submit.acme.{query}",
@@ -473,13 +473,13 @@ async def test_an_envelope_that_somebody_submits_is_no_event(house: DoorHouse) -
             except Exception as error:  # noqa: BLE001 - whatever it is called, no answer came
                 refused.append(type(error).__name__)
         assert all(isinstance(each, str) for each in refused), refused
-    assert await house.events(query) == ["asked"]
-    assert (await house.log(query))[-1].address.event is EventName.ASKED
+    assert await stack.events(query) == ["asked"]
+    assert (await stack.log(query))[-1].address.event is EventName.ASKED
 
 
-async def test_a_business_caller_cannot_ask_for_statements_by_any_door(house: DoorHouse) -> None:
+async def test_a_business_caller_cannot_ask_for_statements_by_any_api(stack: ApiStack) -> None:
     body = {"operation": "run", "sql": "SELECT 1", "connection": "shop"}
-    async with house.http() as http, house.client() as client:
+    async with stack.http() as http, stack.client() as client:
         assert (await http.post("/v1/queries", json=body)).json()["code"] == "scope"
         assert (await client.call("ask", body))["code"] == "scope"
         assert (await http.get("/v1/openapi.json")).status_code == 200, "the document is for everybody"

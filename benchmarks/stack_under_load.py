@@ -1,4 +1,4 @@
-"""A whole house of processes with a scripted model in a process of its own, and callers at its bus door.
+"""A whole stack of processes with a scripted model in a process of its own, and callers at its bus API.
 
 The services, their settings and the bus are those of `querybus up`; sync `always`, tracing at its default of 1 %. What
 is set apart: slots and the tenant's rate, because one tenant's callers stand for many.
@@ -23,7 +23,7 @@ from querybus.bus.log.journal import Journal
 from querybus.core.subjects import StageName
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
-from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, TENANT, HousePlan, admit_locals, environment_of
+from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, TENANT, StackPlan, admit_locals, environment_of
 from querybus_cli.local.up import is_ready
 
 SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"
@@ -42,7 +42,7 @@ def question(number: int) -> str:
     return f"Which 5 active products that cost more than {number} have the highest price?"
 
 
-class HouseUnderLoad:
+class StackUnderLoad:
     """Bus, model and six services, as an async context manager; `client` is a caller's connection."""
 
     client: BusClient
@@ -158,9 +158,9 @@ class HouseUnderLoad:
         self.client = await self._connected.__aenter__()
         outcome = await self.ask(FIRST_NUMBER)
         if outcome != "answered":
-            raise RuntimeError(f"the house does not answer its first question: {outcome}")
-        heard = json.loads(await self._group.line("model-capture"))
-        self.messages = [(each["role"], each["content"]) for each in heard]
+            raise RuntimeError(f"the stack does not answer its first question: {outcome}")
+        received = json.loads(await self._group.line("model-capture"))
+        self.messages = [(each["role"], each["content"]) for each in received]
         await self.delay_model(0)
 
     async def _run(self, counts: Mapping[StageName, int], settings: Settings) -> None:
@@ -174,7 +174,7 @@ class HouseUnderLoad:
             "in_flight_max": 4 * SLOTS,
             **own.get(StageName.GATEWAY, {}),
         }
-        plan = HousePlan(connections_file=self._directory / "connections.yaml", extra=own)
+        plan = StackPlan(connections_file=self._directory / "connections.yaml", extra=own)
         names = [(service, number) for service, count in counts.items() for number in range(1, count + 1)]
         addresses: list[str] = []
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):

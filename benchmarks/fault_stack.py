@@ -1,7 +1,7 @@
-"""A house of processes as `querybus up` runs it, with handles to hurt each of them.
+"""A stack of processes as `querybus up` runs it, with handles to hurt each of them.
 
 The bus, the supervisor, the settings and the migration are those of the command line; the harness only signals.
-Each house has a bus store, logs and a copy of the connections file of its own, and the demo shop that all share.
+Each stack has a bus store, logs and a copy of the connections file of its own, and the demo shop that all share.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import Sizes, topology
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
-from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, HousePlan, admit_locals, environment_of
+from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, StackPlan, admit_locals, environment_of
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.local.up import is_ready
 
@@ -43,7 +43,7 @@ HELD_SECONDS = 0.3
 
 @dataclass(frozen=True)
 class Plan:
-    """What the house of one row is made of."""
+    """What the stack of one row is made of."""
 
     seed: int = 1
     replicas: Mapping[StageName, int] = field(default_factory=dict[StageName, int])
@@ -53,9 +53,9 @@ class Plan:
     is_cluster: bool = False
     """Three servers, and three copies of each stream."""
     is_production: bool = False
-    """Whether the services are told so: then they look first whether the bus syncs every write."""
+    """Whether the services know of it: then they look first whether the bus syncs every write."""
     connection: Callable[[Path], dict[str, Any]] | None = None
-    """Makes a database of the row's own in the house's directory and returns its entry of the connections file."""
+    """Makes a database of the row's own in the stack's directory and returns its entry of the connections file."""
     modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
     """What runs in place of a service; for the tests that show what the harness would report."""
 
@@ -84,7 +84,7 @@ class OtherReplica(Replica):
         return self.other
 
 
-class FaultHouse:
+class FaultStack:
     """The running processes, as an async context manager."""
 
     def __init__(self, directory: Path, plan: Plan) -> None:
@@ -148,7 +148,7 @@ class FaultHouse:
             raise TimeoutError(f"not ready within {READY_SECONDS:.0f} s: {self.said[-3:]}") from None
 
     async def limit_events(self, free_bytes: int | None) -> None:
-        """Leave only so much room in the event stream; None: as planned."""
+        """Leave only so much space in the event stream; None: as planned."""
         connection = await self.bus.connect("migrate")
         try:
             sizes = self.plan.sizes()
@@ -195,7 +195,7 @@ class FaultHouse:
             StageName.GATEWAY: {"rate_per_second": 10_000.0, "rate_burst": 10_000},
         }
         environment = "production" if self.plan.is_production else "development"
-        plan = HousePlan(connections_file=connections, environment=environment, extra=extra)
+        plan = StackPlan(connections_file=connections, environment=environment, extra=extra)
         names = [(each, n) for each in SERVICES for n in range(1, self.plan.replicas.get(each, 1) + 1)]
         replicas: list[Replica] = []
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):

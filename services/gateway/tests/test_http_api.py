@@ -1,4 +1,4 @@
-"""The HTTP door against a real bus: what a client sees, from the question to the last page."""
+"""The HTTP API against a real bus: what a client sees, from the question to the last page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
 
-from .house_of_tests import SECRET_NAME, SQL, DoorHouse, data_of, door_house, frames_of, key_of, pages_of
+from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack, data_of, frames_of, key_of, pages_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,8 +25,8 @@ QUESTION = {"question": "有多少 customers?", "connection": "shop"}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def house() -> AsyncGenerator[DoorHouse]:
-    async with door_house() as made:
+async def stack() -> AsyncGenerator[ApiStack]:
+    async with api_stack() as made:
         yield made
 
 
@@ -36,8 +36,8 @@ async def asked(http: httpx.AsyncClient, **more: Any) -> str:
     return reply.json()["id"]
 
 
-async def test_a_question_is_accepted_and_says_where_to_look(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_question_is_accepted_and_says_where_to_look(stack: ApiStack) -> None:
+    async with stack.http() as http:
         reply = await http.post("/v1/queries", json=QUESTION, headers={"X-Request-Id": "mine-1"})
         assert reply.status_code == 202
         query = reply.json()["id"]
@@ -48,12 +48,12 @@ async def test_a_question_is_accepted_and_says_where_to_look(house: DoorHouse) -
         shown = (await http.get(reply.headers["location"])).json()
         assert shown["answer"] is None
         assert shown["message"] == "not finished yet"
-    envelope = (await house.log(query))[0].envelope()
+    envelope = (await stack.log(query))[0].envelope()
     assert (envelope.tenant, envelope.user, envelope.audience, envelope.language) == ("acme", "ann", "business", "zh")
 
 
-async def test_a_wait_that_is_long_enough_gets_the_answer_in_place(house: DoorHouse) -> None:
-    async with house.http() as http, house.stages():
+async def test_a_wait_that_is_long_enough_gets_the_answer_in_place(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.stages():
         reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "respond-async, wait=20"})
     assert reply.status_code == 200
     assert reply.headers["preference-applied"] == "wait=20"
@@ -65,8 +65,8 @@ async def test_a_wait_that_is_long_enough_gets_the_answer_in_place(house: DoorHo
     assert SECRET_NAME not in reply.text
 
 
-async def test_a_wait_that_is_too_short_says_not_finished_yet(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_wait_that_is_too_short_says_not_finished_yet(stack: ApiStack) -> None:
+    async with stack.http() as http:
         reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=1"})
         assert reply.status_code == 202
         assert "preference-applied" not in reply.headers
@@ -74,20 +74,20 @@ async def test_a_wait_that_is_too_short_says_not_finished_yet(house: DoorHouse) 
         query = reply.json()["id"]
         waiting = asyncio.create_task(http.get(f"/v1/queries/{query}", headers={"Prefer": "wait=20"}))
         await asyncio.sleep(0.1)
-        await house.answer(query)
+        await stack.answer(query)
         late = await waiting
     assert late.json()["status"] == "finished"
     assert late.headers["preference-applied"] == "wait=20"
 
 
-async def test_a_key_asks_once_whatever_happens(house: DoorHouse) -> None:
+async def test_a_key_asks_once_whatever_happens(stack: ApiStack) -> None:
     headers = {"Idempotency-Key": "order-77"}
-    async with house.http() as http, house.http("acme", "lab") as other:
+    async with stack.http() as http, stack.http("acme", "lab") as other:
         both = await asyncio.gather(*(http.post("/v1/queries", json=QUESTION, headers=headers) for _ in range(4)))
         assert {each.status_code for each in both} == {202}
         assert len({each.json()["id"] for each in both}) == 1
         query = both[0].json()["id"]
-        assert (await house.events(query)) == ["asked"]
+        assert (await stack.events(query)) == ["asked"]
         again = await http.post("/v1/queries", json=QUESTION, headers=headers)
         assert again.headers["idempotency-replayed"] == "true"
         different = await http.post("/v1/queries", json=QUESTION | {"question": "other?"}, headers=headers)
@@ -95,7 +95,7 @@ async def test_a_key_asks_once_whatever_happens(house: DoorHouse) -> None:
         assert different.json()["code"] == "idempotency_mismatch"
         foreign = await other.post("/v1/queries", json=QUESTION, headers=headers)
         assert foreign.json()["id"] != query, "another user's key is another query"
-        await house.answer(query)
+        await stack.answer(query)
         done = await http.post("/v1/queries", json=QUESTION, headers=headers)
         assert done.status_code == 200
         assert done.json()["answer"]["outcome"] == "answered"
@@ -116,9 +116,9 @@ async def test_a_key_asks_once_whatever_happens(house: DoorHouse) -> None:
     ],
 )
 async def test_a_bad_request_is_a_problem(
-    house: DoorHouse, content: bytes, media_type: str, status: int, code: str
+    stack: ApiStack, content: bytes, media_type: str, status: int, code: str
 ) -> None:
-    async with house.http() as http:
+    async with stack.http() as http:
         reply = await http.post("/v1/queries", content=content, headers={"Content-Type": media_type})
     assert reply.status_code == status
     assert reply.headers["content-type"] == "application/problem+json"
@@ -130,12 +130,12 @@ async def test_a_bad_request_is_a_problem(
     assert body["instance"] == "/v1/queries"
 
 
-async def test_a_body_without_a_length_is_cut_at_the_limit(house: DoorHouse) -> None:
+async def test_a_body_without_a_length_is_cut_at_the_limit(stack: ApiStack) -> None:
     async def endless() -> AsyncGenerator[bytes]:
         for _ in range(100):
             yield b" " * 10_000
 
-    async with house.http() as http:
+    async with stack.http() as http:
         reply = await http.post("/v1/queries", content=endless(), headers={"Content-Type": "application/json"})
     assert reply.status_code == 413
 
@@ -153,8 +153,8 @@ async def test_a_body_without_a_length_is_cut_at_the_limit(house: DoorHouse) -> 
         {"x-api-key": "x" * 5_000},
     ],
 )
-async def test_without_a_valid_key_nobody_comes_in(house: DoorHouse, headers: dict[str, str]) -> None:
-    async with httpx.AsyncClient(base_url=house.address) as http:
+async def test_without_a_valid_key_nobody_comes_in(stack: ApiStack, headers: dict[str, str]) -> None:
+    async with httpx.AsyncClient(base_url=stack.address) as http:
         for method, path in (("POST", "/v1/queries"), ("GET", f"/v1/queries/{'0' * 8}-0000-7000-8000-{'0' * 12}")):
             reply = await http.request(method, path, json=QUESTION, headers=headers)
             assert reply.status_code == 401
@@ -162,13 +162,13 @@ async def test_without_a_valid_key_nobody_comes_in(house: DoorHouse, headers: di
             assert reply.headers["www-authenticate"].startswith("Bearer")
 
 
-async def test_either_header_takes_a_key(house: DoorHouse) -> None:
-    async with httpx.AsyncClient(base_url=house.address, headers={"x-api-key": key_of("acme", "web")}) as http:
+async def test_either_header_takes_a_key(stack: ApiStack) -> None:
+    async with httpx.AsyncClient(base_url=stack.address, headers={"x-api-key": key_of("acme", "web")}) as http:
         assert (await http.post("/v1/queries", json=QUESTION)).status_code == 202
 
 
-async def test_another_tenants_or_users_query_does_not_exist(house: DoorHouse) -> None:
-    async with house.http() as http, house.http("other") as foreign, house.http("acme", "lab") as colleague:
+async def test_another_tenants_or_users_query_does_not_exist(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.http("other") as foreign, stack.http("acme", "lab") as colleague:
         query = await asked(http)
         for each in (foreign, colleague):
             for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel"), ("GET", "/result")):
@@ -177,47 +177,47 @@ async def test_another_tenants_or_users_query_does_not_exist(house: DoorHouse) -
                 assert reply.json()["code"] == "not_found"
         own = await http.get("/v1/queries/not-an-id")
         assert own.status_code == 404
-    assert (await house.events(query)) == ["asked"]
+    assert (await stack.events(query)) == ["asked"]
 
 
-async def test_what_was_worded_for_an_analyst_is_not_read_by_a_business_credential(house: DoorHouse) -> None:
-    async with house.http("acme", "lab") as analyst, house.http("acme", "desk") as business:
+async def test_what_was_phrased_for_an_analyst_is_not_read_by_a_business_credential(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as analyst, stack.http("acme", "desk") as business:
         query = await asked(analyst)
-        await house.draft(query)
-        await house.answer(query)
+        await stack.draft(query)
+        await stack.answer(query)
         seen = await analyst.get(f"/v1/queries/{query}")
         assert seen.json()["answer"]["sql"] == SQL
         assert (await business.get(f"/v1/queries/{query}")).status_code == 404
 
 
-async def test_a_thread_goes_on_for_its_owner_only(house: DoorHouse) -> None:
-    async with house.http() as http, house.http("acme", "lab") as colleague:
+async def test_a_thread_goes_on_for_its_owner_only(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.http("acme", "lab") as colleague:
         first = await asked(http)
-        await house.answer(first)
+        await stack.answer(first)
         second = await asked(http, thread_id=first)
-        envelope = (await house.log(second))[0].envelope()
+        envelope = (await stack.log(second))[0].envelope()
         assert envelope.thread_id == first
-        assert envelope.body.thread_until_sequence == (await house.log(first))[-1].sequence
+        assert envelope.body.thread_until_sequence == (await stack.log(first))[-1].sequence
         refused = await colleague.post("/v1/queries", json=QUESTION | {"thread_id": first})
         assert refused.status_code == 404
 
 
-async def test_the_stream_of_events_has_the_log_and_ends_with_finished(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_the_stream_of_events_has_the_log_and_ends_with_finished(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = await asked(http)
         following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
         await asyncio.sleep(0.2)
-        generator = await house.user(StageName.GENERATOR)
+        generator = await stack.user(StageName.GENERATOR)
         note = json.dumps({"n": 1, "stage": "generator", "state": "started", "at": 1, "text": SQL})
         await generator.publish(f"querybus.v1.progress.acme.ann.{query}", note.encode())
-        await house.draft(query)
-        await house.answer(query)
+        await stack.draft(query)
+        await stack.answer(query)
         reply = await following
     assert reply.headers["content-type"].startswith("text/event-stream")
     frames = frames_of(reply.text)
     durable = [each for each in frames if "id" in each]
     assert [each["event"] for each in durable] == ["asked", "drafted", "concluded", "finished"]
-    assert [int(each["id"]) for each in durable] == [each.sequence for each in await house.log(query)]
+    assert [int(each["id"]) for each in durable] == [each.sequence for each in await stack.log(query)]
     progress = [each for each in frames if each["event"] == "progress"]
     assert [data_of(each) for each in progress] == [{"stage": "generator", "state": "started", "n": 1, "at": 1}]
     assert frames[0]["retry"] == "2000"
@@ -226,12 +226,12 @@ async def test_the_stream_of_events_has_the_log_and_ends_with_finished(house: Do
     assert SECRET_NAME not in reply.text
 
 
-async def test_a_stream_resumes_behind_the_last_event_seen(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_stream_resumes_behind_the_last_event_seen(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = await asked(http)
-        await house.draft(query)
-        await house.answer(query)
-        log = await house.log(query)
+        await stack.draft(query)
+        await stack.answer(query)
+        log = await stack.log(query)
         for cut in range(len(log)):
             seen = str(log[cut].sequence)
             by_header = await http.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": seen})
@@ -245,19 +245,19 @@ async def test_a_stream_resumes_behind_the_last_event_seen(house: DoorHouse) -> 
             assert refused.json()["code"] == "malformed"
 
 
-async def test_a_stream_goes_on_at_any_replica_from_where_it_broke_off(house: DoorHouse) -> None:
-    async with house.http() as http, house.replica() as second, house.http(address=second) as elsewhere:
+async def test_a_stream_goes_on_at_any_replica_from_where_it_broke_off(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.replica() as second, stack.http(address=second) as elsewhere:
         query = await asked(http)
-        await house.draft(query)
+        await stack.draft(query)
         async with http.stream("GET", f"/v1/queries/{query}/events") as reply:
             seen = [line.removeprefix("id: ") async for line in first_ids(reply, 2)]
         following = asyncio.create_task(
             elsewhere.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": seen[-1]})
         )
         await asyncio.sleep(0.2)
-        await house.answer(query)
+        await stack.answer(query)
         rest = [each["id"] for each in frames_of((await following).text) if "id" in each]
-    assert [*seen, *rest] == [str(each.sequence) for each in await house.log(query)]
+    assert [*seen, *rest] == [str(each.sequence) for each in await stack.log(query)]
 
 
 async def first_ids(reply: httpx.Response, count: int) -> AsyncGenerator[str]:
@@ -269,15 +269,15 @@ async def first_ids(reply: httpx.Response, count: int) -> AsyncGenerator[str]:
                 return
 
 
-async def test_a_silent_stream_beats_and_shows_rows_before_they_are_worded(
-    house: DoorHouse, monkeypatch: pytest.MonkeyPatch
+async def test_a_silent_stream_beats_and_shows_rows_before_they_are_phrased(
+    stack: ApiStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.1)
-    async with house.http() as http:
+    async with stack.http() as http:
         query = await asked(http)
         following = asyncio.create_task(http.get(f"/v1/queries/{query}/events"))
         await asyncio.sleep(0.5)
-        await house.answer(query)
+        await stack.answer(query)
         text = (await following).text
     assert ": ping" in text
     ended = next(data_of(each) for each in frames_of(text) if each.get("event") == "concluded")
@@ -285,61 +285,61 @@ async def test_a_silent_stream_beats_and_shows_rows_before_they_are_worded(
     assert ended["result"]["columns"] == [{"id": "c1", "label": "第1列", "kind": "text"}]
 
 
-async def test_a_reader_that_goes_away_cancels_only_if_it_asked_for_that(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_reader_that_goes_away_cancels_only_if_it_asked_for_that(stack: ApiStack) -> None:
+    async with stack.http() as http:
         left, dropped = await asked(http), await asked(http)
         for query, path in ((left, ""), (dropped, "?on_disconnect=cancel")):
             async with http.stream("GET", f"/v1/queries/{query}/events{path}") as reply:
                 async for line in reply.aiter_lines():
                     if line.startswith("data:"):
                         break
-    log = await house.until(dropped, EventName.CONCLUDED)
+    log = await stack.until(dropped, EventName.CONCLUDED)
     assert log[-1].envelope().body.outcome is Outcome.CANCELLED
-    assert (await house.events(left)) == ["asked"]
+    assert (await stack.events(left)) == ["asked"]
 
 
-async def test_a_cancel_concludes_the_query_and_says_so_only_once(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_cancel_concludes_the_query_and_says_so_only_once(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = await asked(http)
-        await house.draft(query)
-        hints = await (await house.user(StageName.GENERATOR)).subscribe(f"querybus.v1.ctl.cancel.acme.{query}")
-        await (await house.user(StageName.GENERATOR)).flush()
+        await stack.draft(query)
+        hints = await (await stack.user(StageName.GENERATOR)).subscribe(f"querybus.v1.ctl.cancel.acme.{query}")
+        await (await stack.user(StageName.GENERATOR)).flush()
         reply = await http.post(f"/v1/queries/{query}/cancel")
         assert reply.status_code == 202
         await hints.next_msg(2)
-        assert (await house.events(query)) == ["asked", "drafted", "concluded"]
+        assert (await stack.events(query)) == ["asked", "drafted", "concluded"]
         again = await http.post(f"/v1/queries/{query}/cancel")
         assert again.status_code == 409
         assert again.json()["code"] == "already_finished"
         assert again.json()["outcome"] == "cancelled"
-        await house.finish(query)
+        await stack.finish(query)
         shown = (await http.get(f"/v1/queries/{query}")).json()
         assert shown["answer"]["outcome"] == "cancelled"
 
 
-async def test_a_cancel_that_comes_too_late_tells_the_real_outcome(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_cancel_that_comes_too_late_reports_the_real_outcome(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = await asked(http)
-        await house.answer(query)
+        await stack.answer(query)
         reply = await http.post(f"/v1/queries/{query}/cancel")
     assert reply.status_code == 409
     assert reply.json()["outcome"] == "answered"
 
 
-async def test_a_cancel_beats_every_event_that_comes_between(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_cancel_beats_every_event_that_comes_between(stack: ApiStack) -> None:
+    async with stack.http() as http:
         query = await asked(http)
-        reply, _ = await asyncio.gather(http.post(f"/v1/queries/{query}/cancel"), house.draft(query))
+        reply, _ = await asyncio.gather(http.post(f"/v1/queries/{query}/cancel"), stack.draft(query))
     assert reply.status_code == 202
-    assert (await house.log(query))[-1].envelope().body.outcome is Outcome.CANCELLED
+    assert (await stack.log(query))[-1].envelope().body.outcome is Outcome.CANCELLED
 
 
-async def test_pages_come_by_number_until_there_are_no_more(house: DoorHouse) -> None:
+async def test_pages_come_by_number_until_there_are_no_more(stack: ApiStack) -> None:
     columns = (ResultColumn(name=SECRET_NAME, kind=ColumnKind.INTEGER),)
     rows = [(n,) for n in range(5)]
-    async with house.http() as http:
+    async with stack.http() as http:
         query = await asked(http)
-        store = await house.pages(query)
+        store = await stack.pages(query)
         hashes = tuple(
             [
                 await store.put("acme", query, "1-1", n, encode_page(columns, rows[2 * n - 2 : 2 * n]))
@@ -350,7 +350,7 @@ async def test_pages_come_by_number_until_there_are_no_more(house: DoorHouse) ->
         assert early.status_code == 409
         assert early.json()["code"] == "not_finished"
         result = Result(columns=columns, rows=tuple(rows[:2]), row_count=5, pages=pages_of("1-1", hashes, 2))
-        await house.answer(query, result=result)
+        await stack.answer(query, result=result)
         first = (await http.get(f"/v1/queries/{query}/result")).json()
         assert first["rows"] == [[0], [1]]
         assert (first["page"], first["page_size"], first["has_next"], first["has_prev"]) == (1, 2, True, False)
@@ -365,11 +365,11 @@ async def test_pages_come_by_number_until_there_are_no_more(house: DoorHouse) ->
         assert (await http.get(f"/v1/queries/{query}/result", params={"page": "x"})).json()["code"] == "invalid"
 
 
-async def test_a_result_that_is_no_longer_kept_is_gone(house: DoorHouse) -> None:
+async def test_a_result_that_is_no_longer_kept_is_gone(stack: ApiStack) -> None:
     columns = (ResultColumn(name="n", kind=ColumnKind.INTEGER),)
-    async with house.http() as http:
+    async with stack.http() as http:
         query = await asked(http)
-        await house.answer(
+        await stack.answer(
             query, result=Result(columns=columns, rows=((1,),), row_count=1, pages=pages_of("1-1", ("00",), 1))
         )
         reply = await http.get(f"/v1/queries/{query}/result")
@@ -377,16 +377,16 @@ async def test_a_result_that_is_no_longer_kept_is_gone(house: DoorHouse) -> None
     assert reply.json()["code"] == "result_expired"
 
 
-async def test_a_path_or_method_that_is_not_offered_is_a_problem(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_a_path_or_method_that_is_not_offered_is_a_problem(stack: ApiStack) -> None:
+    async with stack.http() as http:
         for method, path, status in (("GET", "/v2", 404), ("DELETE", "/v1/queries", 405), ("GET", "/metrics", 404)):
             reply = await http.request(method, path)
             assert reply.status_code == status
             assert reply.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_refusal_says_what_to_do(house: DoorHouse) -> None:
-    async with house.http() as http, httpx.AsyncClient(base_url=house.address) as nobody:
+async def test_a_refusal_says_what_to_do(stack: ApiStack) -> None:
+    async with stack.http() as http, httpx.AsyncClient(base_url=stack.address) as nobody:
         assert "Authorization: Bearer" in (await nobody.get("/v1/connections")).json()["detail"]
         assert "lets nobody in" in (await nobody.get("/v1/connections", headers={"x-api-key": "x"})).json()["detail"]
         assert "/v1/openapi.json" in (await http.get("/v1/nothing")).json()["detail"]
@@ -397,30 +397,30 @@ async def test_a_refusal_says_what_to_do(house: DoorHouse) -> None:
         assert "Content-Type: application/json" in bare.json()["detail"]
 
 
-async def test_the_document_describes_the_question(house: DoorHouse) -> None:
-    async with house.http() as http:
+async def test_the_document_describes_the_question(stack: ApiStack) -> None:
+    async with stack.http() as http:
         document = (await http.get("/v1/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
     assert "question" in document["components"]["schemas"]["AskRequest"]["properties"]
     assert "RequestOptions" in document["components"]["schemas"]
 
 
-async def test_the_probes_know_whether_the_gateway_can_work(house: DoorHouse) -> None:
-    assert await house.gateway.troubles() == {}
-    assert house.gateway.metrics.value("querybus_permission_violations_total") == 0
+async def test_the_probes_know_whether_the_gateway_can_work(stack: ApiStack) -> None:
+    assert await stack.gateway.troubles() == {}
+    assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0
 
 
 async def test_a_chart_is_there_as_a_specification_and_as_a_picture_under_the_rule_of_the_answer(
-    house: DoorHouse,
+    stack: ApiStack,
 ) -> None:
     spec = {"mark": "bar", "data": {"values": [{"城市": "上海", "n": 3}]}, "encoding": {"x": {"field": "城市"}}}
-    async with house.http() as http:
+    async with stack.http() as http:
         query = await asked(http)
         path = f"/v1/queries/{query}/chart"
         early = await http.get(path)
         assert (early.status_code, early.json()["code"]) == (409, "not_finished")
-        await house.conclude(query)
-        await house.finish(query, chart=spec)
+        await stack.conclude(query)
+        await stack.finish(query, chart=spec)
         assert (await http.get(path)).json() == spec
         drawn = await http.get(path, params={"format": "svg"})
         assert drawn.status_code == 200, drawn.text
@@ -428,12 +428,12 @@ async def test_a_chart_is_there_as_a_specification_and_as_a_picture_under_the_ru
         assert "script" not in drawn.headers["content-security-policy"]
         assert "上海" in drawn.text
         assert (await http.get(path, params={"format": "exe"})).status_code == 422
-    async with house.http("acme", "desk") as other:
+    async with stack.http("acme", "desk") as other:
         assert (await other.get(path, params={"format": "png"})).status_code == 404
 
 
-async def test_an_answer_without_a_chart_says_so(house: DoorHouse) -> None:
-    async with house.http() as http, house.stages():
+async def test_an_answer_without_a_chart_says_so(stack: ApiStack) -> None:
+    async with stack.http() as http, stack.stages():
         reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=20"})
         found = await http.get(f"/v1/queries/{reply.json()['id']}/chart", params={"format": "png"})
     assert (found.status_code, found.json()["code"]) == (404, "not_found")
