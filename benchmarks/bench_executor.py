@@ -132,7 +132,7 @@ async def running_bus(folder: Path) -> AsyncGenerator[Bus]:
 
 def encoded(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Pages:
     """Return the rows as Arrow pages, as anybody would make them."""
-    columns = [ResultColumn(name=each) for each in names]
+    columns = [ResultColumn(name=name) for name in names]
     return [
         encode_batches([batch_of(columns, rows[start : start + PAGE_ROWS])]) for start in range(0, len(rows), PAGE_ROWS)
     ]
@@ -156,12 +156,12 @@ async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
     figures: dict[str, float] = {}
     numbers = count(1)
     times: tuple[list[float], list[float]] = ([], [])
-    for each in range(ROUNDS + 50):
+    for number in range(ROUNDS + 50):
         sql = TINY.format(next(numbers))
         for call, kept in zip((partial(run, engine, sql), partial(engine.tiny, sql)), times, strict=True):
             begun = time.perf_counter()
             await call()
-            if each >= 50:
+            if number >= 50:
                 kept.append((time.perf_counter() - begun) * 1_000)
     tiny, floor = statistics.median(times[0]), statistics.median(times[1])
     figures |= {"tiny_ms": tiny, "tiny_bare_ms": floor, "tiny_more_ms": tiny - floor}
@@ -174,7 +174,7 @@ async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
         begun = time.perf_counter()
         await bus.publish(await engine.bulk())
         bulk.append((ours * 1_000, (time.perf_counter() - begun) * 1_000))
-    ours, bare = (min(each[side] for each in bulk) for side in (0, 1))
+    ours, bare = (min(item[side] for item in bulk) for side in (0, 1))
     figures |= {"rows_100k_ms": ours, "rows_100k_bare_ms": bare, "rows_100k_ratio": ours / bare}
 
     gc.collect()
@@ -190,7 +190,7 @@ async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
     begun = time.perf_counter()
     crowd = await asyncio.gather(*(run(engine, TINY.format(n)) for n in range(200)), return_exceptions=True)
     figures["crowd_of_200_ms"] = (time.perf_counter() - begun) * 1_000
-    figures["failed_of_200"] = float(sum(not isinstance(each, Rows) for each in crowd))
+    figures["failed_of_200"] = float(sum(not isinstance(item, Rows) for item in crowd))
 
     cancels: list[float] = []
     for _ in range(5):
@@ -241,13 +241,13 @@ async def measure_catalog(url: str, bus: Bus) -> dict[str, float]:
     await engines.drain()
     assert isinstance(catalog, Catalog), catalog
     assert len(catalog.tables) == TABLES
-    text = [each for table in catalog.tables for each in table.columns if each.kind is ColumnKind.TEXT]
+    text = [column for table in catalog.tables for column in table.columns if column.kind is ColumnKind.TEXT]
     begun = time.perf_counter()
     await CatalogStore(bus).write(catalog)
     figures = {
         "tables_10k_s": seconds,
         "tables_10k_more_mb": peak.mb - before,
-        "tables_10k_with_values_percent": 100 * sum(bool(each.values) for each in text) / len(text),
+        "tables_10k_with_values_percent": 100 * sum(bool(character.values) for character in text) / len(text),
         "tables_10k_loop_waited_ms": stall.worst_ms,
         "tables_10k_stored_s": time.perf_counter() - begun,
     }
@@ -360,7 +360,7 @@ async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
 
     def bulk() -> Pages:
         cursor = bare.execute(MANY)
-        return encoded([each[0] for each in cursor.description], cursor.fetchall())
+        return encoded([column[0] for column in cursor.description], cursor.fetchall())
 
     def many_tables() -> str:
         wide = folder / "wide.sqlite"
@@ -407,7 +407,7 @@ async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
         reader: Any = bare.sql(MANY).to_arrow_reader(PAGE_ROWS)
         pages: Pages = []
         for batch in reader:
-            columns = [ResultColumn(name=each) for each in batch.schema.names]
+            columns = [ResultColumn(name=name) for name in batch.schema.names]
             pages.append(encode_batches([batch_of_arrays(columns, batch.columns, batch.num_rows)]))
         return pages
 
@@ -594,7 +594,7 @@ async def measure_all(names: Sequence[str], folder: Path) -> tuple[dict[str, flo
 
 
 def main() -> int:
-    names = [each for each in sys.argv[1:] if each in OPENERS] or list(ENGINES)
+    names = [argument for argument in sys.argv[1:] if argument in OPENERS] or list(ENGINES)
     with tempfile.TemporaryDirectory(prefix="qb-bench-") as folder:
         measured, missing = asyncio.run(measure_all(names, Path(folder)))
     figures = {name: round(value, 3) for name, value in measured.items()}

@@ -121,10 +121,10 @@ class Stack:
 
     async def close(self) -> None:
         self.held.set()
-        for each in self._loops:
-            await each.drain()
-        for each in self._users.values():
-            await each.close()
+        for loop in self._loops:
+            await loop.drain()
+        for user in self._users.values():
+            await user.close()
 
 
 @contextlib.asynccontextmanager
@@ -217,7 +217,7 @@ async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
                 before = cpu_seconds(made.pids)
                 await many(ask, CALLERS, questions)
                 found.setdefault(name, []).append((cpu_seconds(made.pids) - before) * 1_000 / questions)
-    figures = {f"{name}_cpu_ms": statistics.median(each) for name, each in found.items()}
+    figures = {f"{name}_cpu_ms": statistics.median(value) for name, value in found.items()}
     for name in ("http", "grpc"):
         above = [one - bus for one, bus in zip(found[name], found["bus"], strict=True)]
         figures[f"{name}_above_bus_cpu_ms"] = statistics.median(above)
@@ -250,7 +250,7 @@ async def waiting(made: Stack) -> dict[str, float]:
         idle_cpu = cpu_seconds(made.pids) - cpu
         started = time.monotonic()
         made.held.set()
-        outcomes = [await each for each in tasks]
+        outcomes = [await task for task in tasks]
         seconds = time.monotonic() - started
     return {
         "waiting_answered": outcomes.count("answered"),
@@ -295,8 +295,8 @@ async def slow_readers(made: Stack, rounds: int) -> dict[str, float]:
         figures["alone"].append(await one(0, read=True))
         figures["beside_readers"].append(await one(SLOW, read=True))
         figures["beside_slow"].append(await one(SLOW, read=False))
-    medians = {name: statistics.median(each) for name, each in figures.items()}
-    return {f"reader_{name}_seconds": each for name, each in medians.items()} | {
+    medians = {name: statistics.median(figure) for name, figure in figures.items()}
+    return {f"reader_{name}_seconds": median for name, median in medians.items()} | {
         "slow_reader_ratio": medians["beside_slow"] / medians["beside_readers"]
     }
 

@@ -84,7 +84,7 @@ class Recorded:
         return True
 
     async def reply(self, messages: Any, **_: Any) -> Any:
-        self.prompts.append([(each.role, each.text) for each in messages])
+        self.prompts.append([(message.role, message.text) for message in messages])
         raise _KeptError
 
 
@@ -200,11 +200,11 @@ async def cpu_per_question(place: Place, questions: list[str], rounds: int) -> d
                     taken[name] += time.process_time() - began
                     counts[name] += len(prompts) if name == "bare" else len(questions)
         await models.drain()
-    each = {name: 1_000 * taken[name] / counts[name] for name in taken}
+    per_call = {name: 1_000 * taken[name] / counts[name] for name in taken}
     return {
-        "bare_cpu_ms": round(each["bare"], 3),
-        "verb_cpu_ms": round(each["verb"], 3),
-        "extra_cpu_ms": round(each["verb"] - each["bare"], 3),
+        "bare_cpu_ms": round(per_call["bare"], 3),
+        "verb_cpu_ms": round(per_call["verb"], 3),
+        "extra_cpu_ms": round(per_call["verb"] - per_call["bare"], 3),
     }
 
 

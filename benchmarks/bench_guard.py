@@ -69,27 +69,27 @@ def timed(sql: str, catalog: Catalog, times: list[float]) -> Checked | Failure:
 
 def judge_corpus(statements: Iterable[dict[str, Any]], catalogs: dict[Dialect, Catalog]) -> Score:
     score = Score()
-    for each in statements:
-        dialect = Dialect(each["dialect"])
-        decision = timed(each["sql"], catalogs[dialect], score.milliseconds)
+    for statement in statements:
+        dialect = Dialect(statement["dialect"])
+        decision = timed(statement["sql"], catalogs[dialect], score.milliseconds)
         allowed = isinstance(decision, Checked)
         counts = score.by_dialect[dialect.value]
-        if each["expect"] == "allow":
+        if statement["expect"] == "allow":
             score.benign += 1
             counts["benign"] += 1
             if not allowed:
-                score.benign_refused.append(f"{each['id']}: {decision.detail}")
-        elif each["family"] == "dos":
+                score.benign_refused.append(f"{statement['id']}: {decision.detail}")
+        elif statement["family"] == "dos":
             score.dos += 1
             counts["dos"] += 1
             if allowed:
-                score.dos_through.append(each["id"])
+                score.dos_through.append(statement["id"])
         else:
             score.attacks += 1
             counts["attacks"] += 1
             if allowed:
-                score.through.append(each["id"])
-        if allowed != (each["expect"] == "allow"):
+                score.through.append(statement["id"])
+        if allowed != (statement["expect"] == "allow"):
             counts["wrong"] += 1
     return score
 
@@ -99,13 +99,13 @@ def gold() -> list[tuple[str, Catalog]]:
     found: list[tuple[str, Catalog]] = []
     for questions, folder in (("questions_dev.json", "databases"), ("questions_train.json", "train_databases")):
         catalogs: dict[str, Catalog] = {}
-        for each in json.loads((DATA / "spider" / questions).read_text()):
-            name = each["db_id"]
+        for item in json.loads((DATA / "spider" / questions).read_text()):
+            name = item["db_id"]
             if name not in catalogs:
                 engine = sa.create_engine(f"sqlite:///file:{DATA / 'spider' / folder / name}.sqlite?mode=ro&uri=true")
                 catalogs[name] = introspect(engine, name, values=False)
                 engine.dispose()
-            found.append((each["gold"], catalogs[name]))
+            found.append((item["gold"], catalogs[name]))
     return found
 
 
@@ -141,8 +141,8 @@ def catalog_ratio() -> tuple[dict[str, float], float]:
                 timed(sql, catalog, kept)
             if round_ >= 20 and round_ % 2:
                 times[size].extend(kept)
-    medians = {size: statistics.mean(sorted(each)[: len(each) * 3 // 4]) for size, each in times.items()}
-    return {f"catalog_{size}_ms": round(each, 3) for size, each in medians.items()}, medians[10_000] / medians[5]
+    medians = {size: statistics.mean(sorted(time)[: len(time) * 3 // 4]) for size, time in times.items()}
+    return {f"catalog_{size}_ms": round(median, 3) for size, median in medians.items()}, medians[10_000] / medians[5]
 
 
 def filtered_per_second(statements: Sequence[tuple[str, Catalog]]) -> tuple[float, int]:
@@ -153,7 +153,7 @@ def filtered_per_second(statements: Sequence[tuple[str, Catalog]]) -> tuple[floa
     for sql, catalog in statements:
         policy = policies.get(catalog.connection)
         if policy is None:
-            filters = {each.name: f'"{each.columns[0].name}" <> :tenant' for each in catalog.tables}
+            filters = {table.name: f'"{table.columns[0].name}" <> :tenant' for table in catalog.tables}
             policy = policies[catalog.connection] = ConnectionPolicy(row_filters=filters)
             check("SELECT 1", dialect=catalog.dialect, catalog=catalog, policy=policy, row_limit=1, reader=READER)
         begun = time.process_time()
@@ -179,9 +179,9 @@ def parse_floor(statements: Sequence[tuple[str, Catalog]]) -> float:
 
 def measure() -> tuple[dict[str, float], Score, list[str]]:
     document = json.loads((DATA / "guard" / "catalog.json").read_text())
-    catalogs = {each: catalog_of(document, each) for each in Dialect}
+    catalogs = {dialect: catalog_of(document, dialect) for dialect in Dialect}
     lines = (DATA / "guard" / "statements.jsonl").read_text().splitlines()
-    statements = [json.loads(each) for each in lines]
+    statements = [json.loads(line) for line in lines]
     judge_corpus(statements, catalogs)  # the first look at a dialect loads it
     score = judge_corpus(statements, catalogs)
     references = gold()
@@ -238,8 +238,8 @@ def main() -> int:
     for name, value in figures.items():
         sign, limit = REQUIRED.get(name, ("", ""))
         print(f"{name:24}{value:12,.10g}   {sign} {limit}")
-    for each in (*score.through, *score.dos_through, *score.benign_refused, *refused[:20]):
-        print("  ", each)
+    for item in (*score.through, *score.dos_through, *score.benign_refused, *refused[:20]):
+        print("  ", item)
     target = ROOT / "build" / "bench" / "guard.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     report = {

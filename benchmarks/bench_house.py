@@ -103,7 +103,7 @@ def busy_share(seconds: float = 1.0) -> float:
     """Return the share of all CPUs that was busy for a while: before and after the run that is everybody else's."""
 
     def ticks() -> tuple[int, int]:
-        fields = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        fields = [int(line) for line in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
         return sum(fields), fields[3] + fields[4]
 
     all_before, idle_before = ticks()
@@ -227,7 +227,7 @@ async def row_d(bench: Bench, stack: StackUnderLoad) -> None:
     for count in (1, 2, 4):
         await stack.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
         windows = [await bench.window(stack.ask, CALLERS) for _ in range(bench.rounds)]
-        found[count] = bench.put(f"d_{count}_per_second", [each.per_second for each in windows], 1)
+        found[count] = bench.put(f"d_{count}_per_second", [window.per_second for window in windows], 1)
     for count in (2, 4):
         bench.figures[f"d_{count}_to_1"] = round(found[count] / found[1], 2)
     await stack.replicas(StageName.GENERATOR, 1)
@@ -339,8 +339,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one round of one second: to see that it works")
     parser.add_argument("--strict", action="store_true", help="a missed target is an error")
     given = parser.parse_args()
-    rows = [each.strip() for each in given.rows.split(",")]
-    if unknown := [each for each in rows if each not in ROWS]:
+    rows = [row.strip() for row in given.rows.split(",")]
+    if unknown := [row for row in rows if row not in ROWS]:
         parser.error(f"no such row: {', '.join(unknown)}")
     load_before, busy_before = os.getloadavg(), busy_share()
     with tempfile.TemporaryDirectory(prefix="querybus-bench-") as directory:
@@ -379,7 +379,7 @@ def main() -> int:
             "busy_before": round(busy_before, 2),
             "busy_after": round(busy_after, 2),
             "spin_ms": round(statistics.median(bench.spins), 2) if bench.spins else None,
-            "fsync_ms": [round(each, 2) for each in bench.syncs],
+            "fsync_ms": [round(sync, 2) for sync in bench.syncs],
             "noise": round(noise, 3),
             "window_seconds": bench.seconds,
             "rounds": bench.rounds,

@@ -134,16 +134,16 @@ def made(folder: Path) -> Iterator[Sentence]:
     chooser = random.Random(SEED)
     asked: dict[str, list[str]] = {}
     for file in ("questions_dev.json", "questions_train.json"):
-        for each in json.loads((folder / file).read_text()):
-            asked.setdefault(each["db_id"], []).append(each["question"])
+        for item in json.loads((folder / file).read_text()):
+            asked.setdefault(item["db_id"], []).append(item["question"])
     speech: Counter[str] = Counter()
     for questions in asked.values():
         speech.update({word for text in questions for word in re.findall(r"[a-z]+", text.lower())})
     for database, catalog in catalogs_in(folder):
         names = sorted(catalog.identifiers)
-        technical = [each for each in names if is_technical(each, speech)]
-        spoken = [each for each in names if each.lower() in speech and len(each) > 2]
-        lowered = {each.lower() for each in names}
+        technical = [name for name in names if is_technical(name, speech)]
+        spoken = [name for name in names if name.lower() in speech and len(name) > 2]
+        lowered = {name.lower() for name in names}
         for language in ("en", "zh"):
             table = chooser.choice(catalog.tables)
             if technical:
@@ -154,7 +154,7 @@ def made(folder: Path) -> Iterator[Sentence]:
             if re.fullmatch(r"\w+", column) and column.lower() not in ("name", "type", "title", "number", "size"):
                 yield Sentence("leak", language, naming.format(table=table.name, name=column), catalog)
             others = [
-                each for each, count in speech.most_common(1_500) if count > 3 and each not in lowered and len(each) > 3
+                item for item, count in speech.most_common(1_500) if count > 3 and item not in lowered and len(item) > 3
             ]
             text = chooser.choice(SPEAKING[language]).format(word=chooser.choice(others))
             yield Sentence("plain", language, text, catalog)
@@ -163,7 +163,7 @@ def made(folder: Path) -> Iterator[Sentence]:
                 yield Sentence("both", language, text, catalog)
         for question in chooser.sample(asked.get(database, []), min(2, len(asked.get(database, [])))):
             words = set(re.findall(r"\w+", question.lower()))
-            if not any(is_technical(each, speech) for each in words & lowered):
+            if not any(is_technical(word, speech) for word in words & lowered):
                 yield Sentence("both" if words & lowered else "plain", "en", question, catalog)
 
 
@@ -187,17 +187,17 @@ def judge_words(folder: Path) -> tuple[dict[str, float], list[str]]:
         sentences += made(folder)
     wrong: list[str] = []
     counts: Counter[tuple[str, bool]] = Counter()
-    for each in sentences:
-        found = leaks(each.text, each.catalog, each.language)
-        counts[each.label, bool(found)] += 1
-        if bool(found) != (each.label == "leak"):
-            wrong.append(f"{each.label} {each.language}: {each.text}  -> {', '.join(found) or 'nothing'}")
+    for sentence in sentences:
+        found = leaks(sentence.text, sentence.catalog, sentence.language)
+        counts[sentence.label, bool(found)] += 1
+        if bool(found) != (sentence.label == "leak"):
+            wrong.append(f"{sentence.label} {sentence.language}: {sentence.text}  -> {', '.join(found) or 'nothing'}")
     plain = counts["plain", True] + counts["plain", False]
     both = counts["both", True] + counts["both", False]
     return {
         **figures,
         "sentences": float(len(sentences)),
-        "sentences_zh": float(sum(each.language == "zh" for each in sentences)),
+        "sentences_zh": float(sum(sentence.language == "zh" for sentence in sentences)),
         "leaks": float(counts["leak", True] + counts["leak", False]),
         "leaks_missed": float(counts["leak", False]),
         "plain": float(plain),
@@ -240,7 +240,7 @@ KINDS = {
 def word(n: int) -> str:
     """Return the n-th of many names without a digit."""
     return NAMES[n % len(NAMES)] + (
-        "" if n < len(NAMES) else " " + "".join(chr(97 + int(each)) for each in str(n // len(NAMES)))
+        "" if n < len(NAMES) else " " + "".join(chr(97 + int(item)) for item in str(n // len(NAMES)))
     )
 
 
@@ -307,7 +307,7 @@ def shapes() -> Iterator[tuple[set[str], Result, str]]:
         if not line or line.startswith("#"):
             continue
         kinds, rows, question, listed = line.split("|")
-        columns = [(each.rsplit(":", 1)[0], each.rsplit(":", 1)[1]) for each in listed.split(",") if each]
+        columns = [(item.rsplit(":", 1)[0], item.rsplit(":", 1)[1]) for item in listed.split(",") if item]
         yield set(kinds.split(",")), result_of(columns, int(rows), chooser), question
 
 
@@ -317,17 +317,17 @@ def breaches(drawn: Drawn, result: Result) -> list[str]:
         return [] if drawn.kind is Kind.TABLE else ["no specification"]
     spec: Any = json.loads(json.dumps(drawn.spec, allow_nan=False))
     values, encoding, mark = spec["data"]["values"], spec["encoding"], spec["mark"]["type"]
-    names = {re.sub(r"\\(.)", r"\1", each["field"]) for each in encoding.values() if "field" in each}
+    names = {re.sub(r"\\(.)", r"\1", item["field"]) for item in encoding.values() if "field" in item}
     found: list[str] = []
     if not values:
         found.append("nothing is drawn")
-    if any(name not in each for name in names for each in values):
+    if any(name not in value for name in names for value in values):
         found.append("a field that the data lacks")
     if any("title" not in encoding[axis] for axis in ("x", "y") if axis in encoding):
         found.append("an axis without a title")
-    amounts = [each for each in encoding.values() if each.get("type") == "quantitative" and "field" in each]
-    for each in amounts:
-        field = re.sub(r"\\(.)", r"\1", each["field"])
+    amounts = [item for item in encoding.values() if item.get("type") == "quantitative" and "field" in item]
+    for amount in amounts:
+        field = re.sub(r"\\(.)", r"\1", amount["field"])
         if any(type(value[field]) not in (int, float) for value in values):
             found.append("an amount that is no number")
     if mark in ("bar", "area") and not is_from_zero(encoding):
@@ -339,11 +339,11 @@ def breaches(drawn: Drawn, result: Result) -> list[str]:
     x = encoding.get("x", {})
     if mark in ("line", "area") and "field" in x:
         steps = [value[x["field"]] for value in values]
-        known = [order_of(each) for each in steps]
+        known = [order_of(step) for step in steps]
         if x["type"] == "nominal" or known != sorted(known):
             found.append("time out of order")
     if mark == "bar" and "bin" not in x:
-        place = next(each for each in (x, encoding["y"]) if each["type"] != "quantitative")
+        place = next(item for item in (x, encoding["y"]) if item["type"] != "quantitative")
         shown = [str(value[place["field"]]) for value in values]
         if len(set(shown)) > 30:
             found.append("too many bars")
@@ -359,13 +359,13 @@ def breaches(drawn: Drawn, result: Result) -> list[str]:
 
 def is_from_zero(encoding: Any) -> bool:
     used = [encoding[axis] for axis in ("x", "y") if encoding.get(axis, {}).get("type") == "quantitative"]
-    scales = [each.get("scale", {}) for each in used if "bin" not in each]
+    scales = [item.get("scale", {}) for item in used if "bin" not in item]
     return bool(scales) and all(scale.get("zero") is True for scale in scales)
 
 
 def colours(encoding: Any, values: Any) -> list[str]:
     colour = encoding.get("color", {})
-    return [str(each[colour["field"]]) for each in values] if colour.get("type") == "nominal" else []
+    return [str(value[colour["field"]]) for value in values] if colour.get("type") == "nominal" else []
 
 
 def order_of(step: Scalar) -> tuple[float, str]:
@@ -383,7 +383,9 @@ def judge_charts() -> tuple[dict[str, float], list[str]]:
     count = accepted = 0
     for wanted, result, question in shapes():
         language: Language = "zh" if re.search(r"[\u4e00-\u9fff]", question) else "en"
-        drawn = chart(shape_of(result, [each.name for each in result.columns]), WORDS[language, "business"], question)
+        drawn = chart(
+            shape_of(result, [column.name for column in result.columns]), WORDS[language, "business"], question
+        )
         broken = breaches(drawn, result)
         if drawn.kind.value not in wanted:
             broken.append(f"{drawn.kind} where {' or '.join(sorted(wanted))} fits")
@@ -393,7 +395,7 @@ def judge_charts() -> tuple[dict[str, float], list[str]]:
         if broken:
             wrong.append(f"chart: {question!r} ({result.row_count} rows): {'; '.join(broken)}")
     figures = {"shapes": float(count), "charts_accepted_share": accepted / count}
-    return figures | {f"charts_{kind}": float(each) for kind, each in sorted(kinds.items())}, wrong
+    return figures | {f"charts_{kind}": float(item) for kind, item in sorted(kinds.items())}, wrong
 
 
 # Summaries
@@ -448,30 +450,30 @@ def judge_summaries(count: int) -> tuple[dict[str, float], list[str]]:
         said = reported
         for label in sorted(labels, key=len, reverse=True):
             said = said.replace(label, " ").replace(label[0].lower() + label[1:], " ")
-        invented = [each for each in stated(said) if not is_known(each, result)]
+        invented = [item for item in stated(said) if not is_known(item, result)]
         if invented:
             wrong.append(f"summary: {reported!r}: {', '.join(map(str, invented))}")
     return {"summaries": float(count), "numbers_invented": float(len(wrong))}, wrong
 
 
 def stated(text: str) -> list[Decimal]:
-    return [Decimal(each.replace(",", "")) for each in re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", text)]
+    return [Decimal(match.replace(",", "")) for match in re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", text)]
 
 
 def is_known(stated_number: Decimal, result: Result) -> bool:
     known: list[Decimal] = [Decimal(result.row_count), Decimal(len(result.rows)), Decimal(1)]
     shares: list[Decimal] = []
     for column in zip(*result.rows, strict=True):
-        numbers = [Decimal(str(each)) for each in column if type(each) in (int, float)]
+        numbers = [Decimal(str(value)) for value in column if type(value) in (int, float)]
         known += numbers
-        known += [Decimal(part) for each in column if isinstance(each, str) for part in re.findall(r"\d+", each)]
-        known.append(Decimal(len({str(each) for each in column if each is not None})))
+        known += [Decimal(part) for value in column if isinstance(value, str) for part in re.findall(r"\d+", value)]
+        known.append(Decimal(len({str(value) for value in column if value is not None})))
         known += [Decimal(times) for times in Counter(column).values()]
         if numbers and sum(numbers):
             known.append(sum(numbers, Decimal(0)))
             shares.append(max(numbers) * 100 / sum(numbers))
-    as_reported = any(abs(stated_number - each) <= Decimal("0.0051") for each in known)
-    return as_reported or any(stated_number == round(each, 1) for each in shares)
+    as_reported = any(abs(stated_number - item) <= Decimal("0.0051") for item in known)
+    return as_reported or any(stated_number == round(share, 1) for share in shares)
 
 
 # CPU

@@ -140,7 +140,7 @@ async def go(place: Place, question: str, sql: str) -> Tried:
             return tried
         tried.mended = True
         tried.drafts.append(after.body.draft.sql)
-        tried.rules = tuple(step.rule.value for each in received for step in each.steps)
+        tried.rules = tuple(step.rule.value for item in received for step in item.steps)
         envelope = cast("Envelope[Drafted]", after)
 
 
@@ -179,14 +179,14 @@ def percentile(times: Sequence[float], share: float) -> float:
 def reliability(tried: Iterable[Tried]) -> list[dict[str, Any]]:
     """Stated confidence against the share that is right, by tenths; answers with none stated are left out."""
     buckets: dict[int, list[Tried]] = defaultdict(list)
-    for each in tried:
-        if each.runs and each.mended and each.confidence is not None:
-            buckets[min(9, int(each.confidence * 10))].append(each)
+    for item in tried:
+        if item.runs and item.mended and item.confidence is not None:
+            buckets[min(9, int(item.confidence * 10))].append(item)
     return [
         {
             "from": tenth / 10, "answers": len(found),
             "stated": round(sum(e.confidence or 0.0 for e in found) / len(found), 3),
-            "right": round(sum(each.right for each in found) / len(found), 3),
+            "right": round(sum(item.right for item in found) / len(found), 3),
         }
         for tenth, found in sorted(buckets.items())
     ]  # fmt: skip
@@ -215,12 +215,12 @@ def counting(proposed: Counter[str]) -> None:
     def counted(rule: Rule) -> Rule:
         def propose(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
             found = rule(draft, failure, catalog)
-            proposed.update({each.rule.value for each in found})
+            proposed.update({item.rule.value for item in found})
             return found
 
         return propose
 
-    setattr(pipeline, "RULES", tuple(counted(each) for each in pipeline.RULES))  # noqa: B010 - it is Final elsewhere
+    setattr(pipeline, "RULES", tuple(counted(rule) for rule in pipeline.RULES))  # noqa: B010 - it is Final elsewhere
 
 
 def places(folder: Path, names: Iterable[str]) -> dict[str, Place]:
@@ -234,7 +234,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         for line in path.read_text("utf-8").splitlines()
     ]
     known = places(data / "databases", (row["db_id"] for row in rows))
-    parts: dict[str, dict[str, Part]] = {each: defaultdict(Part) for each in ("part", "model", "database", "class")}
+    parts: dict[str, dict[str, Part]] = {name: defaultdict(Part) for name in ("part", "model", "database", "class")}
     rules: dict[str, Counter[str]] = defaultdict(Counter)
     times: list[float] = []
     every: list[tuple[Tried, bool]] = []
@@ -252,11 +252,11 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         score(place, tried, row["gold"])
         every.append((tried, held))
         times += tried.milliseconds
-        for each in (
+        for item in (
             parts["part"]["all"], parts["part"]["held" if held else "developed"], parts["model"][row["model"]],
             parts["database"][row["db_id"]], parts["class"][tried.first or "runs"],
         ):  # fmt: skip
-            each.add(tried)
+            item.add(tried)
         for rule in dict.fromkeys(tried.rules):
             rules[rule].update(accepted=1, right=int(tried.right), wrong=int(not tried.right))
         lines.append(
@@ -276,7 +276,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         for name in sorted(proposed)
     }
     figures["reliability"] = {
-        part: reliability(each for each, is_held in every if part == "all" or is_held) for part in ("all", "held")
+        part: reliability(item for item, is_held in every if part == "all" or is_held) for part in ("all", "held")
     }
     figures["times"] = {"p50_ms": round(median(times or [0.0]), 2), "p99_ms": percentile(times, 0.99)}
     if harm:
@@ -313,20 +313,20 @@ async def measure_mutants(
     else:
         made = list(mutants(questions, folder, per_class=per_class, seed=SEED))
     # Foreign mutants may be of any of the databases.
-    names = {str(each["db_id"]) for each in made}
-    training = {each for each in names if (folder / f"{each}.sqlite").is_file()}
+    names = {str(item["db_id"]) for item in made}
+    training = {name for name in names if (folder / f"{name}.sqlite").is_file()}
     known = places(folder, training) | places(data / "databases", names - training)
     counts: dict[str, Counter[str]] = {name: Counter() for name in (CLASSES if given is None else ())}
     times: list[float] = []
-    for each in made:
-        place = known[each["db_id"]]
-        tried = await go(place, each.get("question", ""), each.get("sql") or each["pred"])
-        score(place, tried, each["gold"])
+    for item in made:
+        place = known[item["db_id"]]
+        tried = await go(place, item.get("question", ""), item.get("sql") or item["pred"])
+        score(place, tried, item["gold"])
         times += tried.milliseconds
         state = "right" if tried.right else "wrong" if tried.runs else "left"
-        counts.setdefault(each["class"], Counter()).update((state, "mutants"))
+        counts.setdefault(item["class"], Counter()).update((state, "mutants"))
         if state != "right":
-            lines.append({**each, "state": state, "mended": tried.sql, "rules": tried.rules, "first": tried.first})
+            lines.append({**item, "state": state, "mended": tried.sql, "rules": tried.rules, "first": tried.first})
     return {
         "classes": {
             name: {
@@ -342,23 +342,23 @@ async def measure_mutants(
 
 def show_replay(figures: dict[str, Any]) -> None:
     for by in ("part", "model", "database", "class"):
-        for name, each in figures[by].items():
+        for name, figure in figures[by].items():
             print(
-                f"{by:9} {name:32} {each['failing']:4} failing  {each['executes']:4} run {each['executes_share']:6.1%}"
-                f"  {each['right']:4} right {each['right_share']:6.1%}"
+                f"{by:9} {name:32} {figure['failing']:4} failing  {figure['executes']:4} run {figure['executes_share']:6.1%}"
+                f"  {figure['right']:4} right {figure['right_share']:6.1%}"
             )
-    for name, each in figures["rules"].items():
+    for name, rule in figures["rules"].items():
         print(
-            f"rule      {name:32} {each['tried']:4} tried  {each['accepted']:4} accepted"
-            f"  {each['right']:4} right  {each['wrong']:4} wrong"
+            f"rule      {name:32} {rule['tried']:4} tried  {rule['accepted']:4} accepted"
+            f"  {rule['right']:4} right  {rule['wrong']:4} wrong"
         )
     for part, found in figures["reliability"].items():
-        for each in found:
+        for item in found:
             print(
-                f"stated    {part:32} {each['stated']:.2f}  right {each['right']:.2f}  of {each['answers']} mended answers"
+                f"stated    {part:32} {item['stated']:.2f}  right {item['right']:.2f}  of {item['answers']} mended answers"
             )
-        answers = sum(each["answers"] for each in found)
-        off = sum(abs(each["stated"] - each["right"]) * each["answers"] for each in found) / max(1, answers)
+        answers = sum(item["answers"] for item in found)
+        off = sum(abs(item["stated"] - item["right"]) * item["answers"] for item in found) / max(1, answers)
         print(f"stated    {part:32} is off by {off:.2f} on average over {answers} mended answers")
     print(f"a repair takes p50 {figures['times']['p50_ms']} ms, p99 {figures['times']['p99_ms']} ms")
     if "harm" in figures:
@@ -370,10 +370,10 @@ def show_replay(figures: dict[str, Any]) -> None:
 
 
 def show_mutants(figures: dict[str, Any]) -> None:
-    for name, each in figures["classes"].items():
+    for name, class_ in figures["classes"].items():
         print(
-            f"mutants   {name:32} {each.get('mutants', 0):4} made  right {each['right_share']:6.1%}"
-            f"  wrong {each['wrong_share']:6.1%}  left {each.get('left', 0):4}"
+            f"mutants   {name:32} {class_.get('mutants', 0):4} made  right {class_['right_share']:6.1%}"
+            f"  wrong {class_['wrong_share']:6.1%}  left {class_.get('left', 0):4}"
         )
 
 
@@ -388,8 +388,9 @@ def is_met(replay: dict[str, Any] | None, made: dict[str, Any] | None) -> bool:
         ):  # fmt: skip
             return False
     return made is None or all(
-        each["right_share"] >= REQUIRED["mutant_right_share"] and each["wrong_share"] < REQUIRED["mutant_wrong_share"]
-        for name, each in made["classes"].items()
+        class_["right_share"] >= REQUIRED["mutant_right_share"]
+        and class_["wrong_share"] < REQUIRED["mutant_wrong_share"]
+        for name, class_ in made["classes"].items()
         if name not in LOSSY
     )
 
@@ -426,7 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }  # fmt: skip
     target.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     if given.items_out is not None:
-        given.items_out.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines), "utf-8")
+        given.items_out.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
     print(f"required: {'met' if met else 'NOT met'}")
     return 0 if met else 1
 

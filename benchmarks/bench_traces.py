@@ -129,9 +129,9 @@ class Traced:
 
     def __init__(self, endpoint: str, ratio: float, *, alone: bool) -> None:
         self._alone = alone
-        self._processors = {each: BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)) for each in StageName}
+        self._processors = {stage: BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)) for stage in StageName}
         self._services = {
-            each: Tracing(each, ratio=ratio, processor=processor) for each, processor in self._processors.items()
+            name: Tracing(name, ratio=ratio, processor=processor) for name, processor in self._processors.items()
         }
         self.sent = 0
 
@@ -143,12 +143,12 @@ class Traced:
                 self.flush()
 
     def flush(self) -> None:
-        for each in self._processors.values():
-            each.force_flush()
+        for processor in self._processors.values():
+            processor.force_flush()
 
     def close(self) -> None:
-        for each in self._processors.values():
-            each.shutdown()
+        for processor in self._processors.values():
+            processor.shutdown()
 
 
 def cpu_ms(work: Callable[[], object]) -> float:

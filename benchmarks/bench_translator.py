@@ -89,7 +89,7 @@ class Part:
             "wrong_by_cause": dict(self.causes.most_common()),
             "by_kind": {
                 kind: {"questions": all_, "answered": answered, "right": right}
-                for kind, (all_, answered, right) in sorted(self.kinds.items(), key=lambda each: -each[1][0])
+                for kind, (all_, answered, right) in sorted(self.kinds.items(), key=lambda item: -item[1][0])
             },
             "p50_ms": round(median(times), 2),
             "p99_ms": round(times[min(len(times) - 1, math.ceil(0.99 * len(times)) - 1)], 2),
@@ -131,8 +131,8 @@ def matches(gold: list[tuple[Any, ...]], got: list[tuple[Any, ...]], *, ordered:
         return True
     if len(gold[0]) != len(got[0]):
         return False
-    one = [tuple(_cell(each) for each in row) for row in gold]
-    other = [tuple(_cell(each) for each in row) for row in got]
+    one = [tuple(_cell(cell) for cell in row) for row in gold]
+    other = [tuple(_cell(cell) for cell in row) for row in got]
     width = len(gold[0])
     if not permuted or width > PERMUTED_COLUMNS_MAX:
         return _same(one, other, ordered=ordered)
@@ -200,7 +200,7 @@ def cause_of(gold: str, got: str) -> str:
 
 
 def _names(tree: exp.Expr, kind: type[exp.Expr]) -> set[str]:
-    return {each.name.lower() for each in tree.find_all(kind)}
+    return {node.name.lower() for node in tree.find_all(kind)}
 
 
 def _selected(tree: exp.Expr) -> list[str]:
@@ -208,7 +208,7 @@ def _selected(tree: exp.Expr) -> list[str]:
     if select is None:
         return []
     return sorted(
-        ",".join(sorted(each.name.lower() for each in item.find_all(exp.Column))) for item in select.expressions
+        ",".join(sorted(column.name.lower() for column in item.find_all(exp.Column))) for item in select.expressions
     )
 
 
@@ -217,7 +217,7 @@ def _aggregated(tree: exp.Expr) -> list[str]:
     return (
         []
         if select is None
-        else sorted(type(each).__name__ for item in select.expressions for each in item.find_all(exp.AggFunc))
+        else sorted(type(aggregate).__name__ for item in select.expressions for aggregate in item.find_all(exp.AggFunc))
     )
 
 
@@ -227,7 +227,7 @@ def _clause(name: str, *kinds: type[exp.Expr]) -> Any:
         for select in tree.find_all(exp.Select):
             clause = select.args.get(name)
             if clause is not None:
-                found += [f"{type(each).__name__}:{each.name.lower()}" for each in clause.find_all(*kinds)]
+                found += [f"{type(node).__name__}:{node.name.lower()}" for node in clause.find_all(*kinds)]
         return sorted(found)
 
     return facts
@@ -246,7 +246,7 @@ _FACTS: tuple[tuple[str, Any], ...] = (
     ("order", _clause("order", exp.Column, exp.AggFunc, exp.Ordered)),
     ("limit", _clause("limit", exp.Literal)),
     ("group", _clause("group", exp.Column)),
-    ("distinct", lambda tree: sum(1 for each in tree.find_all(exp.Select) if each.args.get("distinct"))),
+    ("distinct", lambda tree: sum(1 for select in tree.find_all(exp.Select) if select.args.get("distinct"))),
     ("join", lambda tree: len(list(tree.find_all(exp.Join)))),
 )
 
@@ -355,31 +355,33 @@ def measure_own() -> tuple[dict[str, Any], list[Failure]]:
     languages: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     with tempfile.TemporaryDirectory() as folder:
         databases = own_catalogs(Path(folder))
-        for each in own_questions():
-            path, catalog = databases[each.database]
+        for question in own_questions():
+            path, catalog = databases[question.database]
             start = time.process_time()
-            answer = translate(each.question, catalog, today=OWN_TODAY)
+            answer = translate(question.question, catalog, today=OWN_TODAY)
             part.milliseconds.append((time.process_time() - start) * 1_000)
             answered = isinstance(answer, Translated)
             said = (
                 f"{answer.confidence} {answer.sql}" if isinstance(answer, Translated) else f"NOT READ: {answer.about}"
             )
-            if not each.gold:
+            if not question.gold:
                 open_ += 1
                 asked += not answered
                 if answered:
-                    failures.append(Failure(each.database, each.question, "to be asked about", said, "answered"))
+                    failures.append(
+                        Failure(question.database, question.question, "to be asked about", said, "answered")
+                    )
                 continue
             part.questions += 1
-            counts = (part.kinds[each.kind], languages[each.language])
+            counts = (part.kinds[question.kind], languages[question.language])
             for count in counts:
                 count[0] += 1
             if not isinstance(answer, Translated):
-                failures.append(Failure(each.database, each.question, each.gold, said, "asked"))
+                failures.append(Failure(question.database, question.question, question.gold, said, "asked"))
                 continue
             part.answered += 1
-            expected, got = run(path, each.gold), run(path, answer.sql)
-            strict, right = compared(expected, got, ordered=is_ordered(each.gold))
+            expected, got = run(path, question.gold), run(path, answer.sql)
+            strict, right = compared(expected, got, ordered=is_ordered(question.gold))
             for count in counts:
                 count[1] += 1
                 count[2] += right
@@ -387,9 +389,9 @@ def measure_own() -> tuple[dict[str, Any], list[Failure]]:
                 part.right += 1
                 part.strict += strict
                 continue
-            cause = "error" if isinstance(got, str) else cause_of(each.gold, answer.sql)
+            cause = "error" if isinstance(got, str) else cause_of(question.gold, answer.sql)
             part.causes[cause] += 1
-            failures.append(Failure(each.database, each.question, each.gold, said, cause))
+            failures.append(Failure(question.database, question.question, question.gold, said, cause))
     figures = part.figures() | {
         "open_questions": open_,
         "open_asked_share": round(asked / open_, 4),
@@ -415,13 +417,14 @@ def show(name: str, figures: dict[str, Any]) -> None:
         + ", ".join(f"{cause} {count}" for cause, count in figures["wrong_by_cause"].items())
     )
     kinds = (
-        f"{kind} {each['right']}/{each['answered']}/{each['questions']}" for kind, each in figures["by_kind"].items()
+        f"{kind} {value['right']}/{value['answered']}/{value['questions']}"
+        for kind, value in figures["by_kind"].items()
     )
     print(f"{'':10} by kind (right/answered/questions): " + ", ".join(kinds))
     if "open_questions" in figures:
         by_language = (
-            f"{name} {each['right']}/{each['answered']}/{each['questions']}"
-            for name, each in figures["by_language"].items()
+            f"{name} {value['right']}/{value['answered']}/{value['questions']}"
+            for name, value in figures["by_language"].items()
         )
         print(
             f"{'':10} by language: {', '.join(by_language)}   of {figures['open_questions']} that must be asked about,"
@@ -457,12 +460,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if everything or given.own:
         figures["own"], not_right = measure_own()
         failures += not_right
-    for name, each in figures.items():
-        show(name, each)
+    for name, figure in figures.items():
+        show(name, figure)
     if not has_data:
         print(f"no data at {given.data}: only the own questions are measured; name a folder with --data")
     print(f"1,000 tables: {wide['worst_ms']} ms per question, {wide['first_ms']} ms with building the index")
-    met = wide["worst_ms"] < REQUIRED["tables_1000_ms"] and all(is_met(name, each) for name, each in figures.items())
+    met = wide["worst_ms"] < REQUIRED["tables_1000_ms"] and all(
+        is_met(name, figure) for name, figure in figures.items()
+    )
     target = ROOT / "build" / "bench" / "translator.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     machine = {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()}
@@ -475,7 +480,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     target.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     if given.failures is not None:
-        lines = (json.dumps(vars(each), ensure_ascii=False) for each in failures)
+        lines = (json.dumps(vars(failure), ensure_ascii=False) for failure in failures)
         given.failures.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"required: {'met' if met else 'NOT met'}")
     return 0 if met else 1

@@ -65,8 +65,8 @@ class Callers:
         try:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS if error is None else 0)
         finally:
-            for each in self._tasks:
-                each.cancel()
+            for task in self._tasks:
+                task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def warm(self, seconds: float) -> None:
@@ -82,8 +82,8 @@ class Callers:
         wait_seconds = seconds
         while wait_seconds:
             done, _ = await asyncio.wait(self._tasks, timeout=wait_seconds, return_when=asyncio.FIRST_EXCEPTION)
-            for each in done:
-                each.result()
+            for task in done:
+                task.result()
             late = time.perf_counter() - begun > seconds + WARM_SECONDS_MAX
             wait_seconds = 0 if len(self._ended) > before or late else seconds
         spent, lasted = cpu() - spent, time.perf_counter() - begun

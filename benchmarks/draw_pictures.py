@@ -86,7 +86,7 @@ def asked() -> Iterator[Asked]:
         ("微信支付", 420), ("支付宝", 380), ("银行卡", 150), ("现金", 40)
     ])  # fmt: skip
     yield Asked("scatter", "en", "price against weight", {"weight": number, "price": number}, [
-        (each / 10, round(each * 1.7 + chance.uniform(-9, 9), 2)) for each in range(10, 90, 2)
+        (number / 10, round(number * 1.7 + chance.uniform(-9, 9), 2)) for number in range(10, 90, 2)
     ])  # fmt: skip
     yield Asked("histogram", "en", "histogram of the order value", {"order_value": number}, [
         (round(chance.gauss(80, 22), 2),) for _ in range(200)
@@ -159,7 +159,7 @@ def card(language: Language, audience: Audience, question: str, body: Concluded)
     answer = rendered_error(envelope, None, WORDS[language, audience]).body.answer
     said = [answer.message, answer.next_step, answer.explanation, *answer.notes]
     lines = [f"» {question}", "", *(line for text in said if text for line in wrapped(text))]
-    return [*lines, *(line for each in answer.options for line in wrapped(f"[{each.id}] {each.text}"))]
+    return [*lines, *(line for option in answer.options for line in wrapped(f"[{option.id}] {option.text}"))]
 
 
 def wrapped(text: str) -> list[str]:
@@ -171,7 +171,7 @@ def wrapped(text: str) -> list[str]:
             lines.append(line)
             line, width = "", 0
         line, width = line + sign, width + wide
-    return [each.strip() for each in (*lines, line)]
+    return [text.strip() for text in (*lines, line)]
 
 
 def as_picture(lines: Sequence[str], title: str) -> dict[str, Any]:
@@ -195,12 +195,12 @@ def as_picture(lines: Sequence[str], title: str) -> dict[str, Any]:
 
 def specifications() -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield every picture's name and specification."""
-    for each in asked():
-        shape = shape_of(each.result, tuple(each.columns))
-        drawn = chart(shape, WORDS[each.language, "analyst"], each.question)
+    for table in asked():
+        shape = shape_of(table.result, tuple(table.columns))
+        drawn = chart(shape, WORDS[table.language, "analyst"], table.question)
         if drawn.spec is None:
-            raise ValueError(f"{each.name}: a table, no picture")
-        yield f"chart-{each.name}-is-{drawn.kind}", drawn.spec
+            raise ValueError(f"{table.name}: a table, no picture")
+        yield f"chart-{table.name}-is-{drawn.kind}", drawn.spec
     for language in ("en", "zh"):
         for audience in ("business", "analyst"):
             for name, question, body in conclusions(language):

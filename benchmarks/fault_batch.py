@@ -47,8 +47,8 @@ async def batch_under_faults(stack: FaultStack, dice: random.Random) -> Batched:
                 await asyncio.sleep(0.5)
                 continue
             found += read["items"]
-    answered = sum(each["outcome"] == "answered" for each in found)
-    return Batched(answered, ITEMS - answered, sum(each["run"] > 1 for each in found))
+    answered = sum(item["outcome"] == "answered" for item in found)
+    return Batched(answered, ITEMS - answered, sum(item["run"] > 1 for item in found))
 
 
 async def _called(client: BusClient, payload: dict[str, Any]) -> dict[str, Any]:

@@ -120,10 +120,10 @@ class Load:
             hearing = asyncio.create_task(self._receive(progress))
             try:
                 async with asyncio.TaskGroup() as group:
-                    for each, start in zip(self.asked, starts, strict=True):
+                    for item, start in zip(self.asked, starts, strict=True):
                         cancels = self._dice.random() < self._cancel_share
                         cancel_after = self._dice.uniform(0.0, 0.5) if cancels else None
-                        group.create_task(self._call(client, each, start, cancel_after))
+                        group.create_task(self._call(client, item, start, cancel_after))
             finally:
                 hearing.cancel()
                 with suppress(asyncio.CancelledError):
@@ -170,7 +170,7 @@ class Load:
             logs = await read_logs(self._stack)
             for query in besides:
                 logs.pop(query, None)
-            accepted = {each.query_id for each in self.asked if each.query_id} | set(logs)
+            accepted = {item.query_id for item in self.asked if item.query_id} | set(logs)
             open_queries = [query for query in accepted if _count(logs[query], EventName.FINISHED) == 0]
             # Nothing can still finish in time that is as far past its deadline.
             if not open_queries or time.time() > until:
@@ -180,9 +180,9 @@ class Load:
 
     def _figures(self, logs: dict[str, list[Entry]], accepted: set[str]) -> Figures:
         finished = {query for query in accepted if _count(logs[query], EventName.FINISHED)}
-        received = {each.query_id for each in self.asked if each.outcome}
-        known = {each.query_id: each.accepted_at for each in self.asked if each.query_id}
-        outcomes = Counter(each.outcome for each in self.asked if each.outcome)
+        received = {outcome.query_id for outcome in self.asked if outcome.outcome}
+        known = {item.query_id: item.accepted_at for item in self.asked if item.query_id}
+        outcomes = Counter(outcome.outcome for outcome in self.asked if outcome.outcome)
         ends = {query: _ended_at(logs[query]) for query in finished}
         return Figures(
             accepted=len(accepted),
@@ -201,7 +201,7 @@ class Load:
             worst_delay_seconds=round(
                 max((ends[query] - known[query] for query in finished & set(known)), default=0), 1
             ),
-            refused=sum(each.refusals for each in self.asked),
+            refused=sum(item.refusals for item in self.asked),
             outcomes=dict(outcomes),
             **({} if self.written is None else asdict(self.written)),
             **({} if self.batched is None else asdict(self.batched)),

@@ -116,7 +116,7 @@ class FaultStack:
         await self._close()
 
     def client(self) -> AbstractAsyncContextManager[BusClient]:
-        outsider = next(each for each in OUTSIDERS if each.user == "analyst")
+        outsider = next(outsider for outsider in OUTSIDERS if outsider.user == "analyst")
         password = self.bus.client_password(outsider.tenant, outsider.credential)
         return BusClient.connected(self.bus.url, outsider, password)
 
@@ -196,7 +196,7 @@ class FaultStack:
         }
         environment = "production" if self.plan.is_production else "development"
         plan = StackPlan(connections_file=connections, environment=environment, extra=extra)
-        names = [(each, n) for each in SERVICES for n in range(1, self.plan.replicas.get(each, 1) + 1)]
+        names = [(service, n) for service in SERVICES for n in range(1, self.plan.replicas.get(service, 1) + 1)]
         replicas: list[Replica] = []
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):
             environment = _environment() | environment_of(service, self.bus, plan)

@@ -86,7 +86,7 @@ async def _hurt(stack: FaultStack, dice: random.Random, changing: list[asyncio.T
         stack.signal(other, signal.SIGSTOP)
         await asyncio.sleep(PAUSED_SECONDS)
         stack.signal(other, signal.SIGCONT)
-        if all(each.done() for each in changing):
+        if all(task.done() for task in changing):
             return
 
 

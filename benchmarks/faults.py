@@ -259,8 +259,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="time the questions of a row are spread over")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    names = [each.strip() for each in given.rows.split(",")]
-    if unknown := [each for each in names if each not in ROWS]:
+    names = [row.strip() for row in given.rows.split(",")]
+    if unknown := [name for name in names if name not in ROWS]:
         parser.error(f"no such row: {', '.join(unknown)}")
     seconds = max(given.seconds, given.queries / RATE_MAX)
     print(f"{given.queries} queries per row over {seconds:.0f} s, seed {given.seed}")

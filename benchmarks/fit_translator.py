@@ -114,11 +114,11 @@ def _spoilt(question: str, catalog: Catalog) -> Iterator[str]:
 
 def fit(found: Sequence[Example], *, rounds: int = 15) -> dict[str, float]:
     """Return the weights of a logistic model by Newton's method, kept small by PENALTY."""
-    names = ["constant", *sorted({name for each in found for name in each.facts})]
+    names = ["constant", *sorted({name for item in found for name in item.facts})]
     places = {name: place for place, name in enumerate(names)}
     rows = [
-        ([(0, 1.0), *((places[name], value) for name, value in each.facts.items() if value)], each.right, each.weight)
-        for each in found
+        ([(0, 1.0), *((places[name], value) for name, value in item.facts.items() if value)], item.right, item.weight)
+        for item in found
     ]
     size = len(names)
     weights = [0.0] * size
@@ -151,7 +151,7 @@ def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[flo
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     size = len(rows)
     for place in range(size):
-        pivot = max(range(place, size), key=lambda each: abs(rows[each][place]))
+        pivot = max(range(place, size), key=lambda item: abs(rows[item][place]))
         rows[place], rows[pivot] = rows[pivot], rows[place]
         for other in range(size):
             if other != place and rows[other][place]:
@@ -162,15 +162,15 @@ def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[flo
 
 def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
     """Return each example with the confidence by weights that were fitted without its database."""
-    databases = sorted({each.database for each in found})
+    databases = sorted({item.database for item in found})
     judged: list[tuple[float, Example]] = []
     for fold in range(FOLDS):
         left_out = set(databases[fold::FOLDS])
-        weights = fit([each for each in found if each.database not in left_out])
+        weights = fit([item for item in found if item.database not in left_out])
         judged += [
-            (_chance(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in each.facts.items())), each)
-            for each in found
-            if each.database in left_out
+            (_chance(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in item.facts.items())), item)
+            for item in found
+            if item.database in left_out
         ]
     return judged
 
@@ -178,11 +178,11 @@ def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
 def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
     """Print for several thresholds what would be answered, and how much of it right."""
     for least in (0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.78, 0.8, 0.85, 0.9):
-        kept = [each for chance, each in judged if chance * 0.4**each.undefined >= least]
-        real = [each for each in kept if not each.is_spoilt]
-        spoilt = [each for each in kept if each.is_spoilt]
-        all_spoilt = sum(each.is_spoilt for _, each in judged)
-        right = sum(each.right for each in real)
+        kept = [item for chance, item in judged if chance * 0.4**item.undefined >= least]
+        real = [item for item in kept if not item.is_spoilt]
+        spoilt = [item for item in kept if item.is_spoilt]
+        all_spoilt = sum(item.is_spoilt for _, item in judged)
+        right = sum(item.right for item in real)
         print(
             f"from {least:.2f}: right of answered {right / max(1, len(real)):.1%}, right of all {right / questions:.1%};"
             f" spoilt questions answered {len(spoilt) / max(1, all_spoilt):.1%}"
@@ -215,8 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [row for row in rows if not is_held_out(row["db_id"])]
     found = examples(given.data, rows)
     counts: defaultdict[bool, int] = defaultdict(int)
-    for each in found:
-        counts[each.is_spoilt] += 1
+    for item in found:
+        counts[item.is_spoilt] += 1
     print(
         f"{counts[False]} readings and {counts[True]} of spoilt questions; threshold {CONFIDENCE_MIN}, floor {NOTHING_OPEN_MIN}"
     )

@@ -103,9 +103,9 @@ class Journey:
         self._stack = stack
         self._size = size
         self._say = say
-        self._firsts = {each.service: each for each in stack.supervisor.replicas}
+        self._firsts = {replica.service: replica for replica in stack.supervisor.replicas}
         ports = free_ports(len(size.added))
-        self._seconds = {each: _second(self._firsts[each], port) for each, port in zip(size.added, ports, strict=True)}
+        self._seconds = {item: _second(self._firsts[item], port) for item, port in zip(size.added, ports, strict=True)}
         self._others = Supervisor(tuple(self._seconds.values()), stack.said.append)
         self._asked = 0
         self._loads: list[Load] = []
@@ -158,19 +158,19 @@ class Journey:
                 await looking
         whole = self._together(loads)
         self._note(title, await whole.figures(besides=self._known), seconds, max(seen), lag_seconds)
-        self._known |= {each.query_id for each in whole.asked}
+        self._known |= {item.query_id for item in whole.asked}
         self._loads += loads
 
     async def _look_back(self) -> None:
         """Note what the log says at the end of the queries of all steps: none may have ended again since."""
         figures = await self._together(self._loads).figures()
-        seconds = sum(each.seconds for each in self.steps)
-        lag_max = max(each.lag_max for each in self.steps)
+        seconds = sum(step.seconds for step in self.steps)
+        lag_max = max(step.lag_max for step in self.steps)
         self._note("all of it, read at the end", figures, seconds, lag_max, self.steps[-1].lag_seconds)
 
     def _together(self, loads: Iterable[Load]) -> Load:
         whole = Load(self._stack, queries=0, seconds=0.0, seed=0)
-        whole.asked = [each for load in loads for each in load.asked]
+        whole.asked = [item for load in loads for item in load.asked]
         return whole
 
     def _note(self, title: str, figures: Figures, seconds: float, lag_max: float, lag_seconds: float) -> None:
@@ -245,17 +245,17 @@ def _address(replica: Replica) -> str:
 
 async def _ready(replicas: Iterable[Replica]) -> None:
     async with asyncio.timeout(READY_SECONDS):
-        for each in replicas:
-            while not await asyncio.to_thread(is_ready, _address(each)):
+        for replica in replicas:
+            while not await asyncio.to_thread(is_ready, _address(replica)):
                 await asyncio.sleep(0.1)
 
 
 def _lags(replicas: Sequence[Replica]) -> dict[str, float]:
     """Return by durable the most messages that a replica says something of, waiting and in hand together."""
     found: dict[str, float] = {}
-    for each in replicas:
+    for replica in replicas:
         try:
-            with urllib.request.urlopen(f"{_address(each)}/metrics", timeout=5) as response:
+            with urllib.request.urlopen(f"{_address(replica)}/metrics", timeout=5) as response:
                 reported = _LAG.findall(response.read().decode())
         except (OSError, HTTPException):
             # It is just being restarted.
@@ -307,13 +307,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         steps = asyncio.run(measure(Size(per_second=given.per_second), directory, print_step))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    met = not any(each.broken() for each in steps)
+    met = not any(step.broken() for step in steps)
     print(f"{'met' if met else 'NOT MET'}; {time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
     folder = ROOT / "build" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     report = {
         "name": "kill_and_scale",
-        "figures": {"steps": [asdict(each) for each in steps]},
+        "figures": {"steps": [asdict(step) for step in steps]},
         "required": dict.fromkeys(NONE_OF, 0),
         "met": met,
         "machine": machine(),

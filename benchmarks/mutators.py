@@ -51,9 +51,9 @@ def _slip(name: str, chance: random.Random) -> str | None:
 def typo_in_column(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     del sql, names
     columns = [
-        each
-        for each in tree.find_all(exp.Column)
-        if isinstance(each.this, exp.Identifier) and not each.this.args.get("quoted")
+        column
+        for column in tree.find_all(exp.Column)
+        if isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted")
     ]
     if not columns:
         return None
@@ -61,9 +61,9 @@ def typo_in_column(tree: exp.Expr, sql: str, chance: random.Random, names: Names
     slipped = _slip(name, chance)
     if slipped is None or slipped == name:
         return None
-    for each in columns:
-        if each.name.lower() == name.lower():
-            each.set("this", exp.to_identifier(slipped))
+    for column in columns:
+        if column.name.lower() == name.lower():
+            column.set("this", exp.to_identifier(slipped))
     return tree.sql(dialect="sqlite")
 
 
@@ -76,9 +76,9 @@ def typo_in_table(tree: exp.Expr, sql: str, chance: random.Random, names: Names)
     slipped = _slip(name, chance)
     if slipped is None or slipped == name:
         return None
-    for each in tables:
-        if each.name.lower() == name.lower():
-            each.set("this", exp.to_identifier(slipped))
+    for table in tables:
+        if table.name.lower() == name.lower():
+            table.set("this", exp.to_identifier(slipped))
     return tree.sql(dialect="sqlite")
 
 
@@ -86,9 +86,9 @@ def spelling_variant(tree: exp.Expr, sql: str, chance: random.Random, names: Nam
     """Words joined or parted otherwise, or the plural: first_name as FirstName, orders as order."""
     del sql, names
     columns = [
-        each
-        for each in tree.find_all(exp.Column)
-        if isinstance(each.this, exp.Identifier) and not each.this.args.get("quoted")
+        column
+        for column in tree.find_all(exp.Column)
+        if isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted")
     ]
     if not columns:
         return None
@@ -99,9 +99,9 @@ def spelling_variant(tree: exp.Expr, sql: str, chance: random.Random, names: Nam
         varied = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     else:
         varied = name[:-1] if name.lower().endswith("s") else f"{name}s"
-    for each in columns:
-        if each.name.lower() == name.lower():
-            each.set("this", exp.to_identifier(varied))
+    for column in columns:
+        if column.name.lower() == name.lower():
+            column.set("this", exp.to_identifier(varied))
     return tree.sql(dialect="sqlite")
 
 
@@ -110,15 +110,15 @@ def wrong_owner(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -
     del sql
     found: list[tuple[exp.Column, str]] = []
     for select in tree.find_all(exp.Select):
-        tables = [each for each in select.find_all(exp.Table) if each.find_ancestor(exp.Select) is select]
+        tables = [table for table in select.find_all(exp.Table) if table.find_ancestor(exp.Select) is select]
         for column in select.find_all(exp.Column):
             if not column.table or column.find_ancestor(exp.Select, exp.Join) is not select:
                 continue
             found += [
-                (column, each.alias_or_name)
-                for each in tables
-                if each.alias_or_name.lower() != column.table.lower()
-                and column.name.lower() not in names.columns.get(each.name.lower(), {column.name.lower()})
+                (column, table.alias_or_name)
+                for table in tables
+                if table.alias_or_name.lower() != column.table.lower()
+                and column.name.lower() not in names.columns.get(table.name.lower(), {column.name.lower()})
             ]
     if not found:
         return None
@@ -131,19 +131,19 @@ def dropped_join(tree: exp.Expr, sql: str, chance: random.Random, names: Names) 
     """A join left out whose alias is still used outside of it."""
     del sql, names
     joins = [
-        each
-        for each in tree.find_all(exp.Join)
-        if isinstance(each.this, exp.Table) and isinstance(each.parent, exp.Select)
+        join
+        for join in tree.find_all(exp.Join)
+        if isinstance(join.this, exp.Table) and isinstance(join.parent, exp.Select)
     ]
     chance.shuffle(joins)
     for join in joins:
         alias, select = join.this.alias_or_name.lower(), join.parent
         used = [
-            each
-            for each in (select.find_all(exp.Column) if select else ())
-            if each.table.lower() == alias and each.find_ancestor(exp.Join) is not join
+            column
+            for column in (select.find_all(exp.Column) if select else ())
+            if column.table.lower() == alias and column.find_ancestor(exp.Join) is not join
         ]
-        others = [each for each in used if each.find_ancestor(exp.Join) is not None]
+        others = [node for node in used if node.find_ancestor(exp.Join) is not None]
         if used and not others:
             join.pop()
             return tree.sql(dialect="sqlite")
@@ -162,7 +162,7 @@ def wrong_condition(tree: exp.Expr, sql: str, chance: random.Random, names: Name
             or not isinstance(join.parent, exp.Select)
         ):
             continue
-        tables = {each.alias_or_name.lower(): each.name.lower() for each in join.parent.find_all(exp.Table)}
+        tables = {table.alias_or_name.lower(): table.name.lower() for table in join.parent.find_all(exp.Table)}
         for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
             if isinstance(one, exp.Column) and isinstance(other, exp.Column) and one.name.lower() != other.name.lower():
                 table = tables.get(one.table.lower(), "")
@@ -182,10 +182,12 @@ def wrong_function(tree: exp.Expr, sql: str, chance: random.Random, names: Names
     if select is None:
         return None
     columns = [
-        each for each in select.expressions if isinstance(each, exp.Column) and isinstance(each.this, exp.Identifier)
+        expression
+        for expression in select.expressions
+        if isinstance(expression, exp.Column) and isinstance(expression.this, exp.Identifier)
     ]
     calls = ["ISNULL({0}, {0})", "MULTIPLY({0}, 1)", "ADD({0}, 0)", "SUBTRACT({0}, 0)"]
-    equals = [each for each in select.find_all(exp.EQ) if isinstance(each.right, exp.Literal) and each.right.is_string]
+    equals = [node for node in select.find_all(exp.EQ) if isinstance(node.right, exp.Literal) and node.right.is_string]
     if equals and (not columns or chance.random() < 0.5):
         equal = chance.choice(equals)
         text = equal.left.sql(dialect="sqlite")
@@ -208,7 +210,7 @@ def wrong_function(tree: exp.Expr, sql: str, chance: random.Random, names: Names
 def unquoted_keyword(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     """An alias that is a keyword, unquoted."""
     del sql, names
-    tables = [each for each in tree.find_all(exp.Table) if each.alias]
+    tables = [table for table in tree.find_all(exp.Table) if table.alias]
     keyword = chance.choice(KEYWORDS)
     if not tables:
         return None
@@ -250,17 +252,17 @@ def unqualified_key(tree: exp.Expr, sql: str, chance: random.Random, names: Name
     found: list[exp.Column] = []
     for select in tree.find_all(exp.Select):
         keys = {
-            each.left.name.lower()
+            node.left.name.lower()
             for join in select.args.get("joins") or ()
-            for each in join.find_all(exp.EQ)
-            if isinstance(each.left, exp.Column)
-            and isinstance(each.right, exp.Column)
-            and each.left.name.lower() == each.right.name.lower()
+            for node in join.find_all(exp.EQ)
+            if isinstance(node.left, exp.Column)
+            and isinstance(node.right, exp.Column)
+            and node.left.name.lower() == node.right.name.lower()
         }
         found += [
-            each
-            for each in select.find_all(exp.Column)
-            if each.table and each.name.lower() in keys and each.find_ancestor(exp.Join, exp.Select) is select
+            column
+            for column in select.find_all(exp.Column)
+            if column.table and column.name.lower() in keys and column.find_ancestor(exp.Join, exp.Select) is select
         ]
     if not found:
         return None
@@ -274,20 +276,20 @@ def dropped_bridge(tree: exp.Expr, sql: str, chance: random.Random, names: Names
     joins = tree.args.get("joins") or []
     if not isinstance(tree, exp.Select) or tree.find(exp.Subquery) or len(joins) != 2:
         return None
-    tables = [each for each in tree.find_all(exp.Table) if each.find_ancestor(exp.Select) is tree]
+    tables = [table for table in tree.find_all(exp.Table) if table.find_ancestor(exp.Select) is tree]
     spoken = {
-        each.table.lower()
-        for each in tree.find_all(exp.Column)
-        if each.table and each.find_ancestor(exp.Join, exp.Select) is tree
+        column.table.lower()
+        for column in tree.find_all(exp.Column)
+        if column.table and column.find_ancestor(exp.Join, exp.Select) is tree
     }
-    between = [each for each in tables if each.alias_or_name.lower() not in spoken]
+    between = [table for table in tables if table.alias_or_name.lower() not in spoken]
     if len(tables) != 3 or len(between) != 1:
         return None
     bridge = between[0].alias_or_name.lower()
-    one, other = (each for each in tables if each is not between[0])
+    one, other = (table for table in tables if table is not between[0])
     keys: dict[str, tuple[str, str]] = {}
-    for each in (equal for join in joins for equal in join.find_all(exp.EQ)):
-        for left, right in ((each.left, each.right), (each.right, each.left)):
+    for item in (equal for join in joins for equal in join.find_all(exp.EQ)):
+        for left, right in ((item.left, item.right), (item.right, item.left)):
             if isinstance(left, exp.Column) and isinstance(right, exp.Column) and right.table.lower() == bridge:
                 keys[left.table.lower()] = (left.name, right.name)
     found = keys.get(one.alias_or_name.lower())
@@ -304,25 +306,25 @@ def unjoined(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> s
     del sql, names
     if not isinstance(tree, exp.Select) or len(list(tree.find_all(exp.Select))) > 1 or not tree.args.get("joins"):
         return None
-    tables = [each for each in tree.find_all(exp.Table) if each.find_ancestor(exp.Select) is tree]
+    tables = [table for table in tree.find_all(exp.Table) if table.find_ancestor(exp.Select) is tree]
     spoken = {
-        each.table.lower()
-        for each in tree.find_all(exp.Column)
-        if each.table and each.find_ancestor(exp.Join, exp.Select) is tree
+        column.table.lower()
+        for column in tree.find_all(exp.Column)
+        if column.table and column.find_ancestor(exp.Join, exp.Select) is tree
     }
-    kept = [each for each in tables if each.alias_or_name.lower() in spoken]
-    if len(kept) < 2 or len({each.name.lower() for each in tables}) < len(tables):
+    kept = [table for table in tables if table.alias_or_name.lower() in spoken]
+    if len(kept) < 2 or len({table.name.lower() for table in tables}) < len(tables):
         return None
     tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(chance.choice(kept).name))))
     tree.set("joins", None)
-    for each in tree.find_all(exp.Column):
-        each.set("table", None)
+    for column in tree.find_all(exp.Column):
+        column.set("table", None)
     return tree.sql(dialect="sqlite")
 
 
 CLASSES: dict[str, Mutate] = {
-    each.__name__: each
-    for each in (
+    item.__name__: item
+    for item in (
         typo_in_column, typo_in_table, spelling_variant, wrong_owner, dropped_join, wrong_condition, wrong_function,
         unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key, dropped_bridge, unjoined,
     )

@@ -79,23 +79,23 @@ class ProcessGroup:
     def pids(self, *prefixes: str) -> list[int]:
         """Return the process ids of those that run and whose names begin so."""
         return [
-            each.pid
-            for name, each in self._processes.items()
-            if each.returncode is None and name.startswith(prefixes or ("",))
+            process.pid
+            for name, process in self._processes.items()
+            if process.returncode is None and name.startswith(prefixes or ("",))
         ]
 
     async def stop(self, *names: str) -> None:
         """End these processes in order, by force after STOP_SECONDS."""
         ended = [self._processes.pop(name) for name in names]
-        for each in ended:
-            _signal(each, signal.SIGTERM)
-        for each in ended:
+        for item in ended:
+            _signal(item, signal.SIGTERM)
+        for item in ended:
             try:
                 # What it still prints must not keep it.
-                await asyncio.wait_for(each.communicate(), STOP_SECONDS)
+                await asyncio.wait_for(item.communicate(), STOP_SECONDS)
             except TimeoutError:
-                _signal(each, signal.SIGKILL)
-                await each.wait()
+                _signal(item, signal.SIGKILL)
+                await item.wait()
             except asyncio.CancelledError:
                 for other in ended:
                     _signal(other, signal.SIGKILL)

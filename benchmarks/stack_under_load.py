@@ -152,7 +152,7 @@ class StackUnderLoad:
         )
         await self._group.line("model-capture")
         await self._run(dict.fromkeys(SERVICES, 1), {})
-        outsider = next(each for each in OUTSIDERS if each.user == "analyst")
+        outsider = next(outsider for outsider in OUTSIDERS if outsider.user == "analyst")
         password = self._bus.client_password(outsider.tenant, outsider.credential)
         self._connected = BusClient.connected(self._bus.url, outsider, password)
         self.client = await self._connected.__aenter__()
@@ -160,14 +160,14 @@ class StackUnderLoad:
         if outcome != "answered":
             raise RuntimeError(f"the stack does not answer its first question: {outcome}")
         received = json.loads(await self._group.line("model-capture"))
-        self.messages = [(each["role"], each["content"]) for each in received]
+        self.messages = [(item["role"], item["content"]) for item in received]
         await self.delay_model(0)
 
     async def _run(self, counts: Mapping[StageName, int], settings: Settings) -> None:
         shared = {"slots": SLOTS, "log_level": "error"}
-        own: dict[StageName, dict[str, Any]] = {each: {**shared, **settings} for each in counts}
-        for each in (StageName.GENERATOR, StageName.RECOVERY):
-            own.setdefault(each, {})["llm_base_url"] = self.base_url
+        own: dict[StageName, dict[str, Any]] = {count: {**shared, **settings} for count in counts}
+        for item in (StageName.GENERATOR, StageName.RECOVERY):
+            own.setdefault(item, {})["llm_base_url"] = self.base_url
         own[StageName.GATEWAY] = {
             "rate_per_second": float(MANY),
             "rate_burst": MANY,
@@ -184,8 +184,8 @@ class StackUnderLoad:
             )
             addresses.append(f"http://127.0.0.1:{port}")
         async with asyncio.timeout(READY_SECONDS):
-            for each in addresses:
-                while not await asyncio.to_thread(is_ready, each):
+            for address in addresses:
+                while not await asyncio.to_thread(is_ready, address):
                     await asyncio.sleep(0.1)
 
     async def _close(self) -> None:

@@ -64,8 +64,10 @@ def allowed(field: FieldInfo) -> str:
     if bounds:
         return ", ".join(bounds)
     members = getattr(field.annotation, "__members__", None)
-    values = [each.value for each in members.values()] if members else list(getattr(field.annotation, "__args__", ()))
-    return ", ".join(f"`{each}`" for each in values) if all(isinstance(each, str) for each in values) else ""
+    values = (
+        [member.value for member in members.values()] if members else list(getattr(field.annotation, "__args__", ()))
+    )
+    return ", ".join(f"`{value}`" for value in values) if all(isinstance(value, str) for value in values) else ""
 
 
 def metrics_page() -> str:
@@ -83,8 +85,8 @@ def failures_page() -> str:
     """Return docs/failures.md: what follows from each failure code."""
     rows = ["| code | new draft by a model | repair by rule | ends as |", "|---|---|---|---|"]
     rows += [
-        f"| `{code}` | {'yes' if each.to_model else 'no'} | {'yes' if each.by_rule else 'no'} | {each.ending} |"
-        for code, each in TRAITS.items()
+        f"| `{code}` | {'yes' if value.to_model else 'no'} | {'yes' if value.by_rule else 'no'} | {value.ending} |"
+        for code, value in TRAITS.items()
     ]
     return "# Failure codes\n\n" + NOTE + "\n".join(rows) + "\n"
 

@@ -56,7 +56,7 @@ def breaks(before: FileDescriptorSet, now: FileDescriptorSet) -> list[str]:
 
 
 def _of_file(file: FileDescriptorProto) -> Iterator[str]:
-    said = {tuple(each.path) for each in file.source_code_info.location if each.leading_comments.strip()}
+    said = {tuple(part.path) for part in file.source_code_info.location if part.leading_comments.strip()}
     if not re.fullmatch(r"[a-z]+(\.[a-z]+)*\.v\d+", file.package):
         yield f"{file.name}: the package {file.package!r} has no version"
     if not file.name.startswith(file.package.replace(".", "/") + "/"):
@@ -84,7 +84,9 @@ def _of_file(file: FileDescriptorProto) -> Iterator[str]:
                 if type_name.rpartition(".")[2] != method.name + ending:
                     yield f"{service.name}.{method.name}: takes or gives {type_name}, not {method.name}{ending}"
                 used.append(type_name)
-    yield from (f"{each}: used by two methods" for each in sorted({each for each in used if used.count(each) > 1}))
+    yield from (
+        f"{element}: used by two methods" for element in sorted({item for item in used if used.count(item) > 1})
+    )
 
 
 def _of_message(message: DescriptorProto, path: tuple[int, ...], said: set[tuple[int, ...]]) -> Iterator[str]:
@@ -169,7 +171,7 @@ def _add_enum(surface: dict[str, str], file: FileDescriptorProto, name: str, enu
 
 def sources() -> list[str]:
     """Return the files of the contract, as protoc names them."""
-    return sorted(each.relative_to(PROTO).as_posix() for each in PROTO.glob("querybus/v1/*.proto"))
+    return sorted(path.relative_to(PROTO).as_posix() for path in PROTO.glob("querybus/v1/*.proto"))
 
 
 def compiled(*arguments: str) -> None:
@@ -205,7 +207,7 @@ def modules() -> dict[str, str]:
     """Return the generated Python by file name."""
     with tempfile.TemporaryDirectory() as directory:
         compiled(f"--python_out={directory}", f"--pyi_out={directory}")
-        made = {each.name: each.read_text() for each in sorted(Path(directory).rglob("*.py*"))}
+        made = {path.name: path.read_text() for path in sorted(Path(directory).rglob("*.py*"))}
     return {
         name: re.sub(r"^from querybus\.v1 import", f"from {PACKAGE} import", text, flags=re.MULTILINE)
         for name, text in made.items()

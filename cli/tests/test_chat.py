@@ -114,7 +114,7 @@ WRITE = {
 def test_a_follow_up_stays_in_the_thread_until_a_new_one_is_begun() -> None:
     gateway = Gateway(ANSWERED, ANSWERED, ANSWERED)
     converse(gateway, "first", "second", "/new", "third")
-    assert [each[2] for each in gateway.asked] == [None, THREAD, None]
+    assert [item[2] for item in gateway.asked] == [None, THREAD, None]
 
 
 def test_a_number_chooses_a_way_on() -> None:
@@ -142,7 +142,7 @@ def test_a_change_is_made_only_after_a_typed_yes(said: str, is_done: bool) -> No
 def test_what_is_piped_in_confirms_nothing() -> None:
     gateway = Gateway(WRITE, ANSWERED)
     shown = converse(gateway, "raise the prices", "yes", is_terminal=False)
-    assert not [each for each in gateway.asked if each[0] == "confirm"]
+    assert not [item for item in gateway.asked if item[0] == "confirm"]
     assert f"--hash {HASH}" in shown.replace("\n", " ")
 
 

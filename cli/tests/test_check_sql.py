@@ -48,7 +48,7 @@ def test_a_policy_file_judges_as_the_service_does(folder: Path) -> None:
 
 def test_without_a_policy_a_change_is_refused(folder: Path) -> None:
     found = list(judge_lines(folder / "sql.jsonl", folder / "catalog.json", "sqlite"))
-    assert [each["verdict"] for each in found] == ["allow", "allow", "allow", "refuse", "refuse", "refuse"]
+    assert [item["verdict"] for item in found] == ["allow", "allow", "allow", "refuse", "refuse", "refuse"]
 
 
 @pytest.mark.parametrize("text", ["access: everything", "tables: [orders]", "a: [", "- 1"])

@@ -18,7 +18,7 @@ def asked(file: Path, connection: str | None) -> str:
 
 def connections(folder: Path, *names: str) -> Path:
     file = folder / "connections.yaml"
-    file.write_text(json.dumps({"connections": [{"name": each, "url": "sqlite:///x.sqlite"} for each in names]}))
+    file.write_text(json.dumps({"connections": [{"name": name, "url": "sqlite:///x.sqlite"} for name in names]}))
     return file
 
 

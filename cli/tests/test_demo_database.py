@@ -80,7 +80,7 @@ def test_the_figures_of_an_order_agree(database: sqlite3.Connection) -> None:
 
 def test_names_and_places_are_in_english_and_chinese(database: sqlite3.Connection) -> None:
     names = [name for (name,) in database.execute("SELECT name FROM customers")]
-    chinese = sum(any("\u4e00" <= each <= "\u9fff" for each in name) for name in names)
+    chinese = sum(any("\u4e00" <= part <= "\u9fff" for part in name) for name in names)
     assert 0.3 < chinese / len(names) < 0.8
     assert ("Beijing", "北京") in database.execute("SELECT name, name_zh FROM cities").fetchall()
 
@@ -102,4 +102,4 @@ def test_an_unfinished_shop_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     with pytest.raises(sqlite3.OperationalError):
         write_demo(target)
     assert target.read_bytes() == b"kept"
-    assert [each.name for each in tmp_path.iterdir()] == ["shop.sqlite"]
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.sqlite"]

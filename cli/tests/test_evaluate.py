@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
         "INSERT INTO customers VALUES (1, 'Ann', 'Bern'), (2, 'Bob', 'Rome');"
     )
     opened.close()
-    (tmp_path / "items.jsonl").write_text("\n".join(json.dumps(each) for each in ITEMS), "utf-8")
+    (tmp_path / "items.jsonl").write_text("\n".join(json.dumps(item) for item in ITEMS), "utf-8")
     return tmp_path
 
 
@@ -47,7 +47,7 @@ def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) ->
     assert (figures["first_executable"], figures["first_right"]) == (2, 1)
     assert (figures["final_executable"], figures["final_right"]) == (3, 2)
     assert (figures["fixed"], figures["broken"]) == (1, 0)
-    lines = {each["id"]: each for each in map(json.loads, out.read_text("utf-8").splitlines())}
+    lines = {line["id"]: line for line in map(json.loads, out.read_text("utf-8").splitlines())}
     assert lines["b"]["confidence"] < 0.5
     assert lines["b"]["attempts"] == 2
     assert lines["a"]["confidence"] is None
@@ -68,7 +68,7 @@ def test_rows_match_as_multisets_with_permuted_columns_and_near_numbers() -> Non
 def figures_of(
     folder: Path, items: Sequence[Mapping[str, object]], *arguments: str
 ) -> tuple[dict[str, object], list[dict[str, object]]]:
-    (folder / "asked.jsonl").write_text("\n".join(json.dumps(each) for each in items), "utf-8")
+    (folder / "asked.jsonl").write_text("\n".join(json.dumps(item) for item in items), "utf-8")
     out = folder / "judged.jsonl"
     given = ["evaluate", str(folder / "asked.jsonl"), "--databases", str(folder), "--items-out", str(out), "--json"]
     result = CliRunner().invoke(app, [*given, *arguments])

@@ -22,8 +22,8 @@ def catalog(name: str, **tables: str) -> Catalog:
         connection=name,
         dialect=Dialect.SQLITE,
         tables=tuple(
-            Table(name=each, columns=tuple(Column(name=column, type="TEXT") for column in columns.split()))
-            for each, columns in tables.items()
+            Table(name=name, columns=tuple(Column(name=column, type="TEXT") for column in columns.split()))
+            for name, columns in tables.items()
         ),
     )
 
@@ -47,7 +47,7 @@ def folder_of(path: Path) -> Path:
 
 def test_only_names_that_several_databases_have_are_prefixed():
     merged = evaluation.merge({"a": catalog("a", t="x", own="y"), "b": catalog("b", T="x")})
-    assert [each.name for each in merged.catalog.tables] == ["a_t", "own", "b_T"]
+    assert [table.name for table in merged.catalog.tables] == ["a_t", "own", "b_T"]
     assert merged.names["a", "t"] == "a_t"
 
 

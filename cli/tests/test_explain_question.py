@@ -26,8 +26,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_question_is_explained_for_people(url: str) -> None:
     shown = RUN.invoke(app, ["explain-question", "How many blue mugs are there?", "--database", url])
     assert shown.exit_code == 0
-    for each in ("mugs.glaze = 'blue'", "how many mugs", "Number of mugs", "SELECT COUNT(*)", "0.72 needed"):
-        assert each in shown.output
+    for name in ("mugs.glaze = 'blue'", "how many mugs", "Number of mugs", "SELECT COUNT(*)", "0.72 needed"):
+        assert name in shown.output
 
 
 def test_a_question_is_explained_for_programs(url: str) -> None:
@@ -35,7 +35,7 @@ def test_a_question_is_explained_for_programs(url: str) -> None:
     reported = json.loads(shown.output.splitlines()[-1])
     assert reported["is_answered"]
     assert reported["sql"] == 'SELECT AVG("price") FROM "mugs"'
-    assert [each["text"] for each in reported["words"]] == ["average", "price", "of", "mugs"]
+    assert [word["text"] for word in reported["words"]] == ["average", "price", "of", "mugs"]
 
 
 def test_a_question_that_is_asked_about_exits_with_three(url: str) -> None:

@@ -42,7 +42,7 @@ def test_an_option_changes_what_the_built_in_translator_writes(
     assert isinstance(before, Translated)
     offered = options(name, Subject(question, shop, ("orders",), load_texts()[(language, "analyst")]))
     assert len(offered) >= 2
-    for each in offered:
-        after = translate(each.question, shop, language=language, today=FIXED_TODAY)
-        assert isinstance(after, Translated), each.question
-        assert (after.sql == before.sql) is (each.action in SAME), each.question
+    for item in offered:
+        after = translate(item.question, shop, language=language, today=FIXED_TODAY)
+        assert isinstance(after, Translated), item.question
+        assert (after.sql == before.sql) is (item.action in SAME), item.question

@@ -99,7 +99,7 @@ async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
         assert (await known(gateway, "other", "shop")).entries == ()
         assert [entry["key"] for entry in await listed(gateway, "local", "shop", EntryKind.TERM)] == ["大客户", "a"]
         found = searched(await known(gateway, "local", "shop"), EntryKind.PAIR, "customers how many", 3)
-        assert [each["key"] for each in found] == ["How many customers?"]
+        assert [item["key"] for item in found] == ["How many customers?"]
         assert await bring_in(gateway, "local", read_document("connection: shop\nterms: {c: d}"), replace=True) == 1
 
         models = Models(models=(NamedModel(name="m", base_url="http://x/v1", model="m", concurrency_max=3),))

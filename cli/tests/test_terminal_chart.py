@@ -51,7 +51,7 @@ def test_a_course_is_a_line_of_blocks_with_its_ends() -> None:
     line, ends = chart_lines(spec("line", values, x=month, y=N), 80)
     assert line.startswith("▁▂▃▄▅▆▇█  1 … 8")
     assert ends == "2025-01 → 2025-08"
-    groups = [{**each, "kind": kind} for each in values for kind in ("new", "old")]
+    groups = [{**value, "kind": kind} for value in values for kind in ("new", "old")]
     lines = chart_lines(spec("line", groups, x=month, y=N, color={"field": "kind", "type": "nominal"}), 80)
     assert [line.split()[0] for line in lines[:2]] == ["new", "old"]
 

@@ -27,7 +27,7 @@ def test_each_line_is_judged_and_what_was_found_is_named(tmp_path: Path) -> None
         {"id": "b", "text": "各城市的客户数", "lang": "zh"},
         {"id": 3, "text": "使用了cust_tbl.city。", "lang": "zh"},
     ]
-    assert spoken("\n".join(json.dumps(each, ensure_ascii=False) for each in lines), tmp_path) == [
+    assert spoken("\n".join(json.dumps(line, ensure_ascii=False) for line in lines), tmp_path) == [
         {"id": "a", "leak": True, "found": ["cust_id"]},
         {"id": "b", "leak": False, "found": []},
         {"id": 3, "leak": True, "found": ["cust_tbl", "cust_tbl.city"]},

@@ -21,7 +21,11 @@ def prepare(folder: Path) -> tuple[str, ...]:
     if not secret_file.exists():
         private, public = generate_keys()
         # A letter first: nats-server would read a value of digits as a number.
-        lines = [f"{each.name}=p{secrets.token_hex(16)}" for each in passwords.values() if isinstance(each, Variable)]
+        lines = [
+            f"{password.name}=p{secrets.token_hex(16)}"
+            for password in passwords.values()
+            if isinstance(password, Variable)
+        ]
         lines += [f"QUERYBUS_SIGNING_KEY={private}", f"QUERYBUS_VERIFY_KEY={public}"]
         lines += [f"GRAFANA_PASSWORD={secrets.token_hex(12)}", "QUERYBUS_LLM_BASE_URL=", "QUERYBUS_LLM_API_KEY="]
         secret_file.touch(mode=0o600)

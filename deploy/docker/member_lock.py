@@ -44,8 +44,8 @@ def declared(member: str) -> list[str]:
     project = tomllib.loads((LOCK.parent / folder / "pyproject.toml").read_text())["project"]
     found = list(project.get("dependencies", ()))
     for extra, requirements in project.get("optional-dependencies", {}).items():
-        for each in requirements:
-            what, _, marker = each.partition(";")
+        for requirement in requirements:
+            what, _, marker = requirement.partition(";")
             found.append(f'{what}; {f"({marker}) and " if marker else ""}extra == "{extra}"')
     return found
 
@@ -58,7 +58,7 @@ def closure(roots: list[str]) -> set[str]:
 
     found: set[str] = set()
     seen: set[tuple[str, str]] = set()
-    waiting = [Requirement(each) for each in roots]
+    waiting = [Requirement(root) for root in roots]
     while waiting:
         wanted = waiting.pop()
         name = canonical(wanted.name)
@@ -70,20 +70,20 @@ def closure(roots: list[str]) -> set[str]:
                 found.add(name)
             ours = name.startswith("querybus")
             for text in declared(name) if ours else metadata.requires(wanted.name) or ():
-                each = Requirement(text)
+                requirement = Requirement(text)
                 # Without an extra's marker a requirement holds for every extra: it is followed once, with "".
-                if each.marker is None:
+                if requirement.marker is None:
                     if not extra:
-                        waiting.append(each)
-                elif each.marker.evaluate({"extra": extra}):
-                    waiting.append(each)
+                        waiting.append(requirement)
+                elif requirement.marker.evaluate({"extra": extra}):
+                    waiting.append(requirement)
     return found
 
 
 def names() -> dict[str, set[str]]:
     """Return the packages of each image, and of the build."""
     found = {member: closure([f"querybus-{member}"]) for member in MEMBERS}
-    found |= {f"executor-{each}": closure([f"querybus-executor[{each}]"]) for each in DRIVERS}
+    found |= {f"executor-{driver}": closure([f"querybus-executor[{driver}]"]) for driver in DRIVERS}
     return found | {BUILD: closure(["hatchling"])}
 
 
@@ -106,7 +106,7 @@ def main() -> None:
         case ["write"]:
             FOLDER.mkdir(exist_ok=True)
             for name, packages in names().items():
-                (FOLDER / f"{name}.txt").write_text("".join(f"{each}\n" for each in sorted(packages)))
+                (FOLDER / f"{name}.txt").write_text("".join(f"{package}\n" for package in sorted(packages)))
         case ["filter", "executor-snowflake"]:
             sys.stdout.write(SNOWFLAKE_LOCK.read_text())
         case ["filter", member]:

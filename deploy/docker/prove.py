@@ -66,7 +66,7 @@ def build(image: str, folder: Path) -> Path:
                 if stages > 1:
                     break
             case "ENV":
-                reported = dict(each.split("=", 1) for each in shlex.split(rest))
+                reported = dict(part.split("=", 1) for part in shlex.split(rest))
                 environment |= {name: value for name, value in reported.items() if name not in _LEFT_OUT}
             case "WORKDIR":
                 here = folder / rest.lstrip("/")
@@ -94,7 +94,7 @@ def start(image: str, prefix: Path) -> str:
     isolated = {"PATH": os.defpath, "HOME": str(home), "PYTHONNOUSERSITE": "1"}
     paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
     asked = _reported([prefix / "bin/python", "-c", paths], isolated)
-    if any(not each.startswith(str(prefix)) for each in asked.stdout.split()):
+    if any(not line.startswith(str(prefix)) for line in asked.stdout.split()):
         raise NotBuilt(f"{image}: packages from outside are seen: {asked.stdout}")
     if _reported([prefix / "bin/python", "-m", "pip"], isolated).returncode == 0:
         raise NotBuilt(f"{image}: it holds pip")
@@ -168,7 +168,7 @@ def main(images: Sequence[str]) -> None:
                 start(image, prefix)
             except NotBuilt as error:
                 sys.exit(f"{image}: NOT BUILT\n{error}")
-            size = sum(each.stat().st_size for each in prefix.rglob("*") if each.is_file() and not each.is_symlink())
+            size = sum(path.stat().st_size for path in prefix.rglob("*") if path.is_file() and not path.is_symlink())
             sys.stdout.write(f"{image:20} built and started; {size / 1e6:6.0f} MB; {time.monotonic() - begun:4.0f} s\n")
             sys.stdout.flush()
 

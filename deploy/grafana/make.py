@@ -671,9 +671,11 @@ def rule_resource() -> dict[str, Any]:
 def files() -> dict[Path, str]:
     """Return every file that is made, with its text."""
     made = {
-        DEPLOY / "grafana/dashboards" / f"{each.name}.json": json.dumps(document(each), indent=1, ensure_ascii=False)
+        DEPLOY / "grafana/dashboards" / f"{dashboard.name}.json": json.dumps(
+            document(dashboard), indent=1, ensure_ascii=False
+        )
         + "\n"
-        for each in DASHBOARDS
+        for dashboard in DASHBOARDS
     }
     note = "# made by deploy/grafana/make.py from deploy/prometheus; change the rules there\n"
     resource = yaml.safe_dump(rule_resource(), sort_keys=False, width=110, allow_unicode=True)

@@ -42,14 +42,14 @@ async def test_every_stream_and_durable_has_three_copies(cluster: EmbeddedCluste
     table = topology(cluster.sizes, cluster.tenants)
     connection = await cluster.connect("migrate")
     try:
-        for stream in (*(each.name for each in table.streams), *(each.stream for each in table.buckets)):
+        for stream in (*(stream.name for stream in table.streams), *(bucket.stream for bucket in table.buckets)):
             found = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=30)).data)
             assert found["config"]["num_replicas"] == SERVERS, stream
             assert len(found["cluster"]["replicas"]) == SERVERS - 1, stream
-        for each in table.consumers:
-            subject = f"$JS.API.CONSUMER.INFO.{each.stream}.{each.name}"
+        for consumer in table.consumers:
+            subject = f"$JS.API.CONSUMER.INFO.{consumer.stream}.{consumer.name}"
             found = json.loads((await connection.request(subject, timeout=30)).data)
-            assert len(found["cluster"]["replicas"]) == SERVERS - 1, each.name
+            assert len(found["cluster"]["replicas"]) == SERVERS - 1, consumer.name
     finally:
         await connection.close()
     assert await cluster.migrate() == ()
@@ -85,13 +85,13 @@ async def test_questions_are_answered_from_end_to_end(cluster: EmbeddedCluster, 
     async with Stack(StackPlan(connections_file=connections), cluster) as stack, stack.client("analyst") as client:
         request = {"question": "How many customers are there?", "connection": "shop", "wait_seconds": 30}
         answers = await asyncio.gather(*(client.call("ask", request) for _ in range(8)))
-        assert [each["rows"] for each in answers] == [[[2]]] * 8
+        assert [answer["rows"] for answer in answers] == [[[2]]] * 8
         connection = await cluster.connect(StageName.GATEWAY)
         try:
             log = await Journal(Held(connection)).events(TENANT, answers[0]["query_id"])
         finally:
             await connection.close()
-    assert [each.address.event for each in log] == [
+    assert [entry.address.event for entry in log] == [
         EventName.ASKED,
         EventName.DRAFTED,
         EventName.APPROVED,
@@ -117,12 +117,12 @@ async def test_a_backup_of_a_cluster_goes_onto_another_cluster_and_onto_one_serv
     await append(connection, asked(), 0)
     await connection.close()
     copies = await back_up(Place(cluster.url, cluster.password("backup")), tmp_path / "kept", quiet)
-    held = {each.stream: StreamState(each.messages, each.state["last_seq"]) for each in copies}
+    held = {copy.stream: StreamState(copy.messages, copy.state["last_seq"]) for copy in copies}
     assert (held["QUERYBUS"] or StreamState(0, 0)).messages > 0
     async with EmbeddedCluster(OUTSIDERS, store=tmp_path / "other", sizes=sizes()) as other:
         await restore(Place(other.url, other.password("backup")), tmp_path / "kept", quiet, at_once=True)
         assert await states(other) == held
-        assert not any("stream KV_querybus_threads" in each for each in await other.migrate())
+        assert not any("stream KV_querybus_threads" in item for item in await other.migrate())
     async with EmbeddedNats(OUTSIDERS, sync="2m") as alone:
         place = Place(alone.url, alone.password("backup"))
         with pytest.raises(UsageError, match=r"replicas > 1 .*; restored: nothing; left: "):

@@ -60,7 +60,7 @@ async def next_event(gateway: Any, first: Envelope[Any]) -> Envelope[Any]:
 
     async def is_there() -> bool:
         entries = await journal.query(first.tenant, first.query_id)
-        found[:] = [each.envelope() for each in entries if each.address.event is not EventName.ASKED]
+        found[:] = [entry.envelope() for entry in entries if entry.address.event is not EventName.ASKED]
         return bool(found)
 
     await until(is_there)

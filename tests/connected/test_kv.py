@@ -183,7 +183,7 @@ async def test_replicas_of_the_executor_may_write_at_the_same_time(users: Users)
     stores = [CatalogStore(await users.held("executor")) for _ in range(3)]
     one, other = catalog(table("a", "1"), table("b")), catalog(table("a", "2"), table("b"))
     for _ in range(5):
-        await asyncio.gather(*(store.write(each) for store, each in zip(stores, (one, other, one), strict=True)))
+        await asyncio.gather(*(store.write(item) for store, item in zip(stores, (one, other, one), strict=True)))
         found = await CatalogStore(await users.held("generator")).read("shop")
         assert found in (one, other)
 
@@ -192,7 +192,7 @@ async def test_a_table_beyond_a_megabyte_loses_values_and_keeps_its_columns(user
     wide = Table(
         name="wide",
         columns=tuple(
-            Column(name=f"c{number}", type="TEXT", values=tuple(f"{number}-{each}" * 8 for each in range(300)))
+            Column(name=f"c{number}", type="TEXT", values=tuple(f"{number}-{item}" * 8 for item in range(300)))
             for number in range(200)
         ),
     )
@@ -243,7 +243,7 @@ async def test_connections_carry_their_policy_and_are_followed(users: Users) -> 
     changed = shop.model_copy(update={"policy": ConnectionPolicy(rows_max=8)})
     await executor.write(changed)
     assert await gateway.get("shop") == changed
-    assert [each.name for each in await gateway.all()] == ["Lager.*", "shop"]
+    assert [path.name for path in await gateway.all()] == ["Lager.*", "shop"]
     await gateway.drain()
     assert users.violations == []
 
@@ -260,7 +260,7 @@ async def test_credentials_are_kept_per_tenant_and_listed(users: Users) -> None:
     assert await store.get("acme", "app") == app
     assert await store.get("acme", "ap") is None
     await store.put(app.model_copy(update={"audience": "analyst"}))
-    assert [(each.tenant, each.audience) for each in await store.all()] == [
+    assert [(item.tenant, item.audience) for item in await store.all()] == [
         ("acme", "analyst"),
         ("other", "business"),
     ]
@@ -293,7 +293,7 @@ async def test_all_credentials_are_listed_however_many_there_are(users: Users) -
                 for number in range(start, start + 100)
             )
         )
-    assert len({each.name for each in await store.all()}) == 1_200
+    assert len({path.name for path in await store.all()}) == 1_200
 
 
 async def test_nobody_but_the_gateway_reads_credentials(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:

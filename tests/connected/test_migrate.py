@@ -40,7 +40,9 @@ async def config(connection: Client, kind: str, name: str) -> dict[str, Any]:
 
 
 def without(table: Topology, name: str) -> Topology:
-    return dataclasses.replace(table, consumers=tuple(each for each in table.consumers if each.name != name))
+    return dataclasses.replace(
+        table, consumers=tuple(consumer for consumer in table.consumers if consumer.name != name)
+    )
 
 
 async def test_the_first_run_makes_everything_and_the_second_changes_nothing(bus: EmbeddedNats) -> None:
@@ -76,7 +78,7 @@ async def test_an_operator_chooses_how_long_and_how_much_is_kept(bus: EmbeddedNa
     await bus.migrate()
     sizes = stream_sizes(1, events_gib=0.5, events_hours=24, history_gib=0.25, history_days=7)
     changed = await migrate_bus(bus.url, bus.password("migrate"), ("acme",), sizes)
-    assert any(each.startswith("stream QUERYBUS_HISTORY: changed max_age") for each in changed)
+    assert any(text.startswith("stream QUERYBUS_HISTORY: changed max_age") for text in changed)
     for name, hours, gib in (("QUERYBUS", 24, 0.5), ("QUERYBUS_HISTORY", 7 * 24, 0.25)):
         found = await config(migrator, "STREAM", name)
         assert (found["max_age"], found["max_bytes"]) == (hours * 3_600 * 10**9, int(gib * 2**30)), name
@@ -212,8 +214,8 @@ async def test_a_tenant_without_its_durable_is_named(bus: EmbeddedNats) -> None:
 async def test_one_credential_cannot_fill_the_queue_of_the_others(bus: EmbeddedNats, migrator: Client) -> None:
     table = topology(bus.sizes, ("acme",))
     streams = tuple(
-        dataclasses.replace(each, messages_per_subject_max=3) if each.name == "QUERYBUS_SUBMIT" else each
-        for each in table.streams
+        dataclasses.replace(stream, messages_per_subject_max=3) if stream.name == "QUERYBUS_SUBMIT" else stream
+        for stream in table.streams
     )
     await migrate(migrator, dataclasses.replace(table, streams=streams))
     gateway = await bus.connect("gateway")

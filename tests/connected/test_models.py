@@ -67,7 +67,7 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
             said = await asyncio.gather(
                 *(replicas[n % 4][1].reply(HELLO, timeout_seconds=20, tenant="acme") for n in range(60))
             )
-            assert all(isinstance(each, ModelReply) for each in said)
+            assert all(isinstance(item, ModelReply) for item in said)
             assert script.calls == 60
             # A call's slot is free when its reply is read, a moment after the stub has sent it.
             assert script.most <= 5

@@ -224,15 +224,15 @@ class Violations:
         await reach(connection)
         await asyncio.sleep(0.02)
         return {
-            each
-            for each in subjects
-            if any(f'violation for {word} to "{each.lower()}"' in one for one in self.received)
+            subject
+            for subject in subjects
+            if any(f'violation for {word} to "{subject.lower()}"' in one for one in self.received)
         }
 
 
 @contextlib.asynccontextmanager
 async def user(bus: EmbeddedNats, name: str, violations: Violations) -> AsyncGenerator[Client]:
-    outsider = next((each for each in OUTSIDERS if each.name == name), None)
+    outsider = next((outsider for outsider in OUTSIDERS if outsider.name == name), None)
     if outsider is None:
         connection = await bus.connect(name, on_error=violations)
     else:

@@ -57,7 +57,7 @@ class Database:
 
     async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
         self.asked.append((tenant, connection, request.sql))
-        rows = tuple((each,) for each in range(request.rows_max))
+        rows = tuple((number,) for number in range(request.rows_max))
         return ProbeReply(result=Result(columns=(ResultColumn(name="n"),), rows=rows, row_count=len(rows)))
 
 
@@ -151,7 +151,7 @@ async def test_a_request_that_takes_long_is_not_asked_twice(bus):
     async with serving(bus, database, slots=1):
         # The second waits for the only place, and receives the same beats.
         replies = await asyncio.gather(*(client.explain("acme", "shop", request(seconds=20)) for _ in range(2)))
-    assert [each.failure for each in replies] == [None, None]
+    assert [reply.failure for reply in replies] == [None, None]
     assert len(database.asked) == 2
     await validator.close()
 
@@ -195,8 +195,8 @@ async def test_a_connection_whose_database_hangs_fills_its_own_places_only(bus, 
         await until(lambda: database.running == 1)
         database.seconds = 0.0
         assert (await client.explain("acme", "shop", request())).failure is None
-        assert not any(each.done() for each in hanging)
-        codes = {(await each).failure.code for each in hanging}
+        assert not any(task.done() for task in hanging)
+        codes = {(await item).failure.code for item in hanging}
     # One has the only place until its deadline, the others never get it.
     assert codes <= {FailureCode.TIMEOUT, FailureCode.EXPIRED, FailureCode.CONNECTION}
 

@@ -178,7 +178,7 @@ async def test_a_drain_finishes_what_runs_and_leaves_the_rest_on_the_bus(bus, ga
         await worker.part.drain()
         assert verb.running == 0
         assert len(verb.calls) == 2
-        done = [each for each in envelopes if await log_has(gateway, each, "drafted")]
+        done = [envelope for envelope in envelopes if await log_has(gateway, envelope, "drafted")]
         assert len(done) == 2
         assert await waiting(bus) == 3
         assert await worker.part.ping() == "draining"
@@ -254,7 +254,7 @@ def an_approval(envelope: Envelope[Any]) -> Envelope[Approved]:
 
 async def test_an_approval_forged_through_a_reply_subject_is_not_executed(bus, gateway):
     envelope, _ = await ask(gateway)
-    verb = Verb(lambda each: forbidden())
+    verb = Verb(lambda item: forbidden())
     async with running(bus, StageName.EXECUTOR, verb, verify=Verifier(bus.verify_key)) as worker:
         # A service that was taken over stores the body where it may, and has the server copy it to where it may not.
         generator = await bus.connect(GENERATOR)

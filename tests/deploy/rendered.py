@@ -54,32 +54,32 @@ def own_rendering(folder: Path, before: list[Resource] | None = None) -> list[Re
     for name in reported.get("resources", ()):
         path = folder / name
         found += (
-            own_rendering(path) if path.is_dir() else [each for each in yaml.safe_load_all(path.read_text()) if each]
+            own_rendering(path) if path.is_dir() else [item for item in yaml.safe_load_all(path.read_text()) if item]
         )
     for name in reported.get("components", ()):
         own_rendering(folder / name, found)
-    for each in reported.get("configMapGenerator", ()):
-        _generate(folder, each, found)
+    for item in reported.get("configMapGenerator", ()):
+        _generate(folder, item, found)
     for patch in reported.get("patches", ()):
-        for target in (each for each in found if _is_target(patch["target"], each)):
+        for target in (item for item in found if _is_target(patch["target"], item)):
             for operation in yaml.safe_load(patch["patch"]):
                 _change(target, operation)
-    for each in found:
+    for item in found:
         for label in reported.get("labels", ()):
-            each["metadata"].setdefault("labels", {}).update(label["pairs"])
-            template = each.get("spec", {}).get("template", {})
+            item["metadata"].setdefault("labels", {}).update(label["pairs"])
+            template = item.get("spec", {}).get("template", {})
             if label.get("includeTemplates") and template:
                 template["metadata"].setdefault("labels", {}).update(label["pairs"])
         if "namespace" in reported:
-            each["metadata"]["name" if each["kind"] == "Namespace" else "namespace"] = reported["namespace"]
+            item["metadata"]["name" if item["kind"] == "Namespace" else "namespace"] = reported["namespace"]
     return found
 
 
 def _generate(folder: Path, reported: Resource, found: list[Resource]) -> None:
-    data = dict(each.split("=", 1) for each in reported.get("literals", ()))
+    data = dict(literal.split("=", 1) for literal in reported.get("literals", ()))
     data |= {name: (folder / name).read_text() for name in reported.get("files", ())}
     present = next(
-        (each for each in found if (each["kind"], each["metadata"]["name"]) == ("ConfigMap", reported["name"])), None
+        (item for item in found if (item["kind"], item["metadata"]["name"]) == ("ConfigMap", reported["name"])), None
     )
     assert (present is None) == ("behavior" not in reported), reported["name"]
     if present is None:
@@ -118,7 +118,7 @@ def _change(resource: Resource, operation: Resource) -> None:
 
 @cache
 def _resources(text: str) -> list[Resource]:
-    return [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
+    return [item for item in yaml.load_all(text, yaml.CSafeLoader) if item]
 
 
 def rendered(overlay: str) -> list[Resource]:
@@ -128,7 +128,7 @@ def rendered(overlay: str) -> list[Resource]:
 
 def of_kind(overlay: str, *kinds: str) -> dict[str, Resource]:
     """Return the resources of these kinds by name."""
-    return {each["metadata"]["name"]: each for each in rendered(overlay) if each["kind"] in kinds}
+    return {item["metadata"]["name"]: item for item in rendered(overlay) if item["kind"] in kinds}
 
 
 def pod_of(workload: Resource) -> Resource:
@@ -145,12 +145,12 @@ def environment(overlay: str, workload: Resource) -> dict[str, str | None]:
     for source in container.get("envFrom", ()):
         if "configMapRef" in source:
             found |= config[source["configMapRef"]["name"]]["data"]
-    for each in container.get("env", ()):
-        reference = each.get("valueFrom", {}).get("configMapKeyRef")
+    for variable in container.get("env", ()):
+        reference = variable.get("valueFrom", {}).get("configMapKeyRef")
         if reference is not None:
-            found[each["name"]] = config[reference["name"]]["data"][reference["key"]]
+            found[variable["name"]] = config[reference["name"]]["data"][reference["key"]]
         else:
-            found[each["name"]] = each.get("value")
+            found[variable["name"]] = variable.get("value")
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     for volume in pod["volumes"]:
         if "secret" in volume and mounts.get(volume["name"]) == found.get("QUERYBUS_SECRETS_DIR"):

@@ -40,7 +40,7 @@ def certificates(folder: Path) -> None:
     """Write ca.crt, and tls.crt and tls.key for localhost signed by it."""
     now = dt.datetime.now(dt.UTC)
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
-    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, each)]) for each in ("authority", "localhost")]
+    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("authority", "localhost")]
 
     def builder(subject: int) -> x509.CertificateBuilder:
         return (

@@ -40,7 +40,7 @@ def faults(board: dict[str, Any]) -> list[str]:
     ids = [panel.get("id") for panel in panels]
     if None in ids or len(set(ids)) != len(ids):
         wrong.append("panel ids are missing or not unique")
-    variables = {each["name"] for each in board["templating"]["list"]}
+    variables = {item["name"] for item in board["templating"]["list"]}
     used = set(re.findall(r"\$\{?(\w+)", json.dumps(board))) - BUILT_IN_VARIABLES
     wrong += [f"variable {name} is not defined" for name in used - variables]
     wrong += [f"variable {name} is not used" for name in variables - used]
@@ -53,8 +53,8 @@ def faults(board: dict[str, Any]) -> list[str]:
             wrong.append(f"{name}: no unit")
         if "legend" not in panel["options"]:
             wrong.append(f"{name}: no legend set")
-        for each in (panel, *panel["targets"]):
-            if (each.get("datasource") or {}).get("uid") != "${datasource}":
+        for item in (panel, *panel["targets"]):
+            if (item.get("datasource") or {}).get("uid") != "${datasource}":
                 wrong.append(f"{name}: the datasource is not the variable")
         if not panel["targets"] or not all(target["legendFormat"] for target in panel["targets"]):
             wrong.append(f"{name}: no query or no legend")
@@ -88,7 +88,9 @@ def test_the_five_dashboards_have_names_of_their_own() -> None:
     boards = dashboards()
     assert set(boards) == set(NAMES)
     assert (
-        len({each["uid"] for each in boards.values()}) == len({each["title"] for each in boards.values()}) == len(NAMES)
+        len({board["uid"] for board in boards.values()})
+        == len({board["title"] for board in boards.values()})
+        == len(NAMES)
     )
 
 

@@ -39,15 +39,15 @@ def wanted_secrets() -> dict[str, set[str]]:
     """Return the Secrets that pods of the overlay prod refer to, with their keys; of databases the names are not known."""
     found: dict[str, set[str]] = {}
     workloads = list(of_kind("prod", "Deployment", "Job").values())
-    workloads += [each["spec"]["jobTemplate"] for each in of_kind("prod", "CronJob").values()]
+    workloads += [item["spec"]["jobTemplate"] for item in of_kind("prod", "CronJob").values()]
     for pod in map(pod_of, workloads):
-        for volume in (each["secret"] for each in pod["volumes"] if "secret" in each):
+        for volume in (volume["secret"] for volume in pod["volumes"] if "secret" in volume):
             found.setdefault(volume["secretName"], set()).update(item["key"] for item in volume["items"])
         for container in pod["containers"]:
-            for source in (each["secretRef"] for each in container.get("envFrom", ()) if "secretRef" in each):
+            for source in (item["secretRef"] for item in container.get("envFrom", ()) if "secretRef" in item):
                 found.setdefault(source["name"], set())
-            for each in container.get("env", ()):
-                if reference := each.get("valueFrom", {}).get("secretKeyRef"):
+            for variable in container.get("env", ()):
+                if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
                     found.setdefault(reference["name"], set()).add(reference["key"])
     return found
 
@@ -76,7 +76,7 @@ def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Pa
     made: dict[str, dict[str, str]] = {}
     for words in reported:
         if words[:5] == ["-n", "querybus", "create", "secret", "generic"]:
-            made[words[5]] = dict(each.removeprefix("--from-literal=").split("=", 1) for each in words[6:])
+            made[words[5]] = dict(word.removeprefix("--from-literal=").split("=", 1) for word in words[6:])
     wanted = wanted_secrets()
     assert set(made) == set(wanted)
     assert all(keys <= set(made[name]) for name, keys in wanted.items()), made
@@ -110,7 +110,7 @@ def test_the_policies_that_an_overlay_must_fill_are_those_that_reach_nothing_yet
     )
     documentation = ("192.0.2.", "198.51.100.", "203.0.113.")
     empty = {
-        name for name, each in of_kind("prod", "NetworkPolicy").items() if any(n in str(each) for n in documentation)
+        name for name, value in of_kind("prod", "NetworkPolicy").items() if any(n in str(value) for n in documentation)
     }
     assert set(named) == empty
 
@@ -119,8 +119,8 @@ def selected(overlay: str, selector: str) -> list[Resource]:
     """Return what `kubectl -l` picks, for the two forms that the handbook uses."""
     none_of = re.fullmatch(r"(\S+) notin \((.*)\)", selector)
     key, names = (none_of[1], none_of[2].split(",")) if none_of else tuple(selector.split("="))
-    labels = [(each, each["metadata"].get("labels", {}).get(key)) for each in rendered(overlay)]
-    return [each for each, label in labels if (label not in names if none_of else label == names)]
+    labels = [(item, item["metadata"].get("labels", {}).get(key)) for item in rendered(overlay)]
+    return [item for item, label in labels if (label not in names if none_of else label == names)]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -130,10 +130,10 @@ def test_an_upgrade_applies_all_but_the_services_first_and_then_service_by_servi
     (order,) = re.findall(r"for s in (.*); do\n +kubectl apply -k <overlay> -l app\.kubernetes\.io/name=\$s", text)
     assert set(order.split()) == set(StageName)
     first = selected(overlay, before)
-    assert "Deployment" not in {each["kind"] for each in first}
-    assert {"Job", "ConfigMap", "NetworkPolicy", "ServiceAccount"} <= {each["kind"] for each in first}
-    rest = [selected(overlay, f"app.kubernetes.io/name={each}") for each in order.split()]
-    assert [[each["kind"] for each in part] for part in rest] == [["Deployment"]] * len(StageName)
+    assert "Deployment" not in {item["kind"] for item in first}
+    assert {"Job", "ConfigMap", "NetworkPolicy", "ServiceAccount"} <= {item["kind"] for item in first}
+    rest = [selected(overlay, f"app.kubernetes.io/name={ordering}") for ordering in order.split()]
+    assert [[item["kind"] for item in part] for part in rest] == [["Deployment"]] * len(StageName)
     assert len(first) + len(rest) == len(rendered(overlay))
     assert f"job/{next(iter(of_kind(overlay, 'Job')))}" in text
 
@@ -156,8 +156,8 @@ def wrong_in(words: list[str]) -> str:
                 return f"no command {word}"
             command = command.commands[word]
         else:
-            known = {option for each in command.params for option in each.opts}
-            unknown = [each for each in words[number:] if each.startswith("--") and each not in known]
+            known = {option for param in command.params for option in param.opts}
+            unknown = [word for word in words[number:] if word.startswith("--") and word not in known]
             return f"no option {unknown[0]}" if unknown else ""
     return ""
 
@@ -166,7 +166,7 @@ def wrong_in(words: list[str]) -> str:
 def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
     found = commands_in(page)
     assert found
-    assert {" ".join(each): wrong_in(each) for each in found if wrong_in(each)} == {}
+    assert {" ".join(item): wrong_in(item) for item in found if wrong_in(item)} == {}
 
 
 def test_every_line_of_a_log_that_a_page_names_is_written_somewhere() -> None:
@@ -175,7 +175,7 @@ def test_every_line_of_a_log_that_a_page_names_is_written_somewhere() -> None:
         for file in (ROOT / folder).rglob("*.py"):
             written |= set(re.findall(r"_log\.\w+\(\s*\"([a-z_.]+)\"", file.read_text()))
     assert "stage.settled" in written
-    areas = {each.partition(".")[0] for each in written}
+    areas = {text.partition(".")[0] for text in written}
     for page in PAGES:
         for area, event in re.findall(r"`([a-z]+)\.([a-z_]+|\*)`", page.read_text()):
             # What else has a point is a file or a field.
@@ -191,14 +191,14 @@ def test_every_panel_and_setting_that_the_handbook_names_exists() -> None:
     titles = {board["title"].removeprefix("QueryBus / ") for board in boards}
     panels = {panel["title"] for board in boards for panel in board["panels"]}
     alerts = text[text.index("## Alerts") :]
-    named = {re.sub(r"\s+", " ", each) for each in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", alerts)}
+    named = {re.sub(r"\s+", " ", match) for match in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", alerts)}
     assert named
-    assert {each for each in named if each.partition(" / ")[2] not in panels and each not in panels | titles} == set()
+    assert {text for text in named if text.partition(" / ")[2] not in panels and text not in panels | titles} == set()
     settings = {f"QUERYBUS_{name.upper()}" for service in StageName for name in settings_of(service).model_fields}
     reported = set(re.findall(r"`?(QUERYBUS_[A-Z_]+[A-Z])\b", text))
     known = settings | NO_SETTINGS | set(re.findall(r"\b(QUERYBUS_[A-Z]+)\b", "\n".join(BACKED_UP)))
-    passwords = {f"QUERYBUS_PASSWORD_{each.upper()}" for each in service_users()}
-    streams = {each.name for each in topology().streams}
+    passwords = {f"QUERYBUS_PASSWORD_{service_user.upper()}" for service_user in service_users()}
+    streams = {stream.name for stream in topology().streams}
     assert reported - known - passwords - streams - {"QUERYBUS_PASSWORD"} == set()
 
 

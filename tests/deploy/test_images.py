@@ -21,7 +21,7 @@ from tests.deploy.test_manifests import MIGRATE_VARIABLES, settings_of, variable
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "deploy/docker"
 COMPOSE = ROOT / "deploy/compose"
-MEMBERS = (*(str(each) for each in StageName), "cli")
+MEMBERS = (*(str(stage) for stage in StageName), "cli")
 DRIVERS = {
     "clickhouse": "clickhouse-connect",
     "oracle": "oracledb",
@@ -86,7 +86,7 @@ def part_of_lock(image: str) -> str:
 
 
 def names_in(part: str) -> set[str]:
-    return {re.sub(r"[-_.]+", "-", each).lower() for each in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
+    return {re.sub(r"[-_.]+", "-", match).lower() for match in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
 
 
 @pytest.mark.parametrize("member", [*MEMBERS, "build", "executor-clickhouse", "executor-oracle", "executor-bigquery"])
@@ -150,13 +150,13 @@ def test_the_dockerfile_pins_drops_root_and_copies_what_exists() -> None:
     assert not {"ADD", "MAINTAINER", "SHELL", "ONBUILD"} & {name for name, _ in found}
     images = [rest for name, rest in found if name == "ARG" and "IMAGE" in rest]
     assert images
-    assert not any(":latest" in each or "/" in each for each in images)
+    assert not any(":latest" in image or "/" in image for image in images)
     for name, rest in found:
         if name == "COPY" and not rest.startswith("--from"):
             source, _ = shlex.split(rest)
             assert (ROOT / source).exists(), source
         if name == "RUN":
-            for command in (each for each in rest.split("&&") if " install " in each and "--no-index" not in each):
+            for command in (item for item in rest.split("&&") if " install " in item and "--no-index" not in item):
                 assert {"--require-hashes", "--no-deps"} <= set(command.split()), command
             assert not re.search(r"\b(curl|wget|apt-get|sudo|chmod 777)\b", rest)
         assert not re.search(r"(?i)password|secret|api_key|token", rest)
@@ -172,7 +172,7 @@ def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_
     prove = script("prove")
     prefix = prove.build("validator", tmp_path)
     assert "stream QUERYBUS is missing" in prove.start("validator", prefix)
-    held = {re.sub(r"[-_.]+", "-", each.name.split("-")[0]).lower() for each in prefix.rglob("*.dist-info")}
+    held = {re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower() for path in prefix.rglob("*.dist-info")}
     assert held == packages("validator") | {"querybus", "querybus-validator"}
     for missing in ("uvloop", "querybus_validator"):
         (broken,) = prefix.glob(f"lib/python3.11/site-packages/{missing}")
@@ -205,11 +205,11 @@ def compose() -> dict[str, Any]:
     return yaml.safe_load((COMPOSE / "compose.yaml").read_text())
 
 
-@pytest.mark.parametrize("service", [str(each) for each in StageName])
+@pytest.mark.parametrize("service", [str(stage) for stage in StageName])
 def test_a_composed_service_is_reported_its_settings_and_is_closed(service: str) -> None:
     reported = compose()["services"][service]
     fields = settings_of(service).model_fields
-    required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.is_required()}
+    required = {f"QUERYBUS_{name.upper()}" for name, field in fields.items() if field.is_required()}
     assert required | {"QUERYBUS_NATS_PASSWORD"} <= set(reported["environment"]) <= variables_of(service)
     assert reported["read_only"] is True
     assert reported["user"] == "10001:10001"

@@ -89,7 +89,7 @@ class Prometheus:
             targets = self.get("/api/v1/targets")["data"]["activeTargets"]
         except OSError:
             return False
-        return bool(targets) and all(each["health"] == "up" for each in targets)
+        return bool(targets) and all(target["health"] == "up" for target in targets)
 
     def series(self, expression: str) -> list[Any]:
         """Return the result of an expression; AssertionError if Prometheus does not evaluate it."""
@@ -140,7 +140,7 @@ def set_prices(running: Running, base_url: str) -> None:
 async def dead_letter_one(running: Running) -> None:
     """Put something that is no envelope into the log, as a broken publisher would."""
     environ = (Path("/proc") / str(running.children()["querybus_gateway"]) / "environ").read_bytes().decode()
-    settings = {name: value for name, _, value in (each.partition("=") for each in environ.split("\0"))}
+    settings = {name: value for name, _, value in (text.partition("=") for text in environ.split("\0"))}
     connection = await connect(settings["QUERYBUS_NATS_URL"], "gateway", settings["QUERYBUS_NATS_PASSWORD"])
     try:
         number = time_ordered_id(system_clock(), 1)
@@ -162,7 +162,7 @@ def load(running: Running, context: Context) -> dict[str, int]:
         counted["retry"] += 1
         assert running.ask(context.question(say("DROP TABLE customers")))["outcome"] == "refused"
         counted["refused"] += 1
-        nonsense = [say(f"SELECT COUNT(nonsense_{number}_{each}) FROM customers") for each in range(2)]
+        nonsense = [say(f"SELECT COUNT(nonsense_{number}_{item}) FROM customers") for item in range(2)]
         assert running.ask(context.question(*nonsense), retries_max=1)["outcome"] == "failed"
         counted["failed"] += 1
         # The model breaks down: counted there, answered by the built-in translator or ended in some typed way.
@@ -204,7 +204,7 @@ def running(tmp_path: Path) -> Generator[tuple[Running, Context]]:
 async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Running, Context], tmp_path: Path) -> None:
     stack, context = running
     addresses = json.loads((stack.store / "processes.json").read_text()).values()
-    prometheus = Prometheus(tmp_path / "prometheus", [each.removeprefix("http://") for each in addresses])
+    prometheus = Prometheus(tmp_path / "prometheus", [address.removeprefix("http://") for address in addresses])
     try:
         assert selectors('a > 1 and up{job="x"} / querybus:b:max') == {'up{job="x"}', "querybus:b:max"}
         until(prometheus.is_up, 30, "every target is scraped")
@@ -218,11 +218,11 @@ async def test_every_panel_rule_and_alert_finds_its_series(running: tuple[Runnin
         assert empty == [], "these rules record nothing"
         for name, expression in rule_expressions("alerts.yaml", "alert"):
             prometheus.series(expression)
-            missing = [each for each in selectors(expression) if not prometheus.series(each)]
+            missing = [selector for selector in selectors(expression) if not prometheus.series(selector)]
             assert missing == [], f"{name} looks at nothing"
         rules = [rule for group in prometheus.get("/api/v1/rules")["data"]["groups"] for rule in group["rules"]]
         assert len(rules) == sum(
-            len(rule_expressions(*each)) for each in (("recording.yaml", "record"), ("alerts.yaml", "alert"))
+            len(rule_expressions(*item)) for item in (("recording.yaml", "record"), ("alerts.yaml", "alert"))
         )
         assert {rule["name"]: rule.get("lastError") for rule in rules if rule["health"] != "ok"} == {}
 

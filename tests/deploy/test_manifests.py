@@ -75,7 +75,9 @@ def breaches(workload: Resource) -> list[str]:
     wrong: list[str] = []
     pod_security = pod.get("securityContext", {})
     wrong += [key for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key)]
-    wrong += [f"volume {each['name']}" for each in pod.get("volumes", ()) if set(each) - {"name"} - VOLUMES_ALLOWED]
+    wrong += [
+        f"volume {volume['name']}" for volume in pod.get("volumes", ()) if set(volume) - {"name"} - VOLUMES_ALLOWED
+    ]
     if pod.get("automountServiceAccountToken") is not False:
         wrong.append("service account token")
     for container in (*pod["containers"], *pod.get("initContainers", ())):
@@ -100,7 +102,7 @@ def breaches(workload: Resource) -> list[str]:
         if "memory" not in limits or "cpu" in limits or not {"cpu", "memory"} <= set(requests):
             wrong.append("resources")
         mounted = {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts", ())}
-        sized = {each["name"] for each in pod.get("volumes", ()) if each.get("emptyDir", {}).get("sizeLimit")}
+        sized = {volume["name"] for volume in pod.get("volumes", ()) if volume.get("emptyDir", {}).get("sizeLimit")}
         if mounted.get("/tmp") not in sized:
             wrong.append("no sized temp directory")
     return wrong
@@ -110,7 +112,7 @@ def breaches(workload: Resource) -> list[str]:
 def test_every_pod_keeps_the_restricted_profile(overlay: str) -> None:
     found = workloads(overlay)
     assert set(StageName) <= set(found)
-    assert {name: breaches(each) for name, each in found.items() if breaches(each)} == {}
+    assert {name: breaches(value) for name, value in found.items() if breaches(value)} == {}
     (namespace,) = of_kind(overlay, "Namespace").values()
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     for account in of_kind(overlay, "ServiceAccount").values():
@@ -142,14 +144,14 @@ def test_the_check_of_the_profile_sees_each_breach(path: tuple[Any, ...], value:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("service", [str(each) for each in StageName])
+@pytest.mark.parametrize("service", [str(stage) for stage in StageName])
 def test_what_a_pod_is_reported_are_settings_of_its_service_and_all_that_it_needs(
     overlay: str, service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported = environment(overlay, workloads(overlay)[service])
     assert set(reported) - NO_SETTINGS <= variables_of(service)
     fields = settings_of(service).model_fields
-    required = {f"QUERYBUS_{name.upper()}" for name, each in fields.items() if each.default is PydanticUndefined}
+    required = {f"QUERYBUS_{name.upper()}" for name, field in fields.items() if field.default is PydanticUndefined}
     needed = required | {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD", "QUERYBUS_HTTP_HOST", "QUERYBUS_HTTP_PORT"}
     assert needed <= set(reported)
     if reported["QUERYBUS_ENVIRONMENT"] == "production":
@@ -167,10 +169,10 @@ def test_secrets_are_secrets_and_only_where_they_are_needed(overlay: str) -> Non
     for service in StageName:
         pod = pod_of(workloads(overlay)[service])
         (container,) = pod["containers"]
-        for each in (volume["secret"] for volume in pod["volumes"] if "secret" in volume):
-            holders.setdefault(each["secretName"], set()).add(service)
-        for each in (source["secretRef"] for source in container["envFrom"] if "secretRef" in source):
-            holders.setdefault(each["name"], set()).add(service)
+        for item in (volume["secret"] for volume in pod["volumes"] if "secret" in volume):
+            holders.setdefault(item["secretName"], set()).add(service)
+        for item in (source["secretRef"] for source in container["envFrom"] if "secretRef" in source):
+            holders.setdefault(item["name"], set()).add(service)
         reported = environment(overlay, workloads(overlay)[service])
         secret = {
             f"QUERYBUS_{name.upper()}"
@@ -206,13 +208,15 @@ def test_the_nightly_backup_is_closed_is_reported_what_the_command_reads_and_kee
     (container,) = pod_of(job)["containers"]
     assert set(reported) - NO_SETTINGS == {"QUERYBUS_NATS_URL", "QUERYBUS_NATS_PASSWORD"}
     assert reported["QUERYBUS_NATS_PASSWORD"] is None
-    assert [each["valueFrom"]["secretKeyRef"]["name"] for each in container["env"] if "secretKeyRef" in str(each)] == [
-        "querybus-backup"
-    ]
+    assert [
+        variable["valueFrom"]["secretKeyRef"]["name"]
+        for variable in container["env"]
+        if "secretKeyRef" in str(variable)
+    ] == ["querybus-backup"]
     assert "backup" in service_users()
     # It writes to its own volume, and the command takes these words.
     (claim,) = of_kind("prod", "PersistentVolumeClaim")
-    (mounted,) = [each["name"] for each in pod_of(job)["volumes"] if "persistentVolumeClaim" in each]
+    (mounted,) = [volume["name"] for volume in pod_of(job)["volumes"] if "persistentVolumeClaim" in volume]
     assert {"name": "backups", "mountPath": container["args"][1]} in container["volumeMounts"]
     assert (claim, mounted) == ("querybus-backups", "backups")
     received: list[Any] = []
@@ -232,13 +236,13 @@ def test_the_operators_pod_is_closed_holds_no_password_and_finds_the_bus_and_the
     pod = yaml.safe_load((ROOT / "deploy/k8s/tools/operator.yaml").read_text())
     assert breaches({"spec": {"template": pod}}) == []
     (container,) = pod["spec"]["containers"]
-    reported = {each["name"]: each["value"] for each in container["env"]}
+    reported = {variable["name"]: variable["value"] for variable in container["env"]}
     cron = of_kind("prod", "CronJob")["backup"]["spec"]["jobTemplate"]
-    mounts = {each["name"]: each for each in pod_of(cron)["containers"][0]["volumeMounts"]}
+    mounts = {volumeMount["name"]: volumeMount for volumeMount in pod_of(cron)["containers"][0]["volumeMounts"]}
     assert reported["QUERYBUS_NATS_URL"] == environment("prod", cron)["QUERYBUS_NATS_URL"]
     assert "QUERYBUS_NATS_PASSWORD" not in reported
     assert container["image"] == pod_of(cron)["containers"][0]["image"]
-    assert {each["name"] for each in container["volumeMounts"]} == set(mounts)
+    assert {volumeMount["name"] for volumeMount in container["volumeMounts"]} == set(mounts)
     assert reported["SSL_CERT_FILE"].startswith(mounts["authorities"]["mountPath"])
     # Every pod of the stack's namespace reaches the bus; no policy names this one, so it reaches nothing else.
     assert {where for where, _ in paths_out("prod", "operator")} == {"kube-system", "nats"}
@@ -297,8 +301,8 @@ def test_probes_ports_budgets_monitors_and_spread_are_those_of_the_service(overl
         assert monitor["selector"]["matchLabels"] == selector
         assert monitor["podMetricsEndpoints"][0]["port"] == "metrics"
         spread = pod_of(workload)["topologySpreadConstraints"]
-        assert {each["topologyKey"] for each in spread} == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
-        assert all(each["labelSelector"]["matchLabels"] == selector for each in spread)
+        assert {item["topologyKey"] for item in spread} == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+        assert all(item["labelSelector"]["matchLabels"] == selector for item in spread)
         assert "replicas" not in workload["spec"]
         assert "/" not in container["image"]
 
@@ -308,13 +312,13 @@ def test_the_service_that_the_probe_asks_for_is_one_of_the_api() -> None:
 
 
 def test_keda_watches_the_durables_that_migrate_makes() -> None:
-    durables = {(each.stream, each.name) for each in topology().consumers}
+    durables = {(consumer.stream, consumer.name) for consumer in topology().consumers}
     scaled = of_kind("prod", "ScaledObject")
     assert set(scaled) == set(StageName) - {StageName.GATEWAY}
     values = yaml.safe_load((ROOT / "deploy/nats/values.yaml").read_text())["config"]
-    for name, each in scaled.items():
-        assert each["spec"]["scaleTargetRef"]["name"] == name
-        (trigger,) = each["spec"]["triggers"]
+    for name, item in scaled.items():
+        assert item["spec"]["scaleTargetRef"]["name"] == name
+        (trigger,) = item["spec"]["triggers"]
         reported = trigger["metadata"]
         assert trigger["type"] == "nats-jetstream"
         assert all(isinstance(value, str) for value in reported.values())
@@ -324,13 +328,13 @@ def test_keda_watches_the_durables_that_migrate_makes() -> None:
         assert host.split(".")[0].endswith("-headless")
         assert int(port) == values["monitor"]["port"]
         assert int(reported["lagThreshold"]) > 0
-        spec = each["spec"]
+        spec = item["spec"]
         assert 1 <= spec["minReplicaCount"] < spec["maxReplicaCount"]
         slots = settings_of(name).model_fields["slots"].default
         assert spec["maxReplicaCount"] * slots * 4 <= Sizes().max_ack_pending
     scalers = of_kind("prod", "HorizontalPodAutoscaler")
     assert set(scalers).isdisjoint(scaled)
-    assert {each["spec"]["scaleTargetRef"]["name"] for each in scalers.values()} == {"gateway"}
+    assert {scaler["spec"]["scaleTargetRef"]["name"] for scaler in scalers.values()} == {"gateway"}
 
 
 def selects(policy: Resource, service: str) -> bool:
@@ -339,8 +343,8 @@ def selects(policy: Resource, service: str) -> bool:
     if not selector.get("matchLabels", {}).items() <= labels.items():
         return False
     return all(
-        each["operator"] == "In" and labels.get(each["key"]) in each["values"]
-        for each in selector.get("matchExpressions", ())
+        matchExpression["operator"] == "In" and labels.get(matchExpression["key"]) in matchExpression["values"]
+        for matchExpression in selector.get("matchExpressions", ())
     )
 
 
@@ -423,12 +427,15 @@ def test_the_ingress_leads_every_service_of_the_grpc_contract_to_its_port(overla
     for name, api in apis.items():
         (rule,) = api["spec"]["rules"]
         assert rule["host"] in api["spec"]["tls"][0]["hosts"]
-        led[name] = {each["path"]: each["backend"]["service"]["port"]["name"] for each in rule["http"]["paths"]}
+        led[name] = {path["path"]: path["backend"]["service"]["port"]["name"] for path in rule["http"]["paths"]}
         assert set(led[name].values()) <= offered
     contract = "\n".join(file.read_text() for file in (ROOT / "proto/querybus/v1").glob("*.proto"))
     services = set(re.findall(r"^service (\w+)", contract, re.MULTILINE))
     assert services
-    assert led == {"gateway": {"/": "http"}, "gateway-grpc": {f"/querybus.v1.{each}": "grpc" for each in services}}
+    assert led == {
+        "gateway": {"/": "http"},
+        "gateway-grpc": {f"/querybus.v1.{service}": "grpc" for service in services},
+    }
     annotations = apis["gateway-grpc"]["metadata"]["annotations"]
     assert annotations["nginx.ingress.kubernetes.io/backend-protocol"] == "GRPC"
 
@@ -440,7 +447,7 @@ def test_the_bus_lets_in_who_needs_it() -> None:
     assert all(rule["from"] for rule in policy["ingress"])
     (ours, *_) = policy["ingress"]
     (namespaces,) = ours["from"][0]["namespaceSelector"]["matchExpressions"]
-    assert set(namespaces["values"]) == {next(iter(of_kind(each, "Namespace"))) for each in OVERLAYS}
+    assert set(namespaces["values"]) == {next(iter(of_kind(overlay, "Namespace"))) for overlay in OVERLAYS}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -451,13 +458,13 @@ def test_every_name_that_is_referred_to_exists_or_is_the_operators_to_make(overl
     for workload in workloads(overlay).values():
         pod = pod_of(workload)
         assert pod["serviceAccountName"] in accounts
-        assert {each["configMap"]["name"] for each in pod["volumes"] if "configMap" in each} <= config
+        assert {volume["configMap"]["name"] for volume in pod["volumes"] if "configMap" in volume} <= config
         mounted = {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
-        assert mounted == {each["name"] for each in pod["volumes"]}
-    for each in rendered(overlay):
-        assert each["metadata"].get("namespace", namespace) == namespace
-        if each["kind"] in ("Deployment", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "Job"):
-            assert each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "querybus"
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
+    for item in rendered(overlay):
+        assert item["metadata"].get("namespace", namespace) == namespace
+        if item["kind"] in ("Deployment", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "Job"):
+            assert item["metadata"]["labels"]["app.kubernetes.io/part-of"] == "querybus"
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -469,16 +476,16 @@ def test_the_renderer_that_stands_in_gives_what_kubectl_gives(overlay: str) -> N
     ours = own_rendering(ROOT / "deploy/k8s/overlays" / overlay)
 
     def by_name(resources: Any) -> dict[tuple[str, str], Resource]:
-        return {(each["kind"], each["metadata"]["name"]): each for each in resources if each}
+        return {(resource["kind"], resource["metadata"]["name"]): resource for resource in resources if resource}
 
     assert by_name(ours) == by_name(theirs)
 
 
 def test_every_dashboard_reaches_grafanas_sidecar() -> None:
     found = {
-        key: each["metadata"]["labels"]
-        for each in of_kind("prod", "ConfigMap").values()
-        for key in each.get("data", {})
+        key: item["metadata"]["labels"]
+        for item in of_kind("prod", "ConfigMap").values()
+        for key in item.get("data", {})
         if key.endswith(".json")
     }
     assert set(found) == {file.name for file in (ROOT / "deploy/grafana/dashboards").glob("*.json")}
@@ -544,26 +551,26 @@ def strays(shape: Any, value: Any, at: str = "spec") -> list[str]:
             return [f"{at} is no object"]
         return [
             stray
-            for key, each in value.items()
-            for stray in (strays(shape[key], each, f"{at}.{key}") if key in shape else [f"{at}.{key} is unknown"])
+            for key, element in value.items()
+            for stray in (strays(shape[key], element, f"{at}.{key}") if key in shape else [f"{at}.{key} is unknown"])
         ]
     if isinstance(shape, list):
         if not isinstance(value, list):
             return [f"{at} is no list"]
-        return [stray for number, each in enumerate(value) for stray in strays(shape[0], each, f"{at}[{number}]")]
+        return [stray for number, element in enumerate(value) for stray in strays(shape[0], element, f"{at}[{number}]")]
     return [] if type(value) is shape else [f"{at} is no {shape.__name__}"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_custom_resources_have_only_fields_that_their_operators_read(overlay: str) -> None:
-    found = [each for each in rendered(overlay) if each["kind"] in CUSTOM]
+    found = [item for item in rendered(overlay) if item["kind"] in CUSTOM]
     assert {
-        each["kind"]: strays(CUSTOM[each["kind"]], each["spec"])
-        for each in found
-        if strays(CUSTOM[each["kind"]], each["spec"])
+        item["kind"]: strays(CUSTOM[item["kind"]], item["spec"])
+        for item in found
+        if strays(CUSTOM[item["kind"]], item["spec"])
     } == {}
     core = {"v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "autoscaling/v2"}
-    assert {each["kind"] for each in rendered(overlay) if each["apiVersion"] not in core} <= set(CUSTOM)
+    assert {item["kind"] for item in rendered(overlay) if item["apiVersion"] not in core} <= set(CUSTOM)
 
 
 def test_a_misspelt_field_and_a_numeric_threshold_are_seen() -> None:

@@ -88,7 +88,7 @@ def test_rules_name_only_metrics_that_exist() -> None:
     for row in TABLE:
         known |= {
             row.name,
-            *((f"{row.name}_{each}" for each in ("bucket", "count", "sum")) if row.kind == "histogram" else ()),
+            *((f"{row.name}_{name}" for name in ("bucket", "count", "sum")) if row.kind == "histogram" else ()),
         }
     recorded = {rule["record"] for rule in rules("recording.yaml")}
     for rule in rules("recording.yaml") + rules("alerts.yaml"):
@@ -100,7 +100,7 @@ def test_the_streams_that_may_fill_up_are_those_that_refuse_when_full() -> None:
     (rule,) = (rule for rule in rules("alerts.yaml") if rule["alert"] == "QuerybusStreamNearlyFull")
     match = re.search(r'stream=~"([^"]+)"', rule["expr"])
     assert match is not None
-    assert set(match[1].split("|")) == {each.name for each in topology().streams if each.discard == "new"}
+    assert set(match[1].split("|")) == {stream.name for stream in topology().streams if stream.discard == "new"}
 
 
 def test_a_service_that_is_gone_is_noticed_whichever_it_is() -> None:

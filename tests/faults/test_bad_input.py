@@ -149,7 +149,7 @@ async def test_bad_input_is_a_dead_letter_with_its_reason_and_its_query_ends_onc
     assert letter.reason.startswith(reason), letter.reason
     stage = StageName.VALIDATOR if letter.subject.endswith(".drafted") else StageName.GENERATOR
     assert letter.stage == stage
-    on_log = next(each for each in case.log if each.sequence == letter.subject_sequence)
+    on_log = next(entry for entry in case.log if entry.sequence == letter.subject_sequence)
     assert letter.subject == on_log.address.subject
     assert letter.data == on_log.data
     # A newer version waits for its reader until its last delivery; what can never be read dies at its first.

@@ -44,7 +44,7 @@ async def cancelled(stack: FaultyStack, query: str) -> float:
         assert (late["code"], late["outcome"]) == ("already_finished", "cancelled")
     log = await stack.log(query)
     assert_linear(log)
-    assert [each.address.event for each in log][-2:] == [EventName.CONCLUDED, EventName.FINISHED]
+    assert [entry.address.event for entry in log][-2:] == [EventName.CONCLUDED, EventName.FINISHED]
     return took
 
 
@@ -86,15 +86,15 @@ async def test_a_query_on_a_paused_worker_or_waiting_behind_it_is_cancelled(tmp_
         request: dict[str, Any] = {"question": "How many customers are there?", "connection": DEMO}
         queries = [(await client.call("ask", request))["query_id"] for _ in range(20)]
         begun = time.monotonic()
-        await asyncio.gather(*(client.call("cancel", {"query_id": each}) for each in queries))
+        await asyncio.gather(*(client.call("cancel", {"query_id": query}) for query in queries))
         ends = await asyncio.gather(
-            *(client.call("answer", {"query_id": each, "wait_seconds": 30}) for each in queries)
+            *(client.call("answer", {"query_id": query, "wait_seconds": 30}) for query in queries)
         )
         # Long before its deadline; the worker is still paused.
         assert time.monotonic() - begun < 30
-        assert {each["outcome"] for each in ends} == {"cancelled"}
+        assert {item["outcome"] for item in ends} == {"cancelled"}
         stack.signal("generator-1", signal.SIGCONT)
         again = await client.call("ask", request | {"wait_seconds": 30})
         assert again["outcome"] == "answered"
-        late = [await client.call("answer", {"query_id": each}) for each in queries]
-        assert {each["outcome"] for each in late} == {"cancelled"}
+        late = [await client.call("answer", {"query_id": query}) for query in queries]
+        assert {item["outcome"] for item in late} == {"cancelled"}

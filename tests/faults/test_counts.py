@@ -86,7 +86,7 @@ def counted(metrics: Metrics) -> dict[tuple[str, str], float]:
 def ratio(metrics: Metrics, passes: str, among: tuple[str, ...]) -> float:
     """Return the success rate as the dashboard asks for it."""
     queries = counted(metrics)
-    return queries[("answered", passes)] / sum(count for (_, each), count in queries.items() if each in among)
+    return queries[("answered", passes)] / sum(count for (_, name), count in queries.items() if name in among)
 
 
 async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered_again(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered
             assert answer["outcome"] == outcome, (name, answer)
             logs[name] = await stack.log(answer["query_id"])
         for log in logs.values():
-            conclusion = next(each for each in log if each.address.event is EventName.CONCLUDED)
+            conclusion = next(entry for entry in log if entry.address.event is EventName.CONCLUDED)
             for deliveries in (1, 2, 4):
                 again = Again(conclusion, deliveries)
                 await stack.settlements[PRESENTER].handle(again)
@@ -118,13 +118,13 @@ async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered
         assert metrics.value("querybus_sql_attempts_total", attempt="first", outcome="success") == 5
         assert metrics.value("querybus_sql_attempts_total", attempt="retry", outcome="success") == 2
         for log in logs.values():
-            assert [each.address.event for each in log].count(EventName.FINISHED) == 1
+            assert [entry.address.event for entry in log].count(EventName.FINISHED) == 1
 
 
 async def overtake(stack: FaultyStack, envelope: Envelope[Any], sequence: int) -> None:
     """Let a second delivery of the same conclusion be presented and stored before the first one is."""
     log = await stack.log(envelope.query_id)
-    conclusion = next(each for each in log if each.sequence == sequence)
+    conclusion = next(entry for entry in log if entry.sequence == sequence)
     del stack.before[PRESENTER]
     try:
         await stack.settlements[PRESENTER].handle(Again(conclusion, 2))

@@ -50,7 +50,7 @@ def _cases() -> dict[str, Case]:
         retried = RETRIED.get(name, FailureCode.COLUMN_NOT_FOUND)
 
         def faults(fault: Fault, stage: StageName = name, before: Faults = before) -> Faults:
-            return {**{key: Fault(each.kind, each.times, each.code) for key, each in before.items()}, stage: fault}
+            return {**{key: Fault(value.kind, value.times, value.code) for key, value in before.items()}, stage: fault}
 
         ends_itself = name in (RECOVERY, PRESENTER)
         answered = ("answered",)

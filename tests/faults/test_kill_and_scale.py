@@ -28,14 +28,14 @@ SMALL = Size(
 
 async def test_replicas_come_die_restart_and_go_under_load_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     steps = await measure(SMALL, tmp_path)
-    assert [each.title for each in steps if each.broken()] == [], steps
-    restarted = {each.title.removeprefix("rolling restart of ") for each in steps if "restart" in each.title}
-    assert restarted == {str(each) for each in StageName}
+    assert [step.title for step in steps if step.broken()] == [], steps
+    restarted = {step.title.removeprefix("rolling restart of ") for step in steps if "restart" in step.title}
+    assert restarted == {str(stage) for stage in StageName}
     *each_step, whole = steps
     assert len(each_step) == len(StageName) + 2
-    assert all(each.accepted > 0 for each in each_step)
-    assert whole.accepted == sum(each.accepted for each in each_step)
-    assert max(each.lag_max for each in steps) > 0, "the gauges never showed the load"
+    assert all(item.accepted > 0 for item in each_step)
+    assert whole.accepted == sum(item.accepted for item in each_step)
+    assert max(step.lag_max for step in steps) > 0, "the gauges never showed the load"
 
 
 @pytest.mark.parametrize("name", ["lost", "finished_twice", "not_answered", "forked", "unreceived", "expired", "late"])

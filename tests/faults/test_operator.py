@@ -52,7 +52,7 @@ class Context:
         reply = await self.call("answer", {"query_id": query, "wait_seconds": 30})
         assert reply["outcome"] in ("failed", "expired")
         del self.stack.faults[question]
-        found = [each for each in await letters(self.place, None, 0, 500) if f".{query}." in each["subject"]]
+        found = [letter for letter in await letters(self.place, None, 0, 500) if f".{query}." in letter["subject"]]
         assert len(found) == 1
         return query, found[0]["sequence"]
 
@@ -66,15 +66,15 @@ async def context(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Co
 async def test_the_history_of_a_query_and_of_a_thread_as_they_stand_and_as_they_stood(context: Context) -> None:
     first = await context.stack.ask("How many customers are there, for history?")
     events = await history(context.place, TENANT, first["query_id"], 0)
-    assert [each["event"] for each in events] == EVENTS
+    assert [event["event"] for event in events] == EVENTS
     assert events[1]["sql"].startswith("SELECT COUNT(*)")
-    assert [each["sequence"] for each in events] == sorted(each["sequence"] for each in events)
+    assert [event["sequence"] for event in events] == sorted(event["sequence"] for event in events)
     more = {"question": "And now?", "connection": CONNECTION, "thread_id": first["thread_id"], "wait_seconds": 30}
     second = await context.call("ask", more)
     thread = await history(context.place, TENANT, first["thread_id"], 0)
-    assert [each["query_id"] for each in thread] == [first["query_id"]] * 5 + [second["query_id"]] * 5
+    assert [item["query_id"] for item in thread] == [first["query_id"]] * 5 + [second["query_id"]] * 5
     early = await history(context.place, TENANT, first["thread_id"], events[2]["sequence"])
-    assert [each["event"] for each in early] == EVENTS[:3]
+    assert [item["event"] for item in early] == EVENTS[:3]
 
 
 async def test_a_shadow_repeats_a_query_with_its_context_and_nobody_receives_of_it(context: Context) -> None:
@@ -104,8 +104,8 @@ async def test_a_shadow_repeats_a_query_with_its_context_and_nobody_receives_of_
         assert (await anext(received))[0] == after["query_id"]
     shadow = found["query_id"]
     log = await history(context.place, TENANT, shadow, 0)
-    assert [each["event"] for each in log] == EVENTS
-    assert {each["shadow_of"] for each in log} == {query}
+    assert [entry["event"] for entry in log] == EVENTS
+    assert {entry["shadow_of"] for entry in log} == {query}
     assert_linear(await context.stack.log(shadow))
     for verb, payload in (
         ("answer", {"query_id": shadow}),
@@ -152,7 +152,7 @@ async def test_a_dropped_letter_is_gone_and_the_others_stay(context: Context) ->
     _, one = await context.dead_question("How many customers are there, dropped?")
     _, other = await context.dead_question("How many customers are there, kept?")
     await drop(context.place, [one])
-    left = {each["sequence"] for each in await letters(context.place, None, 0, 500)}
+    left = {letter["sequence"] for letter in await letters(context.place, None, 0, 500)}
     assert one not in left
     assert other in left
     for gone in (drop(context.place, [one]), letter(context.place, one), replay_letter(context.place, one)):
@@ -164,16 +164,16 @@ async def test_letters_are_listed_by_stage_and_page(context: Context) -> None:
     await context.dead_question("How many customers are there, listed?")
     every = await letters(context.place, None, 0, 500)
     assert await letters(context.place, StageName.PRESENTER, 0, 500) == []
-    assert {each["stage"] for each in await letters(context.place, StageName.VALIDATOR, 0, 500)} == {"validator"}
+    assert {letter["stage"] for letter in await letters(context.place, StageName.VALIDATOR, 0, 500)} == {"validator"}
     assert await letters(context.place, None, 0, 1) == every[:1]
     assert await letters(context.place, None, every[0]["sequence"], 500) == every[1:]
 
 
 async def test_a_submitted_message_that_died_is_submitted_again(context: Context) -> None:
-    before = {each["sequence"] for each in await letters(context.place, None, 0, 500)}
+    before = {letter["sequence"] for letter in await letters(context.place, None, 0, 500)}
 
     async def newest() -> list[dict[str, Any]]:
-        return [each for each in await letters(context.place, None, 0, 500) if each["sequence"] not in before]
+        return [letter for letter in await letters(context.place, None, 0, 500) if letter["sequence"] not in before]
 
     async with context.stack.stack.client("analyst") as client:
         await client.submit({"question": "How many?", "connection": "nowhere"}, "key-1")
@@ -187,7 +187,7 @@ async def test_a_submitted_message_that_died_is_submitted_again(context: Context
         # What was wrong with it is still wrong.
         while len(await newest()) < 2:
             await asyncio.sleep(0.1)
-    assert FailureCode.INTERNAL not in {each["reason"] for each in await newest()}
+    assert FailureCode.INTERNAL not in {item["reason"] for item in await newest()}
 
 
 async def test_what_cannot_be_done_says_what_to_type(context: Context, tmp_path: Any) -> None:

@@ -33,8 +33,8 @@ async def test_a_second_group_of_processes_joins_and_takes_over(tmp_path: Path) 
     first.mkdir()
     second.mkdir()
     async with FaultStack(first, Plan(model_delay_seconds=0.05)) as stack:
-        moved = [each for each in stack.supervisor.replicas if each.service in MOVED]
-        others = Supervisor(tuple(elsewhere(each, second) for each in moved), print)
+        moved = [replica for replica in stack.supervisor.replicas if replica.service in MOVED]
+        others = Supervisor(tuple(elsewhere(item, second) for item in moved), print)
         running = asyncio.create_task(others.run())
         try:
             await joined(stack)
@@ -43,12 +43,12 @@ async def test_a_second_group_of_processes_joins_and_takes_over(tmp_path: Path) 
                 group.create_task(load.run())
                 await asyncio.sleep(2)
                 # In the middle of the load the first machine gives them up.
-                for each in moved:
-                    stack.supervisor.retire(each.name)
+                for path in moved:
+                    stack.supervisor.retire(path.name)
             figures = await load.figures()
             assert (figures.accepted, figures.answered) == (QUERIES, QUERIES), figures
             assert (figures.lost, figures.finished_twice, figures.forked) == (0, 0, 0)
-            assert not {each.name for each in moved} & set(stack.supervisor.pids())
+            assert not {path.name for path in moved} & set(stack.supervisor.pids())
             async with stack.client() as client:
                 request: dict[str, Any] = {"question": "How many customers are there?", "connection": DEMO}
                 assert (await client.call("ask", request | {"wait_seconds": 30}))["outcome"] == "answered"

@@ -89,7 +89,7 @@ async def ended(bus: EmbeddedNats, query: str) -> tuple[Entry, ...]:
     async with asyncio.timeout(ENDED_SECONDS_MAX):
         while (log := await log_of(bus, query))[-1].address.event is not EventName.FINISHED:
             await asyncio.sleep(0.2)
-    assert [each.address.event for each in log].count(EventName.FINISHED) == 1
+    assert [entry.address.event for entry in log].count(EventName.FINISHED) == 1
     return log
 
 
@@ -154,10 +154,10 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
 async def test_a_restored_stack_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
         made = await restore(Place(bus.url, bus.password("backup")), before.folder, quiet, at_once=True)
-        assert {each.stream for each in made} == set(BACKED_UP)
+        assert {item.stream for item in made} == set(BACKED_UP)
         assert await states(bus) == before.states
         changed = await bus.migrate()
-        assert not any(name in line for line in changed for name in (f"stream {each}:" for each in BACKED_UP)), changed
+        assert not any(name in line for line in changed for name in (f"stream {item}:" for item in BACKED_UP)), changed
         operator, gateway = Place(bus.url, bus.password("operator")), Place(bus.url, bus.password("gateway"))
         assert await history(operator, TENANT, before.answered, 0) == before.events
         assert await listed(gateway, TENANT) == before.keys
@@ -181,7 +181,7 @@ async def test_one_stream_can_be_restored_alone_and_none_that_is_not_held(before
         with pytest.raises(UsageError, match="does not hold KV_querybus_catalog"):
             await restore(place, before.folder, quiet, only=["KV_querybus_catalog"], at_once=True)
         made = await restore(place, before.folder, quiet, only=["KV_querybus_credentials"], replicas=1, at_once=True)
-        assert [each.stream for each in made] == ["KV_querybus_credentials"]
+        assert [item.stream for item in made] == ["KV_querybus_credentials"]
         assert [name for name, state in (await states(bus)).items() if state] == ["KV_querybus_credentials"]
         with pytest.raises(UsageError, match="has KV_querybus_credentials already"):
             await restore(place, before.folder, quiet, at_once=True)
@@ -240,16 +240,16 @@ async def test_a_folder_is_not_written_over_and_not_read_by_halves(before: Befor
     finally:
         manifest.write_text(young)
     assert before.folder.stat().st_mode & 0o077 == 0
-    assert all(each.stat().st_mode & 0o077 == 0 for each in before.folder.iterdir())
-    assert {each.name for each in before.folder.iterdir()} == {MANIFEST, *(each.file for each in before.copies)}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in before.folder.iterdir())
+    assert {path.name for path in before.folder.iterdir()} == {MANIFEST, *(copy.file for copy in before.copies)}
 
 
 async def test_the_command_says_what_a_folder_holds_and_which_bus_it_wants(before: Before, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["restore", "--check", str(before.folder), "--json"])
     assert shown.exit_code == 0, shown.output
     streams = json.loads(shown.output)["streams"]
-    assert {each["stream"] for each in streams} == set(BACKED_UP)
-    assert all(len(each["sha256"]) == 64 for each in streams)
+    assert {stream["stream"] for stream in streams} == set(BACKED_UP)
+    assert all(len(stream["sha256"]) == 64 for stream in streams)
     reported = CliRunner().invoke(app, ["restore", "--check", str(before.folder)])
     assert f"whole: {len(BACKED_UP)} streams" in reported.output
     for command in ("backup", "restore"):
@@ -267,9 +267,9 @@ async def test_dated_backups_are_thinned_out_and_other_folders_are_left(tmp_path
             (tmp_path / name / MANIFEST).write_text("{}")
     gone = thin_out(tmp_path, tmp_path / names[-1], 3)
     # The third broke off, the first is one too many.
-    assert [each.name for each in gone] == ["20260101T000000Z", "20260103T000000Z"]
+    assert [path.name for path in gone] == ["20260101T000000Z", "20260103T000000Z"]
     left = {names[1], names[3], names[4], "by-hand", "20270101T000000Z"}
-    assert {each.name for each in tmp_path.iterdir()} == left
+    assert {path.name for path in tmp_path.iterdir()} == left
     assert thin_out(tmp_path, tmp_path / names[-1], 1)[-1].name == names[3]
     with pytest.raises(UsageError, match="--dated"):
         CliRunner().invoke(app, ["backup", str(tmp_path), "--keep", "1"], catch_exceptions=False)

@@ -53,7 +53,7 @@ class Stack:
     asked: list[str] = field(default_factory=list)
 
     async def read(self, connection: str) -> Catalog:
-        columns = tuple(Column(name=each, type="TEXT") for each in ("id", "name", "secret"))
+        columns = tuple(Column(name=name, type="TEXT") for name in ("id", "name", "secret"))
         return Catalog(
             connection=connection,
             dialect=Dialect.SQLITE,
@@ -120,7 +120,7 @@ async def test_each_combination_asks_the_database_only_what_it_allows(combinatio
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_no_combination_lets_through_what_must_never_run(combination: Any) -> None:
     options = options_of(combination)
-    for sql, code in (*((each, FailureCode.SAFETY) for each in WRITES), *ALWAYS):
+    for sql, code in (*((write, FailureCode.SAFETY) for write in WRITES), *ALWAYS):
         found, stack = await judged(sql, options)
         assert isinstance(found, Failure), (sql, found)
         assert (found.code, stack.asked) == (code, []), sql

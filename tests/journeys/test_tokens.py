@@ -54,8 +54,8 @@ class Place:
         async with grpc.aio.insecure_channel(self.grpc_address) as channel:
             method = channel.unary_stream("/querybus.v1.QueryService/AskStream")
             request = v1.AskStreamRequest(question=question).SerializeToString()
-            updates = [each async for each in method(request, metadata=metadata, timeout=60)]
-        return "\n".join(str(v1.AskStreamResponse.FromString(each)) for each in updates)
+            updates = [item async for item in method(request, metadata=metadata, timeout=60)]
+        return "\n".join(str(v1.AskStreamResponse.FromString(update)) for update in updates)
 
     async def over_bus(self, audience: Audience, streams: bool | None) -> str:
         received: list[tuple[str, str]] = []
@@ -98,13 +98,13 @@ Api = Callable[[Place, Audience, bool | None], Awaitable[str]]
 REPORTED = re.compile(r'"?state"?: ?"tokens"')
 
 
-@pytest.mark.parametrize("door", [Place.over_http, Place.over_grpc, Place.over_bus])
+@pytest.mark.parametrize("api", [Place.over_http, Place.over_grpc, Place.over_bus])
 async def test_words_come_to_an_analyst_who_asks_and_to_nobody_else(place: Place, api: Api) -> None:
     asked, silent, business = await asyncio.gather(
         api(place, "analyst", True), api(place, "analyst", None), api(place, "business", True)
     )
-    for each in (asked, silent, business):
-        assert '"answered"' in each or "OUTCOME_ANSWERED" in each, each
+    for item in (asked, silent, business):
+        assert '"answered"' in item or "OUTCOME_ANSWERED" in item, item
     assert REPORTED.search(asked), asked
     assert not REPORTED.search(silent)
     assert not REPORTED.search(business)

@@ -42,10 +42,10 @@ async def spans_of(
     file = tmp_path / "shop.sqlite"
     write_demo(file)
     traced = {"otlp_endpoint": collector.endpoint, "trace_ratio": ratio, "trace_content": content}
-    extra: dict[StageName, dict[str, Any]] = {each: dict(traced) for each in StageName}
+    extra: dict[StageName, dict[str, Any]] = {stage: dict(traced) for stage in StageName}
     with ScriptedModel(lambda _: say(f"```sql\n{WRONG}\n```")) as model:
-        for each in (StageName.GENERATOR, StageName.RECOVERY):
-            extra[each]["llm_base_url"] = model.base_url
+        for item in (StageName.GENERATOR, StageName.RECOVERY):
+            extra[item]["llm_base_url"] = model.base_url
         connections = tmp_path / "connections.yaml"
         connections.write_text(json.dumps({"connections": [demo_connection(file) | {"name": "shop"}]}))
         plan = StackPlan(connections_file=connections, sync="2m", extra=extra)
@@ -85,42 +85,42 @@ async def test_a_repaired_question_is_one_trace_over_all_services(
 ) -> None:
     answer, spans = await spans_of(tmp_path, collector, ratio=1.0)
     assert answer["outcome"] == "answered", answer
-    (trace,) = {each.trace for each in spans if each.attributes.get("querybus.query_id") == answer["query_id"]}
-    mine = [each for each in spans if each.trace == trace]
-    assert {each.service for each in mine} == {f"querybus-{name}" for name in StageName}
+    (trace,) = {span.trace for span in spans if span.attributes.get("querybus.query_id") == answer["query_id"]}
+    mine = [span for span in spans if span.trace == trace]
+    assert {item.service for item in mine} == {f"querybus-{name}" for name in StageName}
     # Every span hangs below another of the same trace, all below the API.
-    ids = {each.id for each in mine}
-    assert [each.service for each in mine if each.parent not in ids] == ["querybus-gateway"]
-    failed = [each for each in mine if each.is_error]
-    assert {(each.service, each.attributes["error.type"]) for each in failed} == {
+    ids = {item.id for item in mine}
+    assert [node.service for node in mine if node.parent not in ids] == ["querybus-gateway"]
+    failed = [item for item in mine if item.is_error]
+    assert {(item.service, item.attributes["error.type"]) for item in failed} == {
         ("querybus-validator", "table_not_found")
     }
-    (chat,) = [each for each in mine if each.attributes.get("gen_ai.operation.name") == "chat"]
+    (chat,) = [item for item in mine if item.attributes.get("gen_ai.operation.name") == "chat"]
     assert chat.attributes["gen_ai.usage.output_tokens"] > 0
-    purposes = {each.attributes["db.operation.name"] for each in mine if "db.system.name" in each.attributes}
+    purposes = {item.attributes["db.operation.name"] for item in mine if "db.system.name" in item.attributes}
     assert purposes >= {"explain", "execute"}
-    stages = [each for each in mine if each.attributes.get("messaging.system") == "nats"]
-    assert all("{tenant}" in str(each.attributes["messaging.destination.template"]) for each in stages)
+    stages = [item for item in mine if item.attributes.get("messaging.system") == "nats"]
+    assert all("{tenant}" in str(stage.attributes["messaging.destination.template"]) for stage in stages)
     # Nothing that a person or a model wrote, unless it is asked for.
-    reported = repr([each.attributes for each in mine])
+    reported = repr([item.attributes for item in mine])
     assert "planted-question" not in reported
     assert "SELECT" not in reported
 
     # The log's line of each stage leads to the trace.
-    lines = [each for each in log_lines() if each["event"] == "stage.settled"]
-    assert {each["stage"] for each in lines} == set(StageName) - {StageName.GATEWAY}
-    assert {(each["query_id"], each["tenant"], each["trace_id"]) for each in lines} == {
+    lines = [log_line for log_line in log_lines() if log_line["event"] == "stage.settled"]
+    assert {line["stage"] for line in lines} == set(StageName) - {StageName.GATEWAY}
+    assert {(line["query_id"], line["tenant"], line["trace_id"]) for line in lines} == {
         (answer["query_id"], TENANT, trace)
     }
 
     # What the benchmark does to the tracers for such a question is what the stack did.
-    kept = {each: Kept() for each in StageName}
+    kept = {stage: Kept() for stage in StageName}
     bench_traces.ask(
-        {each: Tracing(each, ratio=1.0, processor=kept[each]) for each in StageName}, bench_traces.REPAIRED
+        {stage: Tracing(stage, ratio=1.0, processor=kept[stage]) for stage in StageName}, bench_traces.REPAIRED
     )
     replayed = Counter((service.value, name.split()[0]) for service, found in kept.items() for name in found.names)
-    reported_by_stack = Counter((each.service.removeprefix("querybus-"), each.name.split()[0]) for each in mine)
-    again = any(each.attributes.get("querybus.deliveries", 1) > 1 for each in mine)
+    reported_by_stack = Counter((path.service.removeprefix("querybus-"), path.name.split()[0]) for path in mine)
+    again = any(item.attributes.get("querybus.deliveries", 1) > 1 for item in mine)
     assert reported_by_stack == replayed or (again and set(reported_by_stack) == set(replayed))
 
 
@@ -128,9 +128,9 @@ async def test_prompts_and_statements_are_reported_only_when_switched_on(
     tmp_path: Path, collector: TraceCollector
 ) -> None:
     _, spans = await spans_of(tmp_path, collector, ratio=1.0, content=True)
-    reported = repr([each.attributes for each in spans])
+    reported = repr([span.attributes for span in spans])
     assert "planted-question" in reported
-    assert any("SELECT" in str(each.attributes.get("db.query.text")) for each in spans)
+    assert any("SELECT" in str(span.attributes.get("db.query.text")) for span in spans)
 
 
 async def test_what_failed_is_traced_from_there_on_though_nothing_is_sampled(
@@ -138,8 +138,8 @@ async def test_what_failed_is_traced_from_there_on_though_nothing_is_sampled(
 ) -> None:
     answer, spans = await spans_of(tmp_path, collector, ratio=0.0)
     assert answer["outcome"] == "answered", answer
-    mine = [each for each in spans if each.name in set(StageName)]
-    assert len({each.trace for each in mine}) == 1
-    services = [each.service.removeprefix("querybus-") for each in mine]
+    mine = [span for span in spans if span.name in set(StageName)]
+    assert len({item.trace for item in mine}) == 1
+    services = [item.service.removeprefix("querybus-") for item in mine]
     assert set(services) == {"validator", "recovery", "executor", "presenter"}
     assert "generator" not in services, "what was before the failure was not sampled"

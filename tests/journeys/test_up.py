@@ -167,17 +167,17 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     assert answer["rows"] == [[3]]
     assert running.command("dead", "list") == []
     events = running.command("history", answer["query_id"])
-    assert [each["event"] for each in events] == ["asked", "drafted", "approved", "concluded", "finished"]
+    assert [event["event"] for event in events] == ["asked", "drafted", "approved", "concluded", "finished"]
     lines = running.command("logs", "--query", answer["query_id"])
-    settled = [each["stage"] for each in lines if each["event"] == "stage.settled"]
-    assert [each for each in settled if each in ("validator", "executor", "presenter")] == [
+    settled = [line["stage"] for line in lines if line["event"] == "stage.settled"]
+    assert [item for item in settled if item in ("validator", "executor", "presenter")] == [
         "validator",
         "executor",
         "presenter",
     ]
-    assert len({each["trace_id"] for each in lines if each["event"] == "stage.settled"}) == 1
+    assert len({line["trace_id"] for line in lines if line["event"] == "stage.settled"}) == 1
     (kept,) = running.command("backup", str(running.store.parent / "kept"))
-    assert {each["stream"]: each["messages"] for each in kept["streams"]}["QUERYBUS"] >= 10
+    assert {stream["stream"]: stream["messages"] for stream in kept["streams"]}["QUERYBUS"] >= 10
     (replayed,) = running.command("replay", answer["query_id"])
     assert (replayed["same"], replayed["is"]["rows"]) == (True, [[3]])
     for name in ("operator.json", "clients.json", "keys.json"):

@@ -13,11 +13,11 @@ from querybus.core.failure import FailureCode
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    each
-    for each in subprocess.run(
+    line
+    for line in subprocess.run(
         ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    if "/src/" not in each
+    if "/src/" not in line
 ]
 
 
@@ -38,7 +38,7 @@ def test_a_table_that_follows_from_code_is_current(name: str, page: str) -> None
 @pytest.mark.parametrize("page", PAGES)
 def test_every_make_verb_that_a_page_names_exists(page: str) -> None:
     verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    verbs |= {f"bench-{each.stem.removeprefix('bench_')}" for each in (ROOT / "benchmarks").glob("bench_*.py")}
+    verbs |= {f"bench-{path.stem.removeprefix('bench_')}" for path in (ROOT / "benchmarks").glob("bench_*.py")}
     named = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / page).read_text(), re.MULTILINE))
     assert named <= verbs
 
@@ -47,7 +47,7 @@ def test_every_make_verb_that_a_page_names_exists(page: str) -> None:
 def test_every_link_inside_the_repository_leads_somewhere(page: str) -> None:
     file = ROOT / page
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)[^)]*\)", file.read_text())
-    assert [each for each in links if not (file.parent / each).exists()] == []
+    assert [link for link in links if not (file.parent / link).exists()] == []
 
 
 def test_the_first_screen_of_the_readme_shows_both_commands_and_a_picture() -> None:

@@ -54,7 +54,7 @@ def test_the_contract_breaks_no_caller_and_its_record_is_current(now: FileDescri
 
 
 def test_the_generated_python_is_current() -> None:
-    assert {each.name for each in contract.OUT.glob("*_pb2.py*")} == set(contract.modules())
+    assert {path.name for path in contract.OUT.glob("*_pb2.py*")} == set(contract.modules())
     for name, text in contract.modules().items():
         assert (contract.OUT / name).read_text() == text, f"{name}: run `make proto` and commit what changed"
 
@@ -63,32 +63,32 @@ def changed(before: FileDescriptorSet, path: str) -> Any:
     after = FileDescriptorSet()
     after.CopyFrom(before)
     file, _, name = path.partition(":")
-    found = next(each for each in after.file if each.name.endswith(file))
-    return after, next((each for each in found.message_type if each.name == name), found)
+    found = next(path for path in after.file if path.name.endswith(file))
+    return after, next((path for path in found.message_type if path.name == name), found)
 
 
 def test_each_way_to_break_a_caller_is_seen(now: FileDescriptorSet) -> None:
     after, message = changed(now, "query_service.proto:AskRequest")
     message.field[0].name = "text"
-    assert any("AskRequest.1" in each for each in contract.breaks(now, after))
+    assert any("AskRequest.1" in item for item in contract.breaks(now, after))
     after, message = changed(now, "query_service.proto:AskRequest")
     message.field[1].number = 9
-    assert any("AskRequest.2" in each and "gone" in each for each in contract.breaks(now, after))
+    assert any("AskRequest.2" in item and "gone" in item for item in contract.breaks(now, after))
     after, message = changed(now, "query.proto:Column")
     message.field[0].type = 3
-    assert any("Column.1" in each for each in contract.breaks(now, after))
+    assert any("Column.1" in item for item in contract.breaks(now, after))
     after, message = changed(now, "query.proto:Row")
     del message.field[0]
-    assert any("Row.1" in each for each in contract.breaks(now, after))
+    assert any("Row.1" in item for item in contract.breaks(now, after))
     after, file = changed(now, "query.proto:")
     file.enum_type[0].value[1].name = "QUERY_STATUS_WAITING"
-    assert any("QueryStatus.1" in each for each in contract.breaks(now, after))
+    assert any("QueryStatus.1" in item for item in contract.breaks(now, after))
     after, file = changed(now, "query_service.proto:")
     file.service[0].method[0].server_streaming = True
-    assert any("QueryService.Ask" in each for each in contract.breaks(now, after))
+    assert any("QueryService.Ask" in item for item in contract.breaks(now, after))
     after, file = changed(now, "query_service.proto:")
     del file.service[0].method[0]
-    assert any("QueryService.Ask" in each for each in contract.breaks(now, after))
+    assert any("QueryService.Ask" in item for item in contract.breaks(now, after))
 
 
 def test_adding_breaks_nobody(now: FileDescriptorSet) -> None:
@@ -118,12 +118,12 @@ def test_adding_breaks_nobody(now: FileDescriptorSet) -> None:
 def test_each_breach_of_a_rule_is_seen(now: FileDescriptorSet, path: str, spoil: Any, finding: str) -> None:
     after, part = changed(now, path)
     spoil(part)
-    assert any(finding in each for each in contract.findings(after))
+    assert any(finding in item for item in contract.findings(after))
 
 
 def test_every_method_of_the_contract_is_served_as_it_says(now: FileDescriptorSet) -> None:
     said = {
-        f"{file.package}.{service.name}": {each.name: each for each in service.method}
+        f"{file.package}.{service.name}": {path.name: path for path in service.method}
         for file in now.file
         for service in file.service
     }
@@ -137,7 +137,7 @@ def test_every_method_of_the_contract_is_served_as_it_says(now: FileDescriptorSe
 
 
 def test_every_option_of_a_request_can_be_said_over_grpc() -> None:
-    assert {each.name for each in query_service_pb2.Options.DESCRIPTOR.fields} == set(RequestOptions.model_fields)
+    assert {field.name for field in query_service_pb2.Options.DESCRIPTOR.fields} == set(RequestOptions.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_every_option_of_a_request_can_be_said_over_grpc() -> None:
     ],
 )
 def test_every_word_of_a_closed_set_has_its_number(known: Any, said: Any) -> None:
-    assert {word(said, number) for number in said.values() if number} == {each.value for each in known}
+    assert {word(said, number) for number in said.values() if number} == {item.value for item in known}
 
 
 def test_every_problem_has_a_grpc_code_and_none_is_unknown() -> None:

@@ -71,16 +71,16 @@ def declared(member: Path) -> set[str]:
     wanted: set[str] = set()
     requirements = list(project["dependencies"])
     if member.name == "common":
-        requirements += [each for extra in project["optional-dependencies"].values() for each in extra]
+        requirements += [item for extra in project["optional-dependencies"].values() for item in extra]
     for requirement in requirements:
         match = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement)
         assert match is not None
         wanted.add(canonical(match[1]))
         if match[1] == "querybus":
-            wanted.update(canonical(re.split(r"[\[=<>]", each)[0]) for each in common["dependencies"])
+            wanted.update(canonical(re.split(r"[\[=<>]", dependency)[0]) for dependency in common["dependencies"])
             for extra in (match[2] or "").split(","):
                 wanted.update(
-                    canonical(re.split(r"[\[=<>]", each)[0]) for each in common["optional-dependencies"].get(extra, [])
+                    canonical(re.split(r"[\[=<>]", item)[0]) for item in common["optional-dependencies"].get(extra, [])
                 )
     return wanted
 
@@ -98,10 +98,10 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert [each for each in tracked if Path(each).name in silent] == []
+    assert [item for item in tracked if Path(item).name in silent] == []
 
 
-@pytest.mark.parametrize("member", MEMBERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda path: path.name)
 def test_a_member_imports_only_what_it_declares(member: Path) -> None:
     by_module = packages_distributions()
     own = {
@@ -122,7 +122,7 @@ def test_a_member_imports_only_what_it_declares(member: Path) -> None:
             if top != "querybus" and member.name != "cli" and top != f"querybus_{member.name}":
                 undeclared.add(top)
             continue
-        candidates = {canonical(each) for each in by_module.get(top, [top])}
+        candidates = {canonical(item) for item in by_module.get(top, [top])}
         # A namespace such as opentelemetry, and what comes with a declared package by contract.
         brought = {
             "opentelemetry": {"opentelemetry-sdk"},

@@ -52,7 +52,7 @@ def schema_names() -> frozenset[str]:
     for folder in ("train_databases", "databases"):
         for path in sorted((DATA / folder).glob("*.sqlite")):
             found.update(names_of(path))
-    return frozenset(folded(each) for each in found if len(folded(each)) >= LETTERS_MIN)
+    return frozenset(folded(item) for item in found if len(folded(item)) >= LETTERS_MIN)
 
 
 def code_constants(path: Path) -> Iterator[tuple[int, str]]:
@@ -76,8 +76,8 @@ def list_words(document: Any) -> Iterator[str]:
                 yield key
             yield from list_words(value)
     elif isinstance(document, list):
-        for each in document:
-            yield from list_words(each)
+        for item in document:
+            yield from list_words(item)
     elif isinstance(document, str):
         yield document
 

@@ -86,7 +86,7 @@ class Interface(BaseHTTPRequestHandler):
                 opened = session.Session(self.folder)
             opened.query(f"USE `{given.get('database') or 'default'}`")
             settings = {key: value for key, value in given.items() if key not in _OF_HTTP}
-            ordered = sorted(settings.items(), key=lambda each: each[0] == "readonly")
+            ordered = sorted(settings.items(), key=lambda item: item[0] == "readonly")
             for key, value in ordered:
                 opened.query(f"SET {key} = '{value}'")
             for data in _blocks(opened, sql):

@@ -104,7 +104,7 @@ def mariadb_server() -> Generator[MariadbServer]:
         own_certificate(folder)
         if account:
             shutil.chown(folder / "server.pem", "mysql")
-        tls = [f"--ssl-{each}={folder / 'server.pem'}" for each in ("cert", "key")]
+        tls = [f"--ssl-{name}={folder / 'server.pem'}" for name in ("cert", "key")]
         running = subprocess.Popen(
             [server, "--no-defaults", *account, data, "--bind-address=127.0.0.1", f"--port={port}", *tls,
              f"--socket={folder / 's.sock'}", "--innodb-buffer-pool-size=32M"],

@@ -53,7 +53,7 @@ ENGINES: Final = (
 
 def shows(title: str, evidence: Evidence, tried_on: str) -> pytest.MarkDecorator:
     """Return the mark of tests that show this of an engine."""
-    if title not in {each.title for each in ENGINES}:
+    if title not in {engine.title for engine in ENGINES}:
         raise ValueError(f"{title} is no engine of ENGINES")
     return pytest.mark.engine(title, evidence, tried_on)
 
@@ -68,13 +68,13 @@ def table(items: Iterable[pytest.Item]) -> str:
             said[title].add((evidence, tried_on))
             files[title][item.path.name] = None
     rows = ["| engine | state | URL begins with | extra | tried on | shown by |", "|---|---|---|---|---|---|"]
-    for each in ENGINES:
-        if len(said[each.title]) > 1:
-            raise ValueError(f"tests say different things of {each.title}: {sorted(said[each.title])}")
-        for evidence, tried_on in said[each.title]:
-            extra = f"`[{each.extra}]`" if each.extra else ""
-            shown = ", ".join(f"`{name}`" for name in files[each.title])
-            rows.append(f"| {each.title} | {evidence} | `{each.url}` | {extra} | {tried_on} | {shown} |")
+    for engine in ENGINES:
+        if len(said[engine.title]) > 1:
+            raise ValueError(f"tests say different things of {engine.title}: {sorted(said[engine.title])}")
+        for evidence, tried_on in said[engine.title]:
+            extra = f"`[{engine.extra}]`" if engine.extra else ""
+            shown = ", ".join(f"`{name}`" for name in files[engine.title])
+            rows.append(f"| {engine.title} | {evidence} | `{engine.url}` | {extra} | {tried_on} | {shown} |")
     return "\n".join(rows)
 
 

@@ -54,7 +54,7 @@ async def main() -> None:
                     if isinstance(rows, Failure)
                     else {
                         "rows": rows.rows,
-                        "columns": [[each.name, each.kind.value, each.type] for each in rows.columns],
+                        "columns": [[column.name, column.kind.value, column.type] for column in rows.columns],
                         "truncated": rows.truncated,
                         "cut_bytes": rows.cut_bytes,
                     }

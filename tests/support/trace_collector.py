@@ -66,8 +66,8 @@ class TraceCollector:
             for scope in resource.scope_spans:
                 for span in scope.spans:
                     found = {
-                        each.key: getattr(each.value, each.value.WhichOneof("value") or "string_value")
-                        for each in span.attributes
+                        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value") or "string_value")
+                        for attribute in span.attributes
                     }
                     self.spans.append(
                         Span(

@@ -270,8 +270,8 @@ def migrate(
 
     sizes = stream_sizes(replicas, events_gib, events_hours, history_gib, history_days)
     changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), sizes))
-    for each in changed:
-        typer.echo(each)
+    for item in changed:
+        typer.echo(item)
     typer.echo(f"{len(changed)} changes" if changed else "nothing to change")
 
 
@@ -489,12 +489,12 @@ def prompt(
     taught = usage(from_file, knowledge) if knowledge is not None else None
     found = run(prompt_of(quick, taught, prompts))
     if json_output:
-        messages = [{"role": each.role, "content": each.text} for each in found.messages]
+        messages = [{"role": message.role, "content": message.text} for message in found.messages]
         view = {"messages": messages, "tokens_estimated": found.tokens, "outcome": found.outcome or None}
         typer.echo(json.dumps(view, ensure_ascii=False))
         return
-    for each in found.messages:
-        typer.echo(f"--- {each.role}\n{each.text}\n")
+    for message in found.messages:
+        typer.echo(f"--- {message.role}\n{message.text}\n")
     typer.echo(f"{found.tokens} tokens (estimated)" if found.messages else f"nothing is sent: {found.outcome}")
 
 

@@ -115,7 +115,7 @@ def test_a_question_is_waited_for_until_it_has_its_answer() -> None:
 def test_a_question_that_may_have_arrived_is_sent_again_under_the_same_key(trouble: Any) -> None:
     gateway = Gateway(trouble, trouble, FINISHED)
     gateway.client().ask("How many cities?")
-    assert len({each.headers["idempotency-key"] for each in gateway.received}) == 1
+    assert len({item.headers["idempotency-key"] for item in gateway.received}) == 1
     assert len(gateway.received) == 3
 
 
@@ -200,7 +200,7 @@ def test_a_broken_stream_is_taken_up_where_it_broke_and_gives_each_event_once() 
         httpx.Response(200, content=frame("finished", 9, {"answer": ANSWER})),
     )
     events = list(gateway.client().follow(QUERY))
-    assert [(each.name, each.sequence) for each in events] == [
+    assert [(event.name, event.sequence) for event in events] == [
         ("asked", 4),
         ("progress", None),
         ("drafted", 6),
@@ -208,7 +208,7 @@ def test_a_broken_stream_is_taken_up_where_it_broke_and_gives_each_event_once() 
         ("finished", 9),
     ]
     assert events[-1].answer is not None
-    assert [each.headers.get("last-event-id") for each in gateway.received] == [None, "6", "6", "7"]
+    assert [item.headers.get("last-event-id") for item in gateway.received] == [None, "6", "6", "7"]
 
 
 def test_a_stream_that_stays_broken_says_where_to_go_on() -> None:
@@ -231,8 +231,8 @@ def test_frames_are_the_same_however_they_are_cut(size: int) -> None:
         "progress", None, {"n": 1}
     )
     frames = Frames()
-    events = [each for at in range(0, len(data), size) for each in frames.feed(data[at : at + size])]
-    assert [(each.name, each.sequence, each.data) for each in events] == [
+    events = [item for at in range(0, len(data), size) for item in frames.feed(data[at : at + size])]
+    assert [(event.name, event.sequence, event.data) for event in events] == [
         ("asked", 4, {"a": "上"}),
         ("progress", None, {"n": 1}),
     ]
@@ -253,7 +253,7 @@ def test_pages_and_threads_are_read_one_after_the_other() -> None:
         }
 
     gateway = Gateway(page(1), page(2), page(3))
-    assert [each.rows for each in gateway.client().pages(QUERY)] == [((1,),), ((2,),), ((3,),)]
+    assert [page.rows for page in gateway.client().pages(QUERY)] == [((1,),), ((2,),), ((3,),)]
     thread = {"thread_id": QUERY, "title": "t", "connection": "shop", "created_at": 1}
     gateway = Gateway({"threads": [thread], "next_cursor": "12"}, {"threads": [thread, thread], "next_cursor": None})
     assert len(list(gateway.client().threads())) == 3
@@ -272,13 +272,13 @@ async def test_the_asynchronous_client_does_the_same() -> None:
     gateway = Gateway(httpx.ConnectError("refused"), RUNNING, FINISHED)
     async with AsyncClient("http://gateway", "the-key", transport=httpx.MockTransport(gateway)) as client:
         assert (await client.ask("How many cities?")).rows == ((3,),)
-    assert len({each.headers.get("idempotency-key") for each in gateway.received[:2]}) == 1
+    assert len({item.headers.get("idempotency-key") for item in gateway.received[:2]}) == 1
     gateway = Gateway(
         httpx.Response(200, content=frame("asked", 4, {})),
         httpx.Response(200, content=frame("finished", 9, {"answer": ANSWER})),
     )
     async with AsyncClient("http://gateway", "the-key", transport=httpx.MockTransport(gateway)) as client:
-        assert [each.name async for each in client.follow(QUERY)] == ["asked", "finished"]
+        assert [path.name async for path in client.follow(QUERY)] == ["asked", "finished"]
     assert gateway.received[1].headers["last-event-id"] == "4"
 
 

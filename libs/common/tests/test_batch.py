@@ -45,7 +45,7 @@ def manifest(items: int = 3, concurrency: int = 2) -> Manifest:
 
 
 def answer(outcome: Outcome, *codes: str | None, code: str | None = None) -> dict[str, Any]:
-    attempts = [{"code": each, "stage": "validator" if each else None, "detail": each} for each in codes]
+    attempts = [{"code": code, "stage": "validator" if code else None, "detail": code} for code in codes]
     return {"outcome": outcome.value, "code": code, "attempts": attempts}
 
 
@@ -104,7 +104,7 @@ def test_the_order_of_completion_is_kept_beside_the_order_of_items() -> None:
     made = begun(begun(manifest(), 0), 1)
     made = ended(made, 1, answer(Outcome.ANSWERED, None), NOW)
     made = ended(made, 0, answer(Outcome.ANSWERED, None), NOW)
-    assert [each.finished_as for each in made.states] == [2, 1, None]
+    assert [state.finished_as for state in made.states] == [2, 1, None]
 
 
 def test_only_failed_items_run_again_and_the_first_failure_stays() -> None:
@@ -114,7 +114,7 @@ def test_only_failed_items_run_again_and_the_first_failure_stays() -> None:
     made = not_begun(made.model_copy(update={"cancelled": True}), NOW)
     reopened = again(made, NOW + 5)
     assert reopened is not None
-    assert [each.status for each in reopened.states] == ["finished", "waiting", "waiting"]
+    assert [state.status for state in reopened.states] == ["finished", "waiting", "waiting"]
     assert reopened.deadline_at == NOW + 5 + 60_000
     assert not reopened.cancelled
     second = ended(begun(reopened, 1), 1, answer(Outcome.FAILED, "connection", code="connection"), NOW)

@@ -84,7 +84,7 @@ def test_synonyms_and_terms_become_part_of_the_catalog_and_nothing_else_changes(
 
 
 def test_terms_are_whole_words_in_english_and_any_part_in_chinese():
-    entries = [Entry(kind=EntryKind.TERM, key=each, text="x") for each in ("order", "大客户", "rat")]
+    entries = [Entry(kind=EntryKind.TERM, key=name, text="x") for name in ("order", "大客户", "rat")]
     assert [entry.key for entry in terms_in("Orders of 我们的大客户, ratio", entries)] == ["order", "大客户"]
 
 
@@ -107,7 +107,7 @@ def test_search_keeps_to_its_kind_and_number():
 def test_paraphrases_find_their_verified_question_among_the_best_five():
     rows = [line.split("|") for line in QUESTIONS.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
     pairs = [(asked.strip(), again.strip()) for asked, again in rows]
-    index = KnowledgeIndex([pair(each) for each in dict.fromkeys(asked for asked, _ in pairs)], link_words())
+    index = KnowledgeIndex([pair(item) for item in dict.fromkeys(asked for asked, _ in pairs)], link_words())
     hits = sum(
         normalised(asked) in {normalised(hit.entry.key) for hit in index.search(EntryKind.PAIR, again, 5)}
         for asked, again in pairs

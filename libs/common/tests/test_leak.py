@@ -20,7 +20,7 @@ CATALOG = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
     tables=tuple(
-        Table(name=name, columns=tuple(Column(name=each, type="TEXT") for each in columns))
+        Table(name=name, columns=tuple(Column(name=column, type="TEXT") for column in columns))
         for name, columns in TABLES.items()
     ),
 )

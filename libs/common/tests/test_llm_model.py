@@ -151,7 +151,7 @@ async def test_many_callers_of_a_dead_address_make_no_storm():
     address = ScriptedAddress(BAD)
     client = client_of(address, breaker_failures=5, concurrency_max=4)
     found = await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(100)))
-    assert all(isinstance(each, Failure) for each in found)
+    assert all(isinstance(item, Failure) for item in found)
     assert address.calls <= 5 + 4
 
 

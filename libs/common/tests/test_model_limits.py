@@ -99,8 +99,8 @@ async def test_four_replicas_keep_to_requests_per_minute_together():
     await asyncio.sleep(1.0)
     # Ten a second, and a burst of sixty.
     assert 60 <= begun <= 60 + 10 * 1.5 + 2
-    for each in calls:
-        each.cancel()
+    for task in calls:
+        task.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
     await asyncio.gather(*(limit.drain() for limit in limits))
 

@@ -189,8 +189,8 @@ async def test_replicas_keep_the_limit_of_an_embeddings_model_together():
     took = time.monotonic() - began
     for api in apis:
         await api.close()
-    late = [each for each in found if isinstance(each, Failure)]
+    late = [item for item in found if isinstance(item, Failure)]
     assert 1 <= address.calls <= 6 + 1 + took
     assert len(late) == 40 - address.calls
-    assert {each.facts.native_code for each in late} == {"timeout"}
+    assert {item.facts.native_code for item in late} == {"timeout"}
     assert shared_limit(EmbeddingServiceSettings(), counters) is None

@@ -81,8 +81,8 @@ def test_a_repair_is_counted_by_origin_and_rule_and_again_when_its_answer_is_cal
             )
         }
     )
-    for each in (by_model, by_rule):
-        metrics.query_finished(each, now_ms=3_500)
+    for item in (by_model, by_rule):
+        metrics.query_finished(item, now_ms=3_500)
 
     def counted(origin: str, rule: str, outcome: str) -> float | None:
         return metrics.value("querybus_repairs_total", origin=origin, rule=rule, outcome=outcome)
@@ -173,8 +173,8 @@ def test_a_failure_is_kept_from_where_it_happened_also_if_its_trace_was_not_samp
         first.inject(headers)
     with second.span("recovery", headers):
         pass
-    assert [each.name for each in kept.spans] == ["validator", "recovery"]
-    assert {format(each.context.trace_id, "032x") for each in kept.spans if each.context} == {"ab" * 16}
+    assert [span.name for span in kept.spans] == ["validator", "recovery"]
+    assert {format(span.context.trace_id, "032x") for span in kept.spans if span.context} == {"ab" * 16}
     assert (kept.spans[0].attributes or {})["error.type"] == "column_not_found"
     assert not kept.spans[0].status.is_ok
     assert headers["traceparent"].endswith("-01")
@@ -185,7 +185,7 @@ def test_a_sampled_failure_needs_no_second_span() -> None:
     tracing = Tracing("validator", ratio=1.0, processor=kept)
     with tracing.span("validator"), tracing.kept("validator", "syntax_error"):
         pass
-    assert [each.name for each in kept.spans] == ["validator"]
+    assert [span.name for span in kept.spans] == ["validator"]
     assert (kept.spans[0].attributes or {})["error.type"] == "syntax_error"
 
 

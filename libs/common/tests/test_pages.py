@@ -98,11 +98,11 @@ EAST = timezone(timedelta(hours=5, minutes=30))
 def test_a_page_keeps_the_type_and_is_read_as_the_cells_of_the_same_values(
     values: list[Any], kept: Any, cells: list[Scalar]
 ) -> None:
-    data = encode_page(columns("v"), [(each,) for each in values])
+    data = encode_page(columns("v"), [(value,) for value in values])
     assert pa.ipc.open_stream(data).read_all().column(0).type == kept
     read = [row[0] for row in decode_page(data)[1]]
-    assert read == cells == [cell(each) for each in values]
-    assert [type(each) for each in read] == [type(each) for each in cells]
+    assert read == cells == [cell(value) for value in values]
+    assert [type(item) for item in read] == [type(cell) for cell in cells]
 
 
 def test_an_empty_result_keeps_its_columns() -> None:

@@ -31,16 +31,16 @@ SERVICES = {stage: service_rights(stage, ("acme", "other")) for stage in StageNa
 
 
 def passwords() -> dict[str, str]:
-    return {name: f"secret-{name}" for name in (*service_users(), *(each.name for each in OUTSIDERS))}
+    return {name: f"secret-{name}" for name in (*service_users(), *(outsider.name for outsider in OUTSIDERS))}
 
 
 def holders(prefix: str) -> set[StageName]:
-    return {stage for stage, rights in SERVICES.items() if any(each.startswith(prefix) for each in rights.publish)}
+    return {stage for stage, rights in SERVICES.items() if any(text.startswith(prefix) for text in rights.publish)}
 
 
 def test_each_service_may_publish_exactly_its_events() -> None:
     for stage, rights in SERVICES.items():
-        events = {each.rpartition(".")[2] for each in rights.publish if each.startswith("querybus.v1.event.")}
+        events = {text.rpartition(".")[2] for text in rights.publish if text.startswith("querybus.v1.event.")}
         assert events == {str(event) for event in WRITES[stage]}
 
 
@@ -51,7 +51,9 @@ def test_only_the_validator_approves_and_only_it_asks_the_database() -> None:
 
 
 def test_only_the_executor_serves_the_database_and_writes_catalog_connections_and_writes() -> None:
-    serving = {stage for stage, rights in SERVICES.items() if any("rpc.database" in each for each in rights.subscribe)}
+    serving = {
+        stage for stage, rights in SERVICES.items() if any("rpc.database" in message for message in rights.subscribe)
+    }
     assert serving == {StageName.EXECUTOR}
     for bucket in ("catalog", "connections", "writes"):
         assert holders(f"$KV.querybus_{bucket}.") == {StageName.EXECUTOR}
@@ -61,7 +63,7 @@ def test_only_the_gateway_reads_credentials() -> None:
     readers = {
         stage
         for stage, rights in SERVICES.items()
-        if any("querybus_credentials" in each for each in (*rights.publish, *rights.subscribe))
+        if any("querybus_credentials" in item for item in (*rights.publish, *rights.subscribe))
     }
     assert readers == {StageName.GATEWAY}
 
@@ -72,9 +74,9 @@ def test_nobody_but_the_executor_publishes_into_anothers_inbox() -> None:
 
 def test_each_user_receives_only_its_own_inbox() -> None:
     for stage, rights in SERVICES.items():
-        assert [each for each in rights.subscribe if each.startswith("_INBOX")] == [f"_INBOX.{stage}.>"]
+        assert [message for message in rights.subscribe if message.startswith("_INBOX")] == [f"_INBOX.{stage}.>"]
     for outsider in OUTSIDERS:
-        inboxes = [each for each in outside_rights(outsider).subscribe if each.startswith("_INBOX")]
+        inboxes = [message for message in outside_rights(outsider).subscribe if message.startswith("_INBOX")]
         assert inboxes == [f"_INBOX.out.{outsider.tenant}.{outsider.credential}.>"]
 
 
@@ -89,24 +91,24 @@ def test_nobody_may_delete_purge_or_say_everything() -> None:
 
 def test_only_the_purge_purges_and_only_the_operator_drops_and_only_a_dead_letter() -> None:
     harmful = [
-        each for each in (*purge_rights().publish, *operator_rights().publish) if "PURGE" in each or "DELETE" in each
+        item for item in (*purge_rights().publish, *operator_rights().publish) if "PURGE" in item or "DELETE" in item
     ]
     assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(purge_rights().publish)
-    assert not any(".event." in each for each in (*purge_rights().publish, *operator_rights().publish))
+    assert not any(".event." in item for item in (*purge_rights().publish, *operator_rights().publish))
 
 
 def test_only_the_backup_copies_and_restores_and_it_can_do_nothing_else() -> None:
     words = ("SNAPSHOT", "RESTORE")
     others = [*SERVICES.values(), migrate_rights(topology()), operator_rights(), purge_rights()]
-    assert not any(word in each for rights in others for each in rights.publish for word in words)
+    assert not any(word in item for rights in others for item in rights.publish for word in words)
     allowed = re.compile(r"\$JS\.API\.STREAM\.(INFO|SNAPSHOT|RESTORE)\.(\w+)|\$JS\.SNAPSHOT\.(ACK|RESTORE)\.(\w+)\.>")
-    assert all(allowed.fullmatch(each) for each in backup_rights().publish)
+    assert all(allowed.fullmatch(item) for item in backup_rights().publish)
     assert backup_rights().subscribe == ("_INBOX.backup.>",)
 
 
 def test_what_a_backup_leaves_out_is_made_anew_or_is_work_under_way() -> None:
     table = topology()
-    everything = {each.name for each in table.streams} | {each.stream for each in table.buckets}
+    everything = {stream.name for stream in table.streams} | {bucket.stream for bucket in table.buckets}
     made_anew = {"KV_querybus_catalog", "KV_querybus_connections"}
     under_way = {"QUERYBUS_SUBMIT", "QUERYBUS_ANSWERS", "QUERYBUS_RESULTS", "QUERYBUS_ADVISORIES"}
     assert set(BACKED_UP) == everything - made_anew - under_way
@@ -118,16 +120,16 @@ def test_what_a_backup_leaves_out_is_made_anew_or_is_work_under_way() -> None:
 
 def test_no_service_may_make_or_change_a_durable() -> None:
     for rights in SERVICES.values():
-        creating = [each for each in rights.publish if "CONSUMER.CREATE" in each or "DURABLE.CREATE" in each]
+        creating = [item for item in rights.publish if "CONSUMER.CREATE" in item or "DURABLE.CREATE" in item]
         # Without a name in the subject the server makes an ephemeral consumer, under a name of its own.
-        assert all(len(each.split(".")) == 5 for each in creating)
+        assert all(len(text.split(".")) == 5 for text in creating)
 
 
 def test_an_outsider_has_nothing_of_the_bus_api() -> None:
     for outsider in OUTSIDERS:
         rights = outside_rights(outsider)
-        assert not any(each.startswith("$") for each in (*rights.publish, *rights.subscribe))
-        assert all(f".{outsider.tenant}." in each for each in (*rights.publish, *rights.subscribe))
+        assert not any(text.startswith("$") for text in (*rights.publish, *rights.subscribe))
+        assert all(f".{outsider.tenant}." in item for item in (*rights.publish, *rights.subscribe))
 
 
 def test_an_outsiders_rights_are_exactly_its_calls_its_submit_and_its_users_answers() -> None:
@@ -179,7 +181,7 @@ def test_an_operators_file_holds_no_password_and_reads_them_from_the_environment
     text = permission_file(names, OUTSIDERS)
     assert "secret" not in text
     assert "password: $QUERYBUS_PASSWORD_ACME__APP_2," in text
-    environment = {each.name: "secret" for each in names.values() if not isinstance(each, str)}
+    environment = {name.name: "secret" for name in names.values() if not isinstance(name, str)}
     assert checked(tmp_path, text, environment) == 0
     del environment["QUERYBUS_PASSWORD_GATEWAY"]
     assert checked(tmp_path, text, environment) != 0

@@ -143,8 +143,8 @@ async def test_who_comes_when_too_many_wait_is_informed() -> None:
     many = [asyncio.create_task(pictures.draw(CHART, PictureForm.PNG)) for _ in range(20)]
     done, waiting = await asyncio.wait(many, timeout=0.2)
     assert len(done) == 4
-    for each in waiting:
-        each.cancel()
+    for task in waiting:
+        task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     await pictures.drain()
 

@@ -133,8 +133,8 @@ def test_every_view_is_json(body: Value) -> None:
 
 
 def test_an_analyst_sees_the_sql_of_every_event_that_has_one() -> None:
-    with_sql = [each for each in BODIES if isinstance(each, Returned | Drafted | Approved | Failed | Concluded)]
-    assert all(public_event(envelope_of(each), "analyst")["sql"] == SQL for each in with_sql)
+    with_sql = [body for body in BODIES if isinstance(body, Returned | Drafted | Approved | Failed | Concluded)]
+    assert all(public_event(envelope_of(item), "analyst")["sql"] == SQL for item in with_sql)
 
 
 @pytest.mark.parametrize(

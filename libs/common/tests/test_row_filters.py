@@ -44,8 +44,11 @@ def catalog_of(dialect: Dialect) -> Catalog:
             Table(
                 name=name,
                 columns=tuple(
-                    Column(name=each, type="INTEGER" if each.endswith(("id", "amount")) and each[0] != "t" else "TEXT")
-                    for each in columns
+                    Column(
+                        name=column,
+                        type="INTEGER" if column.endswith(("id", "amount")) and column[0] != "t" else "TEXT",
+                    )
+                    for column in columns
                 ),
             )
             for name, columns in COLUMNS.items()
@@ -61,8 +64,8 @@ CUSTOMERS = [
 ]  # fmt: skip
 ORDERS = [(n, ("acme", "other")[n % 2], (1, 4, 2, 5, 3, 6, None)[n % 7], (n * 7) % 10) for n in range(1, 22)]
 REGIONS = [(1, "north"), (2, "south"), (4, "secret")]
-OWN_CUSTOMERS = [each for each in CUSTOMERS if each[1] == "acme" and each[2] in ("ann", "all")]
-OWN_ORDERS = [each for each in ORDERS if each[1] == "acme"]
+OWN_CUSTOMERS = [customer for customer in CUSTOMERS if customer[1] == "acme" and customer[2] in ("ann", "all")]
+OWN_ORDERS = [order for order in ORDERS if order[1] == "acme"]
 
 _MAKE = """CREATE TABLE orders (id INTEGER, tenant_id TEXT, customer_id INTEGER, amount INTEGER);
 CREATE TABLE customer (id INTEGER, tenant_id TEXT, owner TEXT, name TEXT); CREATE TABLE region (id INTEGER, name TEXT)"""
@@ -71,8 +74,8 @@ CREATE TABLE customer (id INTEGER, tenant_id TEXT, owner TEXT, name TEXT); CREAT
 @cache
 def database(dialect: Dialect, *, own: bool) -> Any:
     opened: Any = sqlite3.connect(":memory:") if dialect is Dialect.SQLITE else duckdb.connect(":memory:")
-    for each in _MAKE.split(";"):
-        opened.execute(each)
+    for item in _MAKE.split(";"):
+        opened.execute(item)
     opened.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", OWN_ORDERS if own else ORDERS)
     opened.executemany("INSERT INTO customer VALUES (?, ?, ?, ?)", OWN_CUSTOMERS if own else CUSTOMERS)
     opened.executemany("INSERT INTO region VALUES (?, ?)", REGIONS)
@@ -194,7 +197,7 @@ def rows(dialect: Dialect, sql: str, *, own: bool) -> Counter[Any] | None:
         found = database(dialect, own=own).execute(sql).fetchall()
     except (sqlite3.Error, duckdb.Error):
         return None
-    return Counter(tuple(each) for each in found)
+    return Counter(tuple(item) for item in found)
 
 
 def hold(dialect: Dialect, sql: str) -> None:
@@ -419,7 +422,7 @@ def test_every_dialect_keeps_a_condition_that_may_fail_out_and_recognises_it(dia
 async def test_on_postgresql_no_error_reports_of_a_row_that_is_filtered() -> None:
     with postgres_server() as server:
         server.execute("CREATE DATABASE rows;")
-        values = ", ".join(str(each).replace("None", "NULL") for each in ORDERS)
+        values = ", ".join(str(order).replace("None", "NULL") for order in ORDERS)
         # A filter that looks something up is the dearer one, so the server tries the statement's own condition first.
         policy = ConnectionPolicy(row_filters={"orders": "tenant_id IN (SELECT name FROM region)"})
         regions = "(1, 'acme')"
@@ -460,8 +463,8 @@ def test_a_masked_column_is_shown_as_stars_or_nothing_whatever_the_way_to_it() -
         "SELECT name FROM customer UNION SELECT name FROM customer",
         "SELECT (SELECT name FROM customer LIMIT 1)",
     ):
-        assert {each[0] for each in opened.execute(text(sql, policy=MASKED))} == {"***"}, sql
-    assert {each[0] for each in opened.execute(text("SELECT id FROM customer", policy=MASKED))} == {None}
+        assert {item[0] for item in opened.execute(text(sql, policy=MASKED))} == {"***"}, sql
+    assert {item[0] for item in opened.execute(text("SELECT id FROM customer", policy=MASKED))} == {None}
 
 
 @pytest.mark.parametrize(

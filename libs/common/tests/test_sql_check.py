@@ -23,12 +23,12 @@ FIXTURES = Path(__file__).parent / "sql"
 TABLES = (
     Table(
         name="customer",
-        columns=tuple(Column(name=each, type="TEXT") for each in ("id", "name", "city", "email")),
+        columns=tuple(Column(name=name, type="TEXT") for name in ("id", "name", "city", "email")),
         primary_key=("id",),
     ),
     Table(
         name="purchase",
-        columns=tuple(Column(name=each, type="TEXT") for each in ("id", "customer_id", "amount", "bought_at")),
+        columns=tuple(Column(name=name, type="TEXT") for name in ("id", "customer_id", "amount", "bought_at")),
         primary_key=("id",),
     ),
 )
@@ -91,7 +91,7 @@ def test_our_own_rendering_passes_and_stays_as_it_is(head: str, body: str) -> No
 
 
 def test_what_may_begin_a_typed_value_is_what_any_dialect_reads_as_a_type() -> None:
-    assert frozenset().union(*(GRAMMARS[each].parser_class.TYPE_TOKENS for each in Dialect)) == _TYPES
+    assert frozenset().union(*(GRAMMARS[dialect].parser_class.TYPE_TOKENS for dialect in Dialect)) == _TYPES
 
 
 def test_a_dialect_that_nobody_speaks_is_not_loaded() -> None:

@@ -35,13 +35,13 @@ def test_the_guards_corpus_is_judged_as_expected() -> None:
     document = json.loads((DATA / "guard" / "catalog.json").read_text())
     wrong: list[str] = []
     for line in (DATA / "guard" / "statements.jsonl").read_text().splitlines():
-        each = json.loads(line)
-        dialect = Dialect(each["dialect"])
+        statement = json.loads(line)
+        dialect = Dialect(statement["dialect"])
         decision = check(
-            each["sql"], dialect=dialect, catalog=catalog_of(document, dialect), policy=POLICY, row_limit=ROWS_MAX
+            statement["sql"], dialect=dialect, catalog=catalog_of(document, dialect), policy=POLICY, row_limit=ROWS_MAX
         )
-        if isinstance(decision, Checked) != (each["expect"] == "allow"):
-            wrong.append(f"{each['id']} {decision}")
+        if isinstance(decision, Checked) != (statement["expect"] == "allow"):
+            wrong.append(f"{statement['id']} {decision}")
     assert wrong == []
 
 
@@ -79,13 +79,13 @@ def rows(path: Path, sql: str) -> list[Any]:
 def test_every_reference_statement_is_allowed_and_returns_the_same_rows(questions: str, folder: str) -> None:
     refused: list[str] = []
     different: list[str] = []
-    for number, each in enumerate(json.loads((DATA / "spider" / f"questions_{questions}.json").read_text())):
-        path = DATA / "spider" / folder / f"{each['db_id']}.sqlite"
-        decision = check(each["gold"], dialect=Dialect.SQLITE, catalog=catalog(path), policy=POLICY, row_limit=ROWS_MAX)
+    for number, item in enumerate(json.loads((DATA / "spider" / f"questions_{questions}.json").read_text())):
+        path = DATA / "spider" / folder / f"{item['db_id']}.sqlite"
+        decision = check(item["gold"], dialect=Dialect.SQLITE, catalog=catalog(path), policy=POLICY, row_limit=ROWS_MAX)
         if isinstance(decision, Failure):
-            refused.append(f"{each['gold']}: {decision.detail}")
-        elif number % EVERY == 0 and rows(path, each["gold"]) != rows(path, decision.sql):
-            different.append(f"{each['gold']} -> {decision.sql}")
+            refused.append(f"{item['gold']}: {decision.detail}")
+        elif number % EVERY == 0 and rows(path, item["gold"]) != rows(path, decision.sql):
+            different.append(f"{item['gold']} -> {decision.sql}")
     assert (refused, different) == ([], [])
 
 
@@ -98,10 +98,10 @@ def test_names_that_are_plain_resolve_as_the_parser_would_have_it(
     dialect: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statements = [
-        (each["db_id"], each["gold"]) for each in json.loads((DATA / "spider/questions_dev.json").read_text())
+        (item["db_id"], item["gold"]) for item in json.loads((DATA / "spider/questions_dev.json").read_text())
     ]
     for file in sorted((DATA / "spider" / "replay").glob("*.jsonl")):
-        statements += [(each["db_id"], each["pred"]) for each in map(json.loads, file.read_text().splitlines())]
+        statements += [(line["db_id"], line["pred"]) for line in map(json.loads, file.read_text().splitlines())]
     different: list[str] = []
     plain = 0
 

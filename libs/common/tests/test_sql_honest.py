@@ -26,12 +26,12 @@ COLUMNS = {
 TABLES = tuple(
     Table(
         name=name,
-        columns=tuple(Column(name=each.split()[0], type=each.split()[1]) for each in columns.split(", ")),
+        columns=tuple(Column(name=column.split()[0], type=column.split()[1]) for column in columns.split(", ")),
         primary_key=("id",) if columns.startswith("id") else (),
     )
     for name, columns in COLUMNS.items()
 )
-CATALOGS = {each: Catalog(connection="shop", dialect=each, tables=TABLES) for each in Dialect}
+CATALOGS = {dialect: Catalog(connection="shop", dialect=dialect, tables=TABLES) for dialect in Dialect}
 SPELT: dict[Dialect, tuple[tuple[str, str], ...]] = {
     Dialect.MYSQL: (('"delete"', "`delete`"),),
     Dialect.CLICKHOUSE: (("UNION SELECT", "UNION DISTINCT SELECT"),),
@@ -62,8 +62,8 @@ def statements(name: str) -> Iterator[tuple[Dialect, str]]:
 def test_honest_analysis_passes(dialect: Dialect) -> None:
     refused = {
         sql: f"{decision.code}: {decision.detail}"
-        for each, sql in statements("honest.txt")
-        if each is dialect
+        for statement, sql in statements("honest.txt")
+        if statement is dialect
         and isinstance(
             decision := check(
                 sql, dialect=dialect, catalog=CATALOGS[dialect], policy=ConnectionPolicy(), row_limit=100
@@ -78,8 +78,8 @@ def test_honest_analysis_passes(dialect: Dialect) -> None:
 def test_what_reaches_out_costs_too_much_or_is_not_known_is_refused(dialect: Dialect) -> None:
     passed = {
         sql: decision.sql
-        for each, sql in statements("hostile.txt")
-        if each is dialect
+        for statement, sql in statements("hostile.txt")
+        if statement is dialect
         and isinstance(
             decision := check_in_doubt(
                 sql, dialect=dialect, catalog=CATALOGS[dialect], policy=ConnectionPolicy(), row_limit=100

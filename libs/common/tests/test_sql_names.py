@@ -47,8 +47,8 @@ COLUMNS["k"] = "word TEXT"
 
 def catalog_of(dialect: Dialect) -> Catalog:
     tables = (
-        Table(name="orders", columns=tuple(Column(name=each, type="TEXT") for each in ("id", "tenant", "note"))),
-        Table(name="region", columns=tuple(Column(name=each, type="TEXT") for each in ("id", "name", "boss"))),
+        Table(name="orders", columns=tuple(Column(name=name, type="TEXT") for name in ("id", "tenant", "note"))),
+        Table(name="region", columns=tuple(Column(name=name, type="TEXT") for name in ("id", "name", "boss"))),
     )
     return Catalog(connection="shop", dialect=dialect, default_schema=SCHEMAS.get(dialect), tables=tables)
 
@@ -206,7 +206,7 @@ def test_a_table_of_the_default_schema_is_written_with_it_in_queries_and_changes
 
 
 def test_tables_that_differ_by_case_alone_are_read_as_the_guard_took_them_on_mysql() -> None:
-    tables = tuple(Table(name=each, columns=(Column(name="id", type="int"),)) for each in ("Orders", "region"))
+    tables = tuple(Table(name=name, columns=(Column(name="id", type="int"),)) for name in ("Orders", "region"))
     catalog = Catalog(connection="shop", dialect=Dialect.MYSQL, default_schema="shop", tables=tables)
     found = check(
         "SELECT orders.id FROM orders", dialect=Dialect.MYSQL, catalog=catalog, policy=POLICY, row_limit=9,
@@ -310,5 +310,5 @@ async def test_the_relations_that_postgresql_plans_are_those_that_the_guard_deci
 
 
 def _relations(plan: dict[str, Any]) -> set[str]:
-    below = (_relations(each) for each in plan.get("Plans", ()))
+    below = (_relations(Plan) for Plan in plan.get("Plans", ()))
     return set[str]({plan["Relation Name"]} if "Relation Name" in plan else ()).union(*below)

@@ -26,10 +26,10 @@ STATEMENT_SECONDS_MAX = 0.5
 """CPU time; generous, because tests share their machine. `make bench-guard` measures it."""
 
 TABLES = tuple(
-    Table(name=name, columns=tuple(Column(name=each, type="TEXT") for each in columns), primary_key=("id",))
+    Table(name=name, columns=tuple(Column(name=column, type="TEXT") for column in columns), primary_key=("id",))
     for name, columns in (("customer", ("id", "name", "city")), ("purchase", ("id", "customer_id", "amount")))
 )
-CATALOGS = {each: Catalog(connection="shop", dialect=each, tables=TABLES) for each in Dialect}
+CATALOGS = {dialect: Catalog(connection="shop", dialect=dialect, tables=TABLES) for dialect in Dialect}
 POLICY = ConnectionPolicy()
 
 
@@ -52,7 +52,7 @@ def only_reads(sql: str, dialect: Dialect) -> None:
     statement = parse(sql, dialect)
     assert isinstance(statement, Statement)
     if statement.tree is not None:
-        found = [each for each in statement.tree.walk() if isinstance(each, (*STATEMENT_NODES, exp.Into, exp.Lock))]
+        found = [node for node in statement.tree.walk() if isinstance(node, (*STATEMENT_NODES, exp.Into, exp.Lock))]
         assert found == [], sql
 
 
@@ -64,15 +64,15 @@ scalars = st.recursive(
     names | literals,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from(["+", "-", "*", "||", "=", "<", ">=", "<>", "AND", "OR", "LIKE"]), inner).map(
-            lambda each: f"({each[0]} {each[1]} {each[2]})"
+            lambda item: f"({item[0]} {item[1]} {item[2]})"
         ),
         st.tuples(st.sampled_from(["upper", "abs", "coalesce", "max", "count", "length"]), inner).map(
-            lambda each: f"{each[0]}({each[1]})"
+            lambda element: f"{element[0]}({element[1]})"
         ),
-        inner.map(lambda each: f"CASE WHEN {each} THEN 1 ELSE 2 END"),
-        inner.map(lambda each: f"CAST({each} AS TEXT)"),
-        inner.map(lambda each: f"({each} IN (SELECT id FROM customer))"),
-        inner.map(lambda each: f"(NOT {each})"),
+        inner.map(lambda entry: f"CASE WHEN {entry} THEN 1 ELSE 2 END"),
+        inner.map(lambda value: f"CAST({value} AS TEXT)"),
+        inner.map(lambda candidate: f"({candidate} IN (SELECT id FROM customer))"),
+        inner.map(lambda element_: f"(NOT {element_})"),
     ),
     max_leaves=6,
 )
@@ -92,7 +92,7 @@ tails = st.sampled_from(["", "LIMIT 3", "ORDER BY 1", "ORDER BY 1 LIMIT 500 OFFS
 @st.composite
 def queries(draw: st.DrawFn) -> str:
     columns = ", ".join(draw(st.lists(scalars, min_size=1, max_size=3)))
-    where = draw(st.one_of(st.just(""), scalars.map(lambda each: f"WHERE {each}")))
+    where = draw(st.one_of(st.just(""), scalars.map(lambda item: f"WHERE {item}")))
     query = f"SELECT {columns} FROM {draw(sources)} {where} {draw(tails)}"
     return draw(
         st.sampled_from(

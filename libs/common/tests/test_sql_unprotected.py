@@ -48,7 +48,11 @@ CATALOGS = {
         dialect=dialect,
         default_schema={Dialect.DUCKDB: "main", Dialect.POSTGRESQL: "public", Dialect.MYSQL: "shop"}[dialect],
         tables=tuple(
-            Table(name=name, columns=tuple(Column(name=each, type=kind) for each, kind in columns), primary_key=("id",))
+            Table(
+                name=name,
+                columns=tuple(Column(name=column, type=kind) for column, kind in columns),
+                primary_key=("id",),
+            )
             for name, columns in (
                 ("customer", (("id", "INTEGER"), ("name", "TEXT"), ("city", "TEXT"))),
                 ("purchase", (("id", "INTEGER"), ("customer_id", "INTEGER"), ("amount", "INTEGER"))),
@@ -73,8 +77,8 @@ def seeds(dialect: Dialect) -> list[str]:
     ]
     corpus = DATA / "guard" / "statements.jsonl"
     if corpus.is_file():
-        lines = [json.loads(each) for each in corpus.read_text().splitlines()]
-        found += [each["sql"] for each in lines if each["dialect"] == dialect.value]
+        lines = [json.loads(line) for line in corpus.read_text().splitlines()]
+        found += [line["sql"] for line in lines if line["dialect"] == dialect.value]
     return found
 
 
@@ -147,8 +151,8 @@ def run_all(dialect: Dialect, run: Callable[[str], None], state: Callable[[], ob
 @pytest.mark.slow
 def test_nothing_that_passes_changes_an_unprotected_duckdb(tmp_path: Path) -> None:
     opened = duckdb.connect(str(tmp_path / "shop.duckdb"), config={"threads": 1, "memory_limit": "512MB"})
-    for each in MAKE:
-        opened.execute(each)
+    for item in MAKE:
+        opened.execute(item)
     opened.execute("CREATE SEQUENCE s")
 
     def run(sql: str) -> None:
@@ -171,8 +175,8 @@ def test_nothing_that_passes_changes_an_unprotected_duckdb(tmp_path: Path) -> No
             "SELECT database_name FROM duckdb_databases() ORDER BY 1",
             "SELECT name FROM duckdb_secrets()",
         ]
-        kept = [opened.execute(each).fetchall() for each in texts]
-        return kept, sorted(each.name for each in tmp_path.iterdir() if not each.name.endswith(".wal"))
+        kept = [opened.execute(text).fetchall() for text in texts]
+        return kept, sorted(path.name for path in tmp_path.iterdir() if not path.name.endswith(".wal"))
 
     run_all(Dialect.DUCKDB, run, state)
     opened.close()
@@ -205,7 +209,7 @@ def test_nothing_that_passes_changes_an_unprotected_postgresql(tmp_path: Path) -
                 "SELECT pg_current_logfile()",
             ]
             own = await opened.fetch("SELECT name, setting FROM pg_settings WHERE source = 'session' ORDER BY 1")
-            return [await looking.fetch(each) for each in texts], own
+            return [await looking.fetch(text) for text in texts], own
 
         run_all(Dialect.POSTGRESQL, run, lambda: loop.run(look()))
         loop.run(opened.close())

@@ -29,7 +29,7 @@ def catalog_of(dialect: Dialect) -> Catalog:
         tables=(
             Table(
                 name="orders",
-                columns=tuple(Column(name=each, type="INTEGER") for each in ("id", "tenant_id", "amount")),
+                columns=tuple(Column(name=name, type="INTEGER") for name in ("id", "tenant_id", "amount")),
             ),
             Table(name="customer", columns=(Column(name="id", type="INTEGER"), Column(name="name", type="TEXT"))),
             Table(name="shown", kind="view", columns=(Column(name="id", type="INTEGER"),)),

@@ -65,14 +65,14 @@ def test_no_two_streams_store_the_same_subject() -> None:
 def test_every_event_is_stored_written_and_read_by_somebody() -> None:
     for event in EventName:
         subject = event_subject("acme", "thread", "query", event)
-        assert sum(matches(each, subject) for each in STREAMS[EVENTS].subjects) == 1
+        assert sum(matches(item, subject) for item in STREAMS[EVENTS].subjects) == 1
         assert any(event in events for events in WRITES.values())
         assert any(event in events for events in READS.values())
 
 
 def test_an_unknown_event_is_stored_nowhere() -> None:
     subject = "querybus.v1.event.acme.thread.query.guessed"
-    assert not any(matches(each, subject) for stream in TABLE.streams for each in stream.subjects)
+    assert not any(matches(item, subject) for stream in TABLE.streams for item in stream.subjects)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_an_unknown_event_is_stored_nowhere() -> None:
     ],
 )
 def test_each_kind_of_subject_has_its_stream_or_none(subject: str, stream: str | None) -> None:
-    found = [each.name for each in TABLE.streams if any(matches(pattern, subject) for pattern in each.subjects)]
+    found = [stream.name for stream in TABLE.streams if any(matches(pattern, subject) for pattern in stream.subjects)]
     assert found == ([] if stream is None else [stream])
 
 
 def test_each_stage_has_one_durable_that_reads_exactly_its_events() -> None:
-    durables = {each.name: each for each in TABLE.consumers if each.stream == EVENTS}
+    durables = {consumer.name: consumer for consumer in TABLE.consumers if consumer.stream == EVENTS}
     assert set(durables) == set(StageName)
     for stage, events in READS.items():
         assert [filtered.rpartition(".")[2] for filtered in durables[stage].filters] == list(events)
@@ -103,7 +103,7 @@ def test_each_stage_has_one_durable_that_reads_exactly_its_events() -> None:
 
 
 def test_each_tenant_has_its_own_submit_durable() -> None:
-    durables = {each.name: each.filters for each in TABLE.consumers if each.stream == SUBMIT}
+    durables = {consumer.name: consumer.filters for consumer in TABLE.consumers if consumer.stream == SUBMIT}
     assert durables == {"acme": ("querybus.v1.submit.acme.*",), "other": ("querybus.v1.submit.other.*",)}
 
 
@@ -125,8 +125,8 @@ def test_every_stream_has_a_limit_of_bytes_and_age() -> None:
 def test_every_bucket_and_stream_that_a_service_uses_is_in_the_table() -> None:
     buckets = {bucket.name for bucket in BUCKETS}
     for used in (READ_BUCKETS, WRITTEN_BUCKETS, FOLLOWED_BUCKETS):
-        assert {bucket for each in used.values() for bucket in each} <= buckets
-    assert {name for each in ASSERTED_STREAMS.values() for name in each} == set(STREAMS)
+        assert {bucket for item in used.values() for bucket in item} <= buckets
+    assert {name for asserted_stream in ASSERTED_STREAMS.values() for name in asserted_stream} == set(STREAMS)
 
 
 def test_what_a_service_follows_it_may_read() -> None:
@@ -136,13 +136,13 @@ def test_what_a_service_follows_it_may_read() -> None:
 
 def test_sizes_are_the_operators_choice() -> None:
     table = topology(Sizes(replicas=3, max_ack_pending=99, ack_wait_seconds={StageName.EXECUTOR: 1.0}))
-    executor = next(each for each in table.consumers if each.name == StageName.EXECUTOR)
+    executor = next(consumer for consumer in table.consumers if consumer.name == StageName.EXECUTOR)
     assert (table.replicas, executor.max_ack_pending, executor.ack_wait_seconds) == (3, 99, 1.0)
 
 
 def test_a_question_that_waits_comes_back_in_time_to_be_ended_when_its_gateway_dies():
     table = topology(tenants=("acme",))
-    waits = {each.name: each.ack_wait_seconds for each in table.consumers if each.stream != EVENTS}
+    waits = {consumer.name: consumer.ack_wait_seconds for consumer in table.consumers if consumer.stream != EVENTS}
     assert set(waits) == {"acme", SWEEPER}
     # The stack ends a query at the latest 10 seconds after its deadline.
     assert all(seconds <= 5 for seconds in waits.values())

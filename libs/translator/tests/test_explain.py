@@ -53,12 +53,12 @@ def reported(question: str) -> Explanation:
     ["How many plants are there per soil since last month?", "每种土壤有多少植物？", "purple plants of the moon"],
 )
 def test_every_word_of_the_question_is_explained_once_and_in_order(question: str) -> None:
-    joined = "".join(each.text for each in reported(question).words)
+    joined = "".join(word.text for word in reported(question).words)
     assert joined.replace(" ", "") == unicodedata.normalize("NFKC", question).replace(" ", "")
 
 
 def test_a_word_says_what_it_was_read_as() -> None:
-    read = {each.text: (each.role, each.meaning) for each in reported("average height of plants in clay").words}
+    read = {word.text: (word.role, word.meaning) for word in reported("average height of plants in clay").words}
     assert read["average"] == ("phrase", "average")
     assert read["height"] == ("column", "plants.height_cm")
     assert read["plants"] == ("table", "plants")
@@ -66,13 +66,13 @@ def test_a_word_says_what_it_was_read_as() -> None:
 
 
 def test_a_time_range_is_shown_as_days() -> None:
-    read = {each.text: each.meaning for each in reported("plants planted in 2025").words}
+    read = {word.text: word.meaning for word in reported("plants planted in 2025").words}
     assert "2025-01-01 up to, without, 2026-01-01" in read.values()
 
 
 def test_a_word_that_nobody_took_is_not_accounted_for() -> None:
     answer = reported("purple plants")
-    assert [each.text for each in answer.words if not each.accounted] == ["purple"]
+    assert [word.text for word in answer.words if not word.accounted] == ["purple"]
     assert answer.not_accounted == ("purple",)
 
 

@@ -36,8 +36,8 @@ def world(chance: Random) -> tuple[Catalog, dict[str, list[dict[str, Any]]]]:
         Table(
             name=name,
             columns=tuple(
-                Column(name=each, type="", kind=ColumnKind.TEXT if each == f"{name}_kind" else ColumnKind.INTEGER)
-                for each in (f"{name}_key", f"{name}_kind", f"{name}_size", *(f"to_{one}" for one in parents[name]))
+                Column(name=item, type="", kind=ColumnKind.TEXT if item == f"{name}_kind" else ColumnKind.INTEGER)
+                for item in (f"{name}_key", f"{name}_kind", f"{name}_size", *(f"to_{one}" for one in parents[name]))
             ),
             primary_key=(f"{name}_key",),
             foreign_keys=tuple(
@@ -77,7 +77,7 @@ def asked(chance: Random, catalog: Catalog) -> Form:
     if chance.random() < 0.6:
         at = ColumnRef(chance.randrange(len(catalog.tables)), 1)
         where = (Comparison(Measure(at), Operator.EQUAL, Literal(chance.choice("xyz"))),)
-    return Form(targets=(*(Measure(each) for each in group), measure), tables=(number,), where=where, group=group)
+    return Form(targets=(*(Measure(part) for part in group), measure), tables=(number,), where=where, group=group)
 
 
 def naively(
@@ -89,7 +89,7 @@ def naively(
     if not form.group:
         groups[()] = {}
     used = sorted(needed)
-    for chosen in product(*(rows[catalog.tables[each].name] for each in used)):
+    for chosen in product(*(rows[catalog.tables[item].name] for item in used)):
         row = dict(zip(used, chosen, strict=True))
         if not all(
             row[number][key.columns[0]] == row[other][key.referred_columns[0]]
@@ -100,15 +100,16 @@ def naively(
         ):
             continue
         if any(
-            isinstance(each, Comparison)
-            and each.left.column is not None
-            and isinstance(each.right, Literal)
-            and row[each.left.column.table][catalog.tables[each.left.column.table].columns[1].name] != each.right.value
-            for each in form.where
+            isinstance(condition, Comparison)
+            and condition.left.column is not None
+            and isinstance(condition.right, Literal)
+            and row[condition.left.column.table][catalog.tables[condition.left.column.table].columns[1].name]
+            != condition.right.value
+            for condition in form.where
         ):
             continue
         name = catalog.tables[home].name
-        group = tuple(row[each.table][catalog.tables[each.table].columns[1].name] for each in form.group)
+        group = tuple(row[part.table][catalog.tables[part.table].columns[1].name] for part in form.group)
         groups[group][row[home][f"{name}_key"]] = row[home][f"{name}_size"]
     found: list[tuple[Any, ...]] = []
     for group, sizes in groups.items():
@@ -123,16 +124,16 @@ def naively(
 
 def between(catalog: Catalog, tables: set[int]) -> set[int]:
     """The tables of the tree that lie on the ways between the given ones."""
-    names = [each.name for each in catalog.tables]
+    names = [table.name for table in catalog.tables]
     edges = {
         frozenset((number, names.index(key.referred_table)))
-        for number, each in enumerate(catalog.tables)
-        for key in each.foreign_keys
+        for number, table in enumerate(catalog.tables)
+        for key in table.foreign_keys
     }
     kept = set(range(len(names)))
     shrunk = True
     while shrunk:
-        leaves = {each for each in kept - tables if sum(each in edge and edge <= kept for edge in edges) <= 1}
+        leaves = {item for item in kept - tables if sum(item in edge and edge <= kept for edge in edges) <= 1}
         shrunk = bool(leaves)
         kept -= leaves
     return kept
@@ -149,7 +150,8 @@ def test_no_row_is_measured_more_than_once_whatever_is_joined(part: int) -> None
         for name, made in rows.items():
             database.execute(f"CREATE TABLE {name} ({', '.join(made[0])})")
             database.executemany(
-                f"INSERT INTO {name} VALUES ({', '.join('?' * len(made[0]))})", [tuple(each.values()) for each in made]
+                f"INSERT INTO {name} VALUES ({', '.join('?' * len(made[0]))})",
+                [tuple(column.values()) for column in made],
             )
         for _ in range(3):
             form = asked(chance, catalog)
@@ -157,13 +159,15 @@ def test_no_row_is_measured_more_than_once_whatever_is_joined(part: int) -> None
             if sql is None:
                 continue
             written += 1
-            tables = {each.table for each in form.group} | {form.targets[-1].home or 0}
+            tables = {part.table for part in form.group} | {form.targets[-1].home or 0}
             tables |= {
-                each.left.column.table for each in form.where if isinstance(each, Comparison) and each.left.column
+                condition.left.column.table
+                for condition in form.where
+                if isinstance(condition, Comparison) and condition.left.column
             }
             expected = naively(form, catalog, rows, between(catalog, tables))
             got = sorted(database.execute(sql.sql).fetchall(), key=repr)
-            assert [tuple(map(str, each)) for each in got] == [tuple(map(str, each)) for each in expected], (
+            assert [tuple(map(str, item)) for item in got] == [tuple(map(str, item)) for item in expected], (
                 seed,
                 sql.sql,
             )

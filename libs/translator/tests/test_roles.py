@@ -72,8 +72,8 @@ def test_a_key_called_like_a_table_is_no_role() -> None:
     self_named = read.tables[0].model_copy(
         update={
             "columns": tuple(
-                each.model_copy(update={"name": "letter_id"}) if each.name == "boss_id" else each
-                for each in read.tables[0].columns
+                column.model_copy(update={"name": "letter_id"}) if column.name == "boss_id" else column
+                for column in read.tables[0].columns
             ),
             "foreign_keys": (
                 ForeignKey(columns=("letter_id",), referred_table="people", referred_columns=("person_id",)),
@@ -81,7 +81,7 @@ def test_a_key_called_like_a_table_is_no_role() -> None:
         }
     )
     roles = roles_of(read.model_copy(update={"tables": (self_named, read.tables[1])}))
-    assert {each.column for each in roles} == {"writer_id", "reader_id"}
+    assert {role.column for role in roles} == {"writer_id", "reader_id"}
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_rows_that_are_joined_by_several_keys_alike_are_asked_about(question: st
     read = translate(question, catalog(), today=TODAY)
     assert isinstance(read, NotRead)
     assert read.about == "person"
-    assert {question.replace("person", each) for each in options} == set(read.options)
-    for each in read.options:
-        assert isinstance(translate(each, catalog(), today=TODAY), Translated)
+    assert {question.replace("person", option) for option in options} == set(read.options)
+    for option in read.options:
+        assert isinstance(translate(option, catalog(), today=TODAY), Translated)
 
 
 def test_ways_of_equal_length_over_different_tables_are_asked_about() -> None:
@@ -106,12 +106,12 @@ def test_ways_of_equal_length_over_different_tables_are_asked_about() -> None:
             name=name + "s",
             columns=tuple(
                 Column(
-                    name=each,
+                    name=text,
                     type="",
-                    kind=ColumnKind.INTEGER if each.endswith("_id") else ColumnKind.TEXT,
+                    kind=ColumnKind.INTEGER if text.endswith("_id") else ColumnKind.TEXT,
                     nullable=False,
                 )
-                for each in (f"{name}_id", *columns, *(f"{key}_id" for key in keys))
+                for text in (f"{name}_id", *columns, *(f"{key}_id" for key in keys))
             ),
             primary_key=(f"{name}_id",),
             foreign_keys=tuple(
@@ -128,7 +128,7 @@ def test_ways_of_equal_length_over_different_tables_are_asked_about() -> None:
     read = translate("How many harvests are there for each valley?", diamond, today=TODAY)
     assert isinstance(read, NotRead)
     assert len(read.options) == 2
-    for each, between in zip(sorted(read.options), ("farmers", "mills"), strict=True):
-        answer = translate(each, diamond, today=TODAY)
+    for option, between in zip(sorted(read.options), ("farmers", "mills"), strict=True):
+        answer = translate(option, diamond, today=TODAY)
         assert isinstance(answer, Translated)
         assert f'"{between}"' in answer.sql

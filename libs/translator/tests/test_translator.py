@@ -48,7 +48,7 @@ def library() -> tuple[Catalog, sqlite3.Connection]:
                 type=kind,
                 kind=_KINDS[kind],
                 display_names={"zh": ZH[f"{name}.{column}"]} if f"{name}.{column}" in ZH else {},
-                values=tuple(each for (each,) in rows.execute(f'SELECT DISTINCT "{column}" FROM "{name}"'))
+                values=tuple(item for (item,) in rows.execute(f'SELECT DISTINCT "{column}" FROM "{name}"'))
                 if kind == "TEXT"
                 else (),
             )
@@ -226,7 +226,7 @@ def test_the_reading_and_the_links_say_how_each_word_was_read() -> None:
         read.reading == "average of readers.age | of readers | where readers.home_town = 'Lyon'"
         or "Lyon" in read.reading
     )
-    assert {(each.text, each.column, each.value) for each in read.links} >= {("Lyon", "home_town", "Lyon")}
+    assert {(link.text, link.column, link.value) for link in read.links} >= {("Lyon", "home_town", "Lyon")}
     assert 0 <= read.confidence <= 1
 
 

@@ -75,7 +75,7 @@ class Rest(BaseHTTPRequestHandler):
             self.reply(self.resource(self.body_of(name), "DONE"))
 
     def body_of(self, name: str) -> dict[str, Any]:
-        return next(each for each in self.asked if each["jobReference"]["jobId"] == name)
+        return next(item for item in self.asked if item["jobReference"]["jobId"] == name)
 
     def sql_of(self, name: str) -> str:
         return str(self.body_of(name)["configuration"]["query"]["query"])
@@ -166,7 +166,7 @@ async def run(edge: Server, sql: str, rows_max: int = 10) -> Rows | Failure:
 async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: Any) -> None:
     found = await run(edge, "SELECT * FROM item")
     assert isinstance(found, Rows), found
-    dry, real = (each["configuration"] for each in rest.asked)
+    dry, real = (item["configuration"] for item in rest.asked)
     assert (dry["dryRun"], dry["query"]["useQueryCache"]) == (True, False)
     assert (real.get("dryRun"), real["query"]["maximumBytesBilled"]) == (None, "1000000")
     assert 1_000 < int(real["jobTimeoutMs"]) <= 10_000
@@ -177,7 +177,7 @@ async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: A
 async def test_values_keep_their_types_and_become_cells(edge: Server) -> None:
     found = await run(edge, "SELECT * FROM item")
     assert isinstance(found, Rows), found
-    assert [(each.kind.value, each.type) for each in found.columns] == [
+    assert [(column.kind.value, column.type) for column in found.columns] == [
         ("integer", "INTEGER"), ("number", "NUMERIC"), ("datetime", "TIMESTAMP"), ("bytes", "BYTES"),
         ("json", "ARRAY<STRING>"),
     ]  # fmt: skip
@@ -200,7 +200,7 @@ async def test_what_the_dry_run_does_not_call_a_select_never_runs(edge: Server, 
     found = await run(edge, sql if "SELECT 1;" not in sql else f" ;{sql}")
     assert isinstance(found, Failure)
     assert found.code is FailureCode.PERMISSION
-    assert [each["configuration"].get("dryRun") for each in rest.asked] == [True]
+    assert [item["configuration"].get("dryRun") for item in rest.asked] == [True]
 
 
 async def test_what_would_read_too_much_is_refused_before_it_costs(edge: Server, rest: Any) -> None:

@@ -46,7 +46,7 @@ class ConnectionShelf:
     written: Written
 
     async def remove(self, name: str) -> None:
-        self.written.connections = [each for each in self.written.connections if each.name != name]
+        self.written.connections = [connection for connection in self.written.connections if connection.name != name]
 
     async def write(self, connection: Connection) -> None:
         self.written.connections.append(connection)
@@ -106,13 +106,13 @@ def kept(**files: Path) -> Kept:
     databases = Connected(
         [
             ConnectedDatabase(
-                each,
-                sqlite_edge(children, each.file_path, each.applied_policy),
-                partial(asyncio.to_thread, partial(read_sqlite_catalog, each)),
+                entry,
+                sqlite_edge(children, entry.file_path, entry.applied_policy),
+                partial(asyncio.to_thread, partial(read_sqlite_catalog, entry)),
                 metrics=Metrics("t"),
                 timer=watch,
             )
-            for each in entries
+            for entry in entries
         ]
     )
     backup = CatalogPublisher(
@@ -138,8 +138,8 @@ async def test_all_connections_are_listed_and_all_readable_databases_read_at_the
 ) -> None:
     it = kept(shop=file, gone=tmp_path / "gone.sqlite")
     await it.backup.start()
-    assert [each.name for each in it.written.connections] == ["shop", "gone"]
-    assert [each.connection for each in it.written.catalogs] == ["shop"]
+    assert [connection.name for connection in it.written.connections] == ["shop", "gone"]
+    assert [catalog.connection for catalog in it.written.catalogs] == ["shop"]
     await it.backup.drain()
     assert it.subscriber.received is None
 

@@ -54,8 +54,8 @@ ATTACKS = (
 @pytest.fixture(scope="module")
 def filled() -> Generator[ClickhouseServer]:
     with clickhouse_server() as running:
-        for each in SCRIPT:
-            running.execute(each)
+        for item in SCRIPT:
+            running.execute(item)
         yield running
 
 
@@ -83,7 +83,7 @@ async def test_every_type_comes_exactly(edge: Server) -> None:
         "2026-01-31 09:05:00.000007+00:00", '["a", "b"]', "61f0c404-5cb3-11e7-907b-a6006ad3dba0", "NaN", "127.0.0.1", "paid",
         '{"k": 1}',
     )  # fmt: skip
-    assert [each.kind.value for each in found.columns] == [
+    assert [column.kind.value for column in found.columns] == [
         "integer", "number", "integer", "date", "datetime", "datetime", "json", "text", "number", "text", "text", "json",
     ]  # fmt: skip
 
@@ -92,10 +92,10 @@ async def test_no_attack_gets_through_and_nothing_changes(
     edge: Server, filled: ClickhouseServer, tmp_path: Path
 ) -> None:
     outfile = tmp_path / "out"
-    for each in ATTACKS:
-        found = await run(edge, each.replace("{outfile}", str(outfile)))
-        assert isinstance(found, Failure), each
-        assert found.code is not FailureCode.CONNECTION, each
+    for attack in ATTACKS:
+        found = await run(edge, attack.replace("{outfile}", str(outfile)))
+        assert isinstance(found, Failure), attack
+        assert found.code is not FailureCode.CONNECTION, attack
     assert filled.execute("SELECT count(), sum(a) FROM edge.t").split() == ["3", "6"]
     assert filled.execute("SHOW TABLES FROM edge").split() == ["exact", "t"]
     assert not outfile.exists()
@@ -103,7 +103,7 @@ async def test_no_attack_gets_through_and_nothing_changes(
 
 async def test_every_request_says_that_it_reads_only_and_for_how_long(edge: Server, filled: ClickhouseServer) -> None:
     await run(edge, "SELECT a FROM t", seconds_max=3)
-    said = [json.loads(each["settings"]) for each in filled.asked() if each["sql"].startswith("SELECT a FROM t")][-1]
+    said = [json.loads(item["settings"]) for item in filled.asked() if item["sql"].startswith("SELECT a FROM t")][-1]
     assert said["readonly"] == "1"
     assert 0 < float(said["max_execution_time"]) <= 3
     assert said["query_id"].startswith("querybus-")
@@ -140,12 +140,12 @@ async def test_a_cancel_kills_the_query_on_the_server_by_its_name(edge: Server, 
         while not names:
             await asyncio.sleep(0.1)
             asked = await asyncio.to_thread(filled.asked)
-            names = [each["query_id"] for each in asked if each["sql"].startswith("SELECT number")]
+            names = [item["query_id"] for item in asked if item["sql"].startswith("SELECT number")]
     task.cancel()
     await asyncio.wait([task])
     await edge.close()
     assert task.cancelled()
-    assert any(each["sql"].startswith(f"KILL QUERY WHERE query_id = '{names[-1]}'") for each in filled.asked())
+    assert any(item["sql"].startswith(f"KILL QUERY WHERE query_id = '{names[-1]}'") for item in filled.asked())
 
 
 async def test_an_explain_reports_the_rows_to_read(edge: Server) -> None:
@@ -157,7 +157,7 @@ async def test_an_explain_reports_the_rows_to_read(edge: Server) -> None:
 async def test_the_catalog_is_read_and_a_user_that_may_write_is_refused(filled: ClickhouseServer, edge: Server) -> None:
     catalog = await read_clickhouse(config(filled), edge)
     assert isinstance(catalog, Catalog), catalog
-    assert [each.name for each in catalog.tables] == ["exact", "t"]
+    assert [table.name for table in catalog.tables] == ["exact", "t"]
     assert (catalog.tables[0].comment, catalog.tables[1].row_estimate) == ("every type", 3)
     assert catalog.tables[1].columns[1].values == ("x", "y")
     refused = await read_clickhouse(config(filled, role_may_write=False), edge)

@@ -104,7 +104,7 @@ async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_rep
     postgres: PostgresServer, tmp_path: Path, server: str, asked: str, expected: Trouble | None
 ) -> None:
     context = own_certificate(tmp_path) if server == "with TLS" else None
-    socket_file = next(each for each in postgres.folder.glob(".s.PGSQL.*") if each.suffix != ".lock")
+    socket_file = next(path for path in postgres.folder.glob(".s.PGSQL.*") if path.suffix != ".lock")
     async with in_front_of(socket_file, context) as port:
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres?ssl={asked.format(own=tmp_path / 'server.pem')}"
         found = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")

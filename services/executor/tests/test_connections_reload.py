@@ -27,8 +27,8 @@ class Kept:
     removed: list[str] = field(default_factory=list[str])
 
     async def adopt(self, added: Sequence[ConnectedDatabase], removed: Sequence[ConnectedDatabase]) -> None:
-        self.added += [each.config.name for each in added]
-        self.removed += [each.config.name for each in removed]
+        self.added += [item.config.name for item in added]
+        self.removed += [item.config.name for item in removed]
 
 
 class Bench:

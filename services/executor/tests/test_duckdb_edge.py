@@ -72,7 +72,7 @@ async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: flo
 async def rows(edge: Embedded, sql: str) -> list[list[object]]:
     found = await run(edge, sql)
     assert isinstance(found, Rows), found
-    return [list(each) for each in found.rows]
+    return [list(row) for row in found.rows]
 
 
 ATTACKS = """
@@ -162,7 +162,7 @@ async def test_an_attack_that_passed_every_guard_changes_and_reads_nothing(edge:
         if isinstance(found, Rows) or found.code not in REFUSED:
             passed.append((attack, found))
         assert file.read_bytes() == before, attack
-        assert [each.name for each in file.parent.iterdir()] == [file.name], attack
+        assert [path.name for path in file.parent.iterdir()] == [file.name], attack
     assert passed == []
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
@@ -254,7 +254,7 @@ async def test_values_keep_their_type(edge: Embedded) -> None:
         170141183460469231731687303715884105727, 19.9, "12345678901234567.89", "[1, null]", '{"a": 1.5}', "NaN",
         "2026-01-31", "2026-01-31 10:00:00", "10:00:00", "2026-01-31 08:00:00+00:00", "6162", True, '{"k": 1}', 2.5,
     ]  # fmt: skip
-    kinds = {each.name: each.kind for each in found.columns}
+    kinds = {column.name: column.kind for column in found.columns}
     assert (kinds["h"], kinds["d"], kinds["l"], kinds["day"], kinds["tz"], kinds["j"]) == (
         ColumnKind.INTEGER,
         ColumnKind.NUMBER,
@@ -326,7 +326,7 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(file: Pat
         await engines.drain()
     assert isinstance(catalog, Catalog)
     assert catalog.default_schema == "main"
-    names = [(each.schema_name, each.name, each.kind) for each in catalog.tables]
+    names = [(table.schema_name, table.name, table.kind) for table in catalog.tables]
     assert (None, "shown", "view") in names
     assert names[-1] == ("stock", "item", "table")
     orders, customer, secret = (catalog.table(name) for name in ("orders", "customer", "secret"))
@@ -337,9 +337,10 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(file: Pat
     total = orders.column("total")
     assert total is not None
     assert (total.type, total.kind, total.comment) == ("DECIMAL(10,2)", ColumnKind.NUMBER, "in euro")
-    assert [(each.columns, each.referred_table, each.referred_columns) for each in orders.foreign_keys] == [
-        (("customer_id",), "customer", ("id",))
-    ]
+    assert [
+        (foreign_key.columns, foreign_key.referred_table, foreign_key.referred_columns)
+        for foreign_key in orders.foreign_keys
+    ] == [(("customer_id",), "customer", ("id",))]
     assert customer.unique_keys == (("city",),)
     city = customer.column("city")
     assert city is not None

@@ -97,8 +97,8 @@ class Shelf:
     rows: list[tuple[Scalar, ...]] = field(default_factory=list[tuple[Scalar, ...]])
 
     async def put(self, batches: Sequence[Batch]) -> bool:
-        for each in batches:
-            self.rows += cells_of(each)
+        for batch in batches:
+            self.rows += cells_of(batch)
         return True
 
 
@@ -119,8 +119,8 @@ def made(name: str, folder: Path, request: pytest.FixtureRequest) -> str:
         import duckdb
 
         with duckdb.connect(str(folder / "a.duckdb")) as opened:
-            for each in script:
-                opened.execute(each)
+            for item in script:
+                opened.execute(item)
         return f"duckdb:///{folder}/a.duckdb"
     server: Any = request.getfixturevalue(name)
     if name == "clickhouse":
@@ -167,11 +167,11 @@ async def test_it_is_the_engine_that_the_page_names(subject: Subject) -> None:
 async def test_rows_come_in_order_with_their_columns(subject: Subject) -> None:
     found = await subject.run("SELECT id, name FROM item ORDER BY id")
     assert isinstance(found, Rows), found
-    assert [tuple(each) for each in found.rows] == [(1, "a"), (2, "b"), (3, None)]
-    assert [each.name for each in found.columns] == ["id", "name"]
+    assert [tuple(row) for row in found.rows] == [(1, "a"), (2, "b"), (3, None)]
+    assert [column.name for column in found.columns] == ["id", "name"]
     nothing = await subject.run("SELECT id FROM item WHERE id > 9")
     assert isinstance(nothing, Rows)
-    assert (list(nothing.rows), [each.name for each in nothing.columns]) == ([], ["id"])
+    assert (list(nothing.rows), [column.name for column in nothing.columns]) == ([], ["id"])
 
 
 async def test_one_row_more_only_shows_that_there_are_more(subject: Subject) -> None:
@@ -202,7 +202,7 @@ async def test_bytes_are_cut_at_their_limit(subject: Subject) -> None:
 async def test_many_rows_come_whole_and_in_order(subject: Subject) -> None:
     found = await subject.run(f"SELECT n FROM {subject.series(30_000)} ORDER BY n", rows_max=30_000)
     assert isinstance(found, Rows), found
-    assert [int(str(each[0])) for each in found.rows] == list(range(1, 30_001))
+    assert [int(str(row[0])) for row in found.rows] == list(range(1, 30_001))
     assert found.truncated is False
 
 
@@ -211,12 +211,12 @@ async def test_many_rows_become_pages_and_only_the_first_ones_are_held(subject: 
     found = await subject.run(f"SELECT n, n * 2 AS twice FROM {subject.series(20_000)}", rows_max=20_000, pages=shelf)
     assert isinstance(found, Rows), found
     assert (found.row_count, len(found.rows), found.truncated) == (20_000, 100, False)
-    assert sorted(int(str(each[0])) for each in shelf.rows) == list(range(1, 20_001))
+    assert sorted(int(str(row[0])) for row in shelf.rows) == list(range(1, 20_001))
     assert list(found.rows) == shelf.rows[:100]
-    assert all(each[1] == 2 * int(str(each[0])) for each in shelf.rows)
+    assert all(row[1] == 2 * int(str(row[0])) for row in shelf.rows)
 
 
-@pytest.mark.parametrize(("sql", "code"), CODES, ids=[each[0] for each in CODES])
+@pytest.mark.parametrize(("sql", "code"), CODES, ids=[code[0] for code in CODES])
 async def test_an_error_has_the_code_of_its_class(subject: Subject, sql: str, code: FailureCode | None) -> None:
     found = await subject.run(sql)
     assert isinstance(found, Failure)
@@ -224,8 +224,8 @@ async def test_an_error_has_the_code_of_its_class(subject: Subject, sql: str, co
 
 
 async def test_nothing_that_writes_gets_through(subject: Subject) -> None:
-    for each in ("INSERT INTO item VALUES (4, 'x')", "DELETE FROM item", "DROP TABLE item", "CREATE TABLE x (a INT)"):
-        assert isinstance(await subject.run(each), Failure), each
+    for name in ("INSERT INTO item VALUES (4, 'x')", "DELETE FROM item", "DROP TABLE item", "CREATE TABLE x (a INT)"):
+        assert isinstance(await subject.run(name), Failure), name
     assert isinstance(await subject.run("SELECT 1; DELETE FROM item"), Failure)
     found = await subject.run("SELECT count(*) FROM item")
     assert isinstance(found, Rows)
@@ -274,9 +274,9 @@ async def test_a_full_pool_is_waited_for_and_never_by_an_explain(subject: Subjec
     assert subject.edge.load().waiting == 1
     explained = await subject.database.explain("SELECT id FROM item", seconds_max=20)
     assert isinstance(explained, Estimate)
-    assert not any(each.done() for each in (*slow, late)), "it came while all others worked or waited"
-    for each in slow:
-        each.cancel()
+    assert not any(task.done() for task in (*slow, late)), "it came while all others worked or waited"
+    for task in slow:
+        task.cancel()
     assert isinstance(await late, Rows)
     await asyncio.wait(slow)
     said = subject.metrics.exposition().decode()
@@ -297,8 +297,8 @@ async def test_a_slow_database_does_not_starve_another_of_its_kind(tmp_path: Pat
     ]
     await asyncio.sleep(0.3)
     found = await other.run("SELECT count(*) FROM item", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
-    for each in tasks:
-        each.cancel()
+    for task in tasks:
+        task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await engines.drain()
     assert isinstance(found, Rows), found

@@ -30,7 +30,7 @@ def test_the_page_shows_the_table_that_the_tests_make() -> None:
 
 
 def test_every_dialect_is_one_of_an_engine() -> None:
-    assert {each.dialect for each in ENGINES} == set(Dialect)
+    assert {engine.dialect for engine in ENGINES} == set(Dialect)
 
 
 def test_tests_that_contradict_each_other_make_no_table(request: pytest.FixtureRequest) -> None:
@@ -44,7 +44,7 @@ def test_tests_that_contradict_each_other_make_no_table(request: pytest.FixtureR
         shows("Postgre", Evidence.EXECUTED, "here")
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda each: each.title)
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda item: item.title)
 def test_an_engine_has_an_edge(engine: Engine) -> None:
     if engine.dialect is Dialect.SNOWFLAKE:
         pytest.skip("its driver lives in an environment of its own: test_snowflake_edge.py runs there")

@@ -67,7 +67,7 @@ def statements(dialect: str) -> list[dict[str, str]]:
     if not path.exists():
         pytest.skip(f"no corpus in {path.parent}")
     read = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [each for each in read if each["dialect"] == dialect]
+    return [item for item in read if item["dialect"] == dialect]
 
 
 def aimed(sql: str, folder: Path, port: int) -> str:
@@ -96,13 +96,13 @@ async def sqlite(folder: Path) -> AsyncGenerator[Subject]:
 
     file = folder / "a.sqlite"
     with closing(sqlite3.connect(file)) as made:
-        for each in TABLES:
-            made.execute(each)
+        for table in TABLES:
+            made.execute(table)
         made.commit()
     children = sqlite_children(size=AT_ONCE, reserved=1)
 
     def state() -> str:
-        return f"{[each.name for each in folder.iterdir()]} {file.read_bytes().hex()}"
+        return f"{[path.name for path in folder.iterdir()]} {file.read_bytes().hex()}"
 
     yield Subject(sqlite_edge(children, file, ConnectionPolicy()), state)
     await children.drain()
@@ -116,12 +116,12 @@ async def duckdb(folder: Path) -> AsyncGenerator[Subject]:
 
     file = folder / "a.duckdb"
     with engine.connect(str(file)) as made:
-        for each in TABLES:
-            made.execute(each)
+        for table in TABLES:
+            made.execute(table)
     children = duckdb_children(size=AT_ONCE, reserved=1)
 
     def state() -> str:
-        return f"{[each.name for each in folder.iterdir()]} {file.read_bytes().hex()}"
+        return f"{[path.name for path in folder.iterdir()]} {file.read_bytes().hex()}"
 
     yield Subject(duckdb_edge(children, file, ConnectionPolicy()), state)
     await children.drain()
@@ -144,7 +144,7 @@ async def postgres(server: PostgresServer) -> AsyncGenerator[Subject]:
             "SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         )
         kinds = ("pg_largeobject_metadata", "pg_class", "pg_proc", "pg_roles", "pg_namespace")
-        counts = "SELECT " + ", ".join(f"(SELECT count(*) FROM {each})" for each in kinds)
+        counts = "SELECT " + ", ".join(f"(SELECT count(*) FROM {kind})" for kind in kinds)
         return server.execute(f"{STATE}; {names}; {counts};", "corpus")
 
     yield Subject(edge, state)
@@ -179,10 +179,10 @@ async def clickhouse(server: ClickhouseServer) -> AsyncGenerator[Subject]:
     from querybus_executor.engines.clickhouse.edge import clickhouse_server as edge_of
 
     server.execute("CREATE DATABASE corpus")
-    for each in TABLES:
-        made = each.replace("VARCHAR(40)", "String").replace("VARCHAR(20)", "String").replace("TIMESTAMP", "DateTime")
+    for table in TABLES:
+        made = table.replace("VARCHAR(40)", "String").replace("VARCHAR(20)", "String").replace("TIMESTAMP", "DateTime")
         named = made.replace("TABLE ", "TABLE corpus.").replace("INTO ", "INTO corpus.")
-        server.execute(named + (" ENGINE = MergeTree ORDER BY tuple()" if each.startswith("CREATE") else ""))
+        server.execute(named + (" ENGINE = MergeTree ORDER BY tuple()" if table.startswith("CREATE") else ""))
     entry = {
         "name": "it",
         "url": server.url("corpus"),
@@ -212,24 +212,24 @@ async def attack(
     ran = 0
     free = asyncio.Semaphore(AT_ONCE)
 
-    async def one(each: dict[str, str]) -> None:
+    async def one(entry: dict[str, str]) -> None:
         nonlocal ran
         async with free:
             begun = time.monotonic()
             found: Any = await subject.edge.run(
-                each["sql"], rows_max=100, seconds_max=seconds_max, purpose=Purpose.EXECUTE
+                entry["sql"], rows_max=100, seconds_max=seconds_max, purpose=Purpose.EXECUTE
             )
             if time.monotonic() - begun > HUNG_SECONDS:
-                hung.append(each["id"])
+                hung.append(entry["id"])
             ran += isinstance(found, Rows)
-            if isinstance(found, Failure) and found.code is FailureCode.PERMISSION and each.get("expect") == "allow":
-                broken.append(f"{each['id']} was refused: {found.detail}")
+            if isinstance(found, Failure) and found.code is FailureCode.PERMISSION and entry.get("expect") == "allow":
+                broken.append(f"{entry['id']} was refused: {found.detail}")
             if isinstance(found, Failure) and found.code is FailureCode.CONNECTION:
-                broken.append(f"{each['id']}: {found.detail}")
+                broken.append(f"{entry['id']}: {found.detail}")
             if CANARY in (found.model_dump_json() if isinstance(found, Failure) else str(list(found.rows))):
-                broken.append(f"{each['id']}: read a file")
+                broken.append(f"{entry['id']}: read a file")
 
-    await asyncio.gather(*(one(each) for each in corpus))
+    await asyncio.gather(*(one(statement) for statement in corpus))
     return hung, broken, ran
 
 
@@ -249,7 +249,7 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
 ) -> None:
     corpus = statements(dialect)
     assert len(corpus) > 30
-    before = {each.name for each in Path(tempfile_root()).iterdir()}
+    before = {path.name for path in Path(tempfile_root()).iterdir()}
     with (
         socket.socket() as subscriber,
         tempfile.TemporaryDirectory(prefix="qb-watched-") as name,
@@ -265,7 +265,10 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
         (watched / "canary.txt").chmod(0o666)
         (watched / "canary.txt").read_text()
         assert "canary.txt was read" in eye.seen(), "the watch sees nothing"
-        texts = [(each["id"], aimed(each["sql"], watched, subscriber.getsockname()[1]), each["sql"]) for each in corpus]
+        texts = [
+            (statement["id"], aimed(statement["sql"], watched, subscriber.getsockname()[1]), statement["sql"])
+            for statement in corpus
+        ]
         aimed_at_us = [{"id": f"{id_} (aimed)", "sql": text} for id_, text, sql in texts if text != sql]
         assert aimed_at_us, "no statement of the corpus names a file or a host"
         subject: Any
@@ -293,9 +296,9 @@ async def test_the_corpus_changes_nothing_touches_nothing_and_never_hangs(
     assert (hung, broken) == ([], [])
     assert ran >= RAN_MIN
     assert isinstance(again, Rows), again
-    written = {each.name for each in Path(tempfile_root()).iterdir()} - before
+    written = {path.name for path in Path(tempfile_root()).iterdir()} - before
     assert not [
-        each for each in written if any(name in each for name in ("pwn", "evil", "out", "dump", "leak", "hack"))
+        item for item in written if any(name in item for name in ("pwn", "evil", "out", "dump", "leak", "hack"))
     ]
     print(
         f"{engine}: {len(corpus)} statements and {len(aimed_at_us)} aimed at us, {ran} ran, changed 0, touched 0, hung 0"

@@ -76,7 +76,7 @@ class Shelf:
         return self.databases.get(connection)
 
     def by_token(self, name_token: str) -> ShelfDatabase | None:
-        return next((each for name, each in self.databases.items() if token(name) == name_token), None)
+        return next((database for name, database in self.databases.items() if token(name) == name_token), None)
 
 
 @dataclass
@@ -111,7 +111,7 @@ class KeptRun:
         if len(self.pages.kept) >= self.pages.capacity:
             self.is_full = True
             return False
-        rows = [row for each in batches for row in cells_of(each)]
+        rows = [row for batch in batches for row in cells_of(batch)]
         self.rows.append(len(rows))
         self.pages.kept[self.run.tenant, self.run.query, self.run.token, len(self.rows)] = rows
         return True
@@ -351,7 +351,7 @@ async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
         "acme", token("My Shop"), request(deadline_ms=0), databases=shelf, verdicts=Verdicts(), now_ms=NOW
     )
     unknown = await explain("acme", "nowhere", request(), databases=shelf, verdicts=Verdicts(), now_ms=NOW)
-    assert [each.failure.code for each in (refused, late, unknown) if each.failure] == [
+    assert [item.failure.code for item in (refused, late, unknown) if item.failure] == [
         FailureCode.SAFETY,
         FailureCode.EXPIRED,
         FailureCode.CONNECTION,

@@ -31,7 +31,7 @@ async def test_the_script_for_postgres_makes_a_role_that_is_taken(postgres: Post
     found = await read_postgres(config, server)
     await server.close()
     assert isinstance(found, Catalog), found
-    assert [each.name for each in found.tables] == ["customers"]
+    assert [table.name for table in found.tables] == ["customers"]
 
 
 async def test_the_script_for_mariadb_makes_a_user_that_is_taken(mariadb: MariadbServer) -> None:
@@ -43,4 +43,4 @@ async def test_the_script_for_mariadb_makes_a_user_that_is_taken(mariadb: Mariad
     found = await read_mysql(config, server)
     await server.close()
     assert isinstance(found, Catalog), found
-    assert [each.name for each in found.tables] == ["customers"]
+    assert [table.name for table in found.tables] == ["customers"]

@@ -45,7 +45,7 @@ def test_tables_views_keys_and_types_are_read(tmp_path: Path) -> None:
     )
     catalog = open_sqlite_catalog(path)
     maker, car = table(catalog, "maker"), table(catalog, "CAR")
-    assert [(each.name, each.type, each.kind) for each in maker.columns] == [
+    assert [(column.name, column.type, column.kind) for column in maker.columns] == [
         ("id", "INTEGER", ColumnKind.INTEGER),
         ("name", "VARCHAR(20)", ColumnKind.TEXT),
         ("price", "DECIMAL(10,2)", ColumnKind.NUMBER),
@@ -55,9 +55,10 @@ def test_tables_views_keys_and_types_are_read(tmp_path: Path) -> None:
     assert maker.unique_keys == (("name",),)
     assert maker.row_estimate == 2
     assert car.primary_key == ("maker", "year")
-    assert [(each.columns, each.referred_table, each.referred_columns) for each in car.foreign_keys] == [
-        (("maker",), "maker", ("id",))
-    ]
+    assert [
+        (foreign_key.columns, foreign_key.referred_table, foreign_key.referred_columns)
+        for foreign_key in car.foreign_keys
+    ] == [(("maker",), "maker", ("id",))]
     assert car.unique_keys == ()
     assert table(catalog, "makers").kind == "view"
 
@@ -89,7 +90,7 @@ def test_the_kind_follows_the_values_where_the_declared_type_is_silent_or_wrong(
         INSERT INTO t VALUES (1.5, '2026-01-31', 'May 3', 1, 'Y', 'n/a', NULL), (2, '2026-02-01', 'May 4', 0, 'N', 7, NULL);
         """,
     )
-    kinds = [each.kind.value for each in table(open_sqlite_catalog(path), "t").columns]
+    kinds = [column.kind.value for column in table(open_sqlite_catalog(path), "t").columns]
     assert kinds == ["number", "date", "text", "boolean", "text", "integer", "other"]
 
 
@@ -103,9 +104,7 @@ def test_keys_that_point_at_nothing_are_dropped_and_names_take_their_owners_spel
         """,
     )
     keys = table(open_sqlite_catalog(path), "child").foreign_keys
-    assert [(each.columns, each.referred_table, each.referred_columns) for each in keys] == [
-        (("a",), "Parent", ("Id",))
-    ]
+    assert [(key.columns, key.referred_table, key.referred_columns) for key in keys] == [(("a",), "Parent", ("Id",))]
 
 
 def test_odd_names_broken_views_and_undecodable_text_do_not_stop_it(tmp_path: Path) -> None:
@@ -125,8 +124,8 @@ def test_odd_names_broken_views_and_undecodable_text_do_not_stop_it(tmp_path: Pa
         )
         database.commit()
     catalog = open_sqlite_catalog(path)
-    assert [each.name for each in catalog.tables] == ["empty name ", "order"]
-    assert [(each.name, each.values) for each in table(catalog, "order").columns] == [
+    assert [table.name for table in catalog.tables] == ["empty name ", "order"]
+    assert [(column.name, column.values) for column in table(catalog, "order").columns] == [
         ("group", ("\ufffdA",)),
         ('a"b', ("q",)),
         ("中文", ("北京",)),
@@ -174,7 +173,9 @@ def test_the_structure_of_many_tables_takes_a_few_statements_and_a_broken_view_c
     assert len(asked) == 1 + 3 * 3, "one list of tables, then three statements for each TABLES_AT_ONCE"
     found = table(catalog, "t0007")
     assert (found.primary_key, found.unique_keys, found.row_estimate) == (("id",), (("name",),), 1)
-    assert [(each.columns, each.referred_table) for each in found.foreign_keys] == [(("above",), "t0006")]
+    assert [(foreign_key.columns, foreign_key.referred_table) for foreign_key in found.foreign_keys] == [
+        (("above",), "t0006")
+    ]
     assert found.columns[2].values == ("x",)
 
     with closing(sqlite3.connect(path)) as database:
@@ -212,5 +213,7 @@ def test_every_shared_database_introspects_completely() -> None:
             sql = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%'"
             wanted = {str(name) for (name,) in database.execute(sql)}
         catalog = open_sqlite_catalog(file)
-        assert {each.name for each in catalog.tables} == wanted, file.name
-        assert all(column.kind is not ColumnKind.OTHER for each in catalog.tables for column in each.columns), file.name
+        assert {table.name for table in catalog.tables} == wanted, file.name
+        assert all(column.kind is not ColumnKind.OTHER for table in catalog.tables for column in table.columns), (
+            file.name
+        )

@@ -55,8 +55,8 @@ class Cut:
         await asyncio.sleep(0.02)
         for task in both:
             task.cancel()
-        for each in (inner_writer, writer):
-            each.close()
+        for item in (inner_writer, writer):
+            item.close()
 
     async def _requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):

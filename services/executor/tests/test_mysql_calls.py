@@ -75,8 +75,8 @@ async def test_a_statement_is_limited_in_milliseconds_and_prepared_as_explain_be
     await mysql.begin(session, 2.5)
     found = await mysql.run(session, Asked("SELECT id, name FROM t", Receiver(rows_max=10, bytes_max=1_000), 2.5))
     assert isinstance(found, Rows), found
-    assert [tuple(each) for each in found.rows] == list(ROWS)
-    assert [each.kind for each in found.columns] == ["integer", "text"]
+    assert [tuple(row) for row in found.rows] == list(ROWS)
+    assert [column.kind for column in found.columns] == ["integer", "text"]
     assert found.warnings == ("the database warns: Truncated incorrect DOUBLE value: 'a'",)
     assert session.log == [
         "SET SESSION max_execution_time = 2500, lock_wait_timeout = 1, lc_messages = 'en_US'",

@@ -70,7 +70,7 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
 async def rows(edge: Server, sql: str) -> list[list[object]]:
     found = await run(edge, sql)
     assert isinstance(found, Rows), found
-    return [list(each) for each in found.rows]
+    return [list(row) for row in found.rows]
 
 
 async def idle(edge: Server) -> None:
@@ -297,8 +297,8 @@ async def test_values_keep_their_type(edge: Server) -> None:
         18446744073709551615, 19.9, "12345678901234567.89", "2026-01-31", "2026-01-31 10:00:00", "-25:00:00", "00ff",
         None, 1.5,
     ]  # fmt: skip
-    kinds = {each.name: each.kind for each in found.columns}
-    assert [kinds[each] for each in ("i", "d", "day", "ts", "tt", "b")] == [
+    kinds = {column.name: column.kind for column in found.columns}
+    assert [kinds[name] for name in ("i", "d", "day", "ts", "tt", "b")] == [
         ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TIME, ColumnKind.BYTES,
     ]  # fmt: skip
 
@@ -352,9 +352,10 @@ async def test_the_catalog_has_tables_keys_comments_and_values(edge: Server, fil
         ("id",),
         2,
     )
-    assert [(each.columns, each.referred_table, each.referred_columns) for each in orders.foreign_keys] == [
-        (("customer_id",), "customer", ("id",))
-    ]
+    assert [
+        (foreign_key.columns, foreign_key.referred_table, foreign_key.referred_columns)
+        for foreign_key in orders.foreign_keys
+    ] == [(("customer_id",), "customer", ("id",))]
     assert customer.unique_keys == (("city",),)
     city, total = customer.column("city"), orders.column("total")
     assert city is not None

@@ -159,7 +159,7 @@ async def test_a_statement_runs_in_a_read_only_transaction_that_is_rolled_back(b
 async def test_values_come_exactly_and_kinds_by_the_drivers_types(bench: Bench) -> None:
     found = await bench.run("SELECT * FROM item")
     assert isinstance(found, Rows)
-    assert [each.kind.value for each in found.columns] == ["integer", "number", "datetime", "bytes"]
+    assert [column.kind.value for column in found.columns] == ["integer", "number", "datetime", "bytes"]
     assert found.rows[0] == (1, 19.9, "2026-01-31 09:05:00", "00ff")
 
 
@@ -184,7 +184,7 @@ async def test_what_is_no_single_query_is_never_sent_because_oracle_runs_ddl_whe
     explained = await bench.edge.explain(sql, seconds_max=5)
     assert isinstance(found, Failure)
     assert isinstance(explained, Failure)
-    assert not any(sql.rstrip(";") in each for each in bench.log)
+    assert not any(sql.rstrip(";") in entry for entry in bench.log)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ async def test_a_cancel_breaks_the_call_and_closes_nothing_else(bench: Bench) ->
 async def test_an_explain_is_rolled_back_with_the_plan_it_wrote(bench: Bench) -> None:
     found = await bench.edge.explain("SELECT * FROM item", seconds_max=5)
     assert found == Estimate(rows=42, cost=7.5)
-    asked = [each for each in bench.log if "EXPLAIN" in each or each == "rollback"]
+    asked = [entry for entry in bench.log if "EXPLAIN" in entry or entry == "rollback"]
     assert asked[:3] == ["rollback", "EXPLAIN PLAN SET STATEMENT_ID = 'querybus' FOR SELECT * FROM item", "rollback"]
 
 

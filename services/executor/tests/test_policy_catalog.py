@@ -29,4 +29,4 @@ def test_no_value_is_kept_of_what_some_reader_may_not_see(tmp_path: Path) -> Non
     kept = {(table.name, column.name) for table in catalog.tables for column in table.columns if column.values}
     assert {table for table, _ in kept} <= {"open", "staff"}
     assert [column for table, column in sorted(kept) if table == "open"] == ["a"]
-    assert {each.name for each in catalog.tables} == {"open", "filtered", "narrowed", "staff"}
+    assert {table.name for table in catalog.tables} == {"open", "filtered", "narrowed", "staff"}

@@ -86,7 +86,7 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
 async def rows(edge: Server, sql: str) -> list[list[object]]:
     found = await run(edge, sql)
     assert isinstance(found, Rows), found
-    return [list(each) for each in found.rows]
+    return [list(row) for row in found.rows]
 
 
 async def idle(edge: Server) -> None:
@@ -247,7 +247,7 @@ async def test_200_statements_at_once_share_three_connections(filled: PostgresSe
     small = config(filled, pool={"size": 2, "overflow": 1})
     edge = postgres_server(small, bytes_max=1 << 20, metrics=Metrics("t"))
     found = await asyncio.gather(*(run(edge, f"SELECT {n}, count(*) FROM t", seconds_max=20) for n in range(200)))
-    assert [list(each.rows[0]) for each in found if isinstance(each, Rows)] == [[n, 3] for n in range(200)]
+    assert [list(item.rows[0]) for item in found if isinstance(item, Rows)] == [[n, 3] for n in range(200)]
     assert edge.load().open <= 3
     await edge.close()
 
@@ -266,8 +266,8 @@ async def test_values_keep_their_type(edge: Server) -> None:
         "00000000-0000-0000-0000-000000000001", "2026-01-31", "infinity", "2026-01-31 10:00:00",
         "2026-01-31 10:00:00", "10:00:00", "1 mon 2 days", True, None, 5 / 3, "é中'", '["a", "b"]', "12:30 :name %s",
     ]  # fmt: skip
-    kinds = {each.name: each.kind for each in found.columns}
-    assert [kinds[each] for each in ("i", "d", "l", "j", "b", "u", "day", "ts", "yes", "iv", "q")] == [
+    kinds = {column.name: column.kind for column in found.columns}
+    assert [kinds[name] for name in ("i", "d", "l", "j", "b", "u", "day", "ts", "yes", "iv", "q")] == [
         ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.JSON, ColumnKind.JSON, ColumnKind.BYTES, ColumnKind.TEXT,
         ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.BOOLEAN, ColumnKind.OTHER, ColumnKind.NUMBER,
     ]  # fmt: skip
@@ -283,7 +283,16 @@ async def test_what_the_driver_cannot_read_is_written_down_by_the_server(edge: S
         '{"f1":"2026-01-31","f2":1}', '{"f1":"1 day"}', "[1,5)", '["2026-01-01 00:00:00",)', "101", '{"a":1,"b":"x"}',
         '[{"f1": 1, "f2": "x"}]', "[1.50, null]",
     ]  # fmt: skip
-    assert [each.name for each in found.columns] == ["day", "span", "numbers", "open", "bits", "whole", "many", "sums"]
+    assert [column.name for column in found.columns] == [
+        "day",
+        "span",
+        "numbers",
+        "open",
+        "bits",
+        "whole",
+        "many",
+        "sums",
+    ]
 
 
 async def test_a_result_that_cannot_be_read_opens_no_breaker(edge: Server) -> None:
@@ -381,7 +390,7 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(filled: P
         await engines.drain()
     assert isinstance(catalog, Catalog)
     assert catalog.default_schema == "public"
-    names = [(each.schema_name, each.name, each.kind) for each in catalog.tables]
+    names = [(table.schema_name, table.name, table.kind) for table in catalog.tables]
     assert (None, "shown", "view") in names
     assert (None, "hidden", "table") not in names
     assert names[-1] == ("stock", "item", "table")
@@ -402,9 +411,10 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(filled: P
     assert (total.type, total.kind, total.comment) == ("numeric(10,2)", ColumnKind.NUMBER, "in euro")
     assert (state.kind, state.personal, state.values) == (ColumnKind.TEXT, True, ())
     assert (at.type, at.kind, at.nullable) == ("timestamp with time zone", ColumnKind.DATETIME, False)
-    assert [(each.columns, each.referred_table, each.referred_columns) for each in orders.foreign_keys] == [
-        (("customer_id",), "customer", ("id",))
-    ]
+    assert [
+        (foreign_key.columns, foreign_key.referred_table, foreign_key.referred_columns)
+        for foreign_key in orders.foreign_keys
+    ] == [(("customer_id",), "customer", ("id",))]
     assert customer.unique_keys == (("city",),)
     assert (sorted(city.values), city.values_complete, city.distinct_count) == (["Bonn", "Köln"], True, 2)
 

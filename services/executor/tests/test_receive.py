@@ -35,9 +35,9 @@ class Shelf:
     async def put(self, batches: Sequence[Batch]) -> bool:
         if len(self.sizes) >= self.capacity:
             return False
-        self.sizes.append(sum(each.nbytes for each in batches))
-        for each in batches:
-            self.rows += cells_of(each)
+        self.sizes.append(sum(batch.nbytes for batch in batches))
+        for batch in batches:
+            self.rows += cells_of(batch)
         return True
 
 
@@ -126,8 +126,8 @@ async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells(
     into = Receiver(rows_max=10, bytes_max=1 << 20, pages=shelf)
     await into.take(columns, [row, row])
     found = await into.rows()
-    assert found.rows == [tuple(cell(each) for each in row)]
-    assert shelf.rows == [tuple(cell(each) for each in row)] * 2
+    assert found.rows == [tuple(cell(item) for item in row)]
+    assert shelf.rows == [tuple(cell(item) for item in row)] * 2
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,6 @@ async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells(
     ],
 )
 def test_columns_of_a_child_process_arrive_as_they_left(values: list[Any]) -> None:
-    arrays = arrays_of(columns_frame([(each,) for each in values], cell))
+    arrays = arrays_of(columns_frame([(value,) for value in values], cell))
     read = [row[0] for row in cells_of(arrays.batch([ResultColumn(name="v")]))]
-    assert json.dumps(read) == json.dumps([cell(each) for each in values])
+    assert json.dumps(read) == json.dumps([cell(value) for value in values])

@@ -113,7 +113,7 @@ async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_reporte
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     reported = await asyncio.wait_for(asyncio.gather(*(explain(server) for _ in range(20))), 1)
-    assert all(isinstance(each, Failure) and each.code is FailureCode.CONNECTION for each in reported)
+    assert all(isinstance(outcome, Failure) and outcome.code is FailureCode.CONNECTION for outcome in reported)
     assert database.knocks == 1
     database.is_away = False
     database.hangs.set()

@@ -71,7 +71,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Generator[Ask]:
                 time.sleep(0.1)
         subprocess.run([fake, "-c", SETTING_UP, str(port)], input=FILL, text=True, check=True, env=bare, timeout=60)
         url = f"snowflake://fake:snow@fakesnow/SHOP/STORE?host=127.0.0.1&port={port}&protocol=http"
-        paths = os.pathsep.join(str(ROOT / each) for each in ("libs/common/src", "services/executor/src"))
+        paths = os.pathsep.join(str(ROOT / name) for name in ("libs/common/src", "services/executor/src"))
 
         def ask(*steps: dict[str, Any], **more: Any) -> list[Any]:
             done = subprocess.run(
@@ -102,7 +102,7 @@ def test_rows_come_with_their_types_and_limits(ask: Ask) -> None:
         [1, "eins", 19.9, "2026-01-31", "2026-01-31 09:05:00", True],
         [2, "二", 5, None, "2026-02-01 00:00:00", False],
     ]
-    assert [each[1] for each in plain["columns"]] == ["integer", "text", "number", "date", "datetime", "boolean"]
+    assert [column[1] for column in plain["columns"]] == ["integer", "text", "number", "date", "datetime", "boolean"]
     assert (cut["rows"], cut["truncated"]) == ([[1]], True)
     assert (len(few["rows"]), few["cut_bytes"]) == (1, True)
 
@@ -114,8 +114,8 @@ def test_only_one_query_gets_through_and_nothing_changes(ask: Ask) -> None:
         "USE ROLE ACCOUNTADMIN", "COPY INTO @stage FROM item", "PUT file:///etc/passwd @stage", "SHOW GRANTS",
         "/* a */ TRUNCATE TABLE item", "EXECUTE IMMEDIATE 'DROP TABLE item'", "WITH PROCEDURE p() CALL p()",
     )  # fmt: skip
-    *refused, rest = ask(*({"run": each} for each in attacks), {"run": "SELECT COUNT(*) FROM item"})
-    assert {each["code"] for each in refused} <= {"permission", "multi_statement", "syntax_error"}
+    *refused, rest = ask(*({"run": attack} for attack in attacks), {"run": "SELECT COUNT(*) FROM item"})
+    assert {item["code"] for item in refused} <= {"permission", "multi_statement", "syntax_error"}
     assert rest["rows"] == [[2]]
 
 
@@ -127,7 +127,7 @@ def test_errors_are_reported_by_code(ask: Ask) -> None:
 
 def test_the_catalog_is_read_and_a_role_whose_rights_cannot_be_read_is_refused(ask: Ask) -> None:
     (catalog,) = ask({"catalog": True})
-    assert [each["name"] for each in catalog["tables"]] == ["ITEM"]
-    assert [each["name"] for each in catalog["tables"][0]["columns"]][:3] == ["ID", "NAME", "PRICE"]
+    assert [table["name"] for table in catalog["tables"]] == ["ITEM"]
+    assert [column["name"] for column in catalog["tables"][0]["columns"]][:3] == ["ID", "NAME", "PRICE"]
     (refused,) = ask({"catalog": True}, role_may_write=False)
     assert (refused["code"], refused["rule"]) == ("connection", "role_may_write")

@@ -66,7 +66,7 @@ async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: flo
 async def rows(edge: Embedded, sql: str) -> list[list[object]]:
     found = await run(edge, sql)
     assert isinstance(found, Rows), found
-    return [list(each) for each in found.rows]
+    return [list(row) for row in found.rows]
 
 
 async def code(edge: Embedded, sql: str) -> FailureCode | None:
@@ -124,7 +124,7 @@ async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, ed
     assert isinstance(found, Failure), found
     assert found.code in (FailureCode.PERMISSION, FailureCode.FUNCTION_NOT_FOUND, FailureCode.MULTI_STATEMENT), found
     assert file.read_bytes() == before
-    assert [each.name for each in file.parent.iterdir()] == [file.name]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 
@@ -265,7 +265,7 @@ async def test_values_keep_their_type(edge: Embedded) -> None:
     assert list(found.rows[0]) == [
         9223372036854775807, -0.1, "é中'\"", "00ff", None, "Infinity", "-Infinity", None, "\ufffdA", "2026-01-31", "",
     ]  # fmt: skip
-    kinds = {each.name: each.kind for each in found.columns}
+    kinds = {column.name: column.kind for column in found.columns}
     assert (kinds["i"], kinds["f"], kinds["d"], kinds["n"]) == (
         ColumnKind.INTEGER,
         ColumnKind.NUMBER,
@@ -348,7 +348,7 @@ async def test_a_replaced_file_and_a_changed_schema_are_seen(edge: Embedded, fil
 async def test_a_process_knows_nothing_of_our_environment(children: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUERYBUS_NATS_PASSWORD", "secret")
     async with children.child() as first, children.child() as second:
-        for each in (first, second):
-            environment = Path(f"/proc/{each.pid}/environ")
+        for item in (first, second):
+            environment = Path(f"/proc/{item.pid}/environ")
             if environment.exists():
                 assert b"QUERYBUS" not in environment.read_bytes()

@@ -39,7 +39,7 @@ NOW = 1_700_000_000_000
 CATALOG = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
-    tables=(Table(name="orders", columns=tuple(Column(name=each, type="INTEGER", kind=ColumnKind.INTEGER) for each in ("id", "amount"))),),
+    tables=(Table(name="orders", columns=tuple(Column(name=name, type="INTEGER", kind=ColumnKind.INTEGER) for name in ("id", "amount"))),),
 )  # fmt: skip
 SQL = "UPDATE orders SET amount = amount + 1 WHERE id < 3"
 
@@ -165,7 +165,7 @@ async def test_a_change_never_passes_for_a_query() -> None:
 def rows_of(engine: str, path: Path, sql: str = "SELECT id, amount FROM orders ORDER BY id") -> list[tuple[Any, ...]]:
     opened: Any = sqlite3.connect(path) if engine == "sqlite" else duckdb.connect(str(path))
     try:
-        return [tuple(each) for each in opened.execute(sql).fetchall()]
+        return [tuple(item) for item in opened.execute(sql).fetchall()]
     finally:
         opened.close()
 

@@ -50,7 +50,7 @@ def _operation(method: str, path: str) -> Json:
         for template, operations in openapi()["paths"].items()
         if method.lower() in operations and re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(template)), path)
     ]
-    return min(found, key=lambda each: each[0])[1]
+    return min(found, key=lambda item: item[0])[1]
 
 
 def holds_http(method: str, path: str, status: int, media_type: str, body: Any) -> None:
@@ -66,5 +66,5 @@ def holds_http(method: str, path: str, status: int, media_type: str, body: Any) 
 def holds_call(verb: str, reply: Json) -> None:
     """Fail unless the document of the bus has a reply of this verb that looks like this."""
     payload = calls()["components"]["messages"][f"{verb}.reply"]["payload"]
-    all_faults = [faults(reply, each["$ref"], "asyncapi") for each in payload["anyOf"]]
+    all_faults = [faults(reply, item["$ref"], "asyncapi") for item in payload["anyOf"]]
     assert not all(all_faults), (verb, reply, all_faults)

@@ -76,8 +76,8 @@ class Api(Protocol):
 def bare(value: Any) -> Any:
     """Return JSON without what nobody set: None and empty texts."""
     if isinstance(value, dict):
-        return {name: bare(each) for name, each in value.items() if each is not None and each != ""}  # pyright: ignore[reportUnknownVariableType]
-    return [bare(each) for each in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+        return {name: bare(element) for name, element in value.items() if element is not None and element != ""}  # pyright: ignore[reportUnknownVariableType]
+    return [bare(element) for element in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def query_json(resource: Json) -> Json:
@@ -93,7 +93,7 @@ PROBLEM_MEMBERS = {"type", "title", "status", "detail", "instance", "code", "tra
 
 def reported(problem: Json) -> Reported:
     more = {name: str(value) for name, value in problem.items() if name not in PROBLEM_MEMBERS and value is not None}
-    pointers = tuple(each["pointer"] for each in problem["errors"])
+    pointers = tuple(error["pointer"] for error in problem["errors"])
     return Reported(problem["code"], problem["detail"], pointers, tuple(sorted(more.items())))
 
 
@@ -211,17 +211,17 @@ class HttpFace:
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""
         answer = await self._http.get(f"/v1/queries/{query}/events")
-        frames = [each for each in frames_of(answer.text) if "id" in each]
-        for each in frames:
-            assert not faults(json.loads(each["data"]), "#/components/schemas/EventView", "openapi"), each
-        return [bare(json.loads(each["data"]) | {"sequence": int(each["id"])}) for each in frames]
+        frames = [frame for frame in frames_of(answer.text) if "id" in frame]
+        for frame in frames:
+            assert not faults(json.loads(frame["data"]), "#/components/schemas/EventView", "openapi"), frame
+        return [bare(json.loads(frame["data"]) | {"sequence": int(frame["id"])}) for frame in frames]
 
 
 def _unnested(member: str, found: Json | Reported) -> Json | Reported:
     """Return a problem without the member of a call's body that holds, over the bus, what is a whole body elsewhere."""
     if not isinstance(found, Reported):
         return found
-    pointers = tuple(each.removeprefix(member) for each in found.pointers)
+    pointers = tuple(pointer.removeprefix(member) for pointer in found.pointers)
     detail = found.detail.replace(f"{member}:", "/:", 1).replace(f"{member}/", "/", 1)
     return Reported(found.code, detail, pointers, found.more)
 
@@ -345,12 +345,12 @@ def json_of(message: Any) -> Any:
     """Return a message as HTTP's JSON: the way back of what the API does, found from the descriptors alone."""
     kind = message.DESCRIPTOR.name
     if kind == "Row":
-        return [json_of(each) for each in message.cells]
+        return [json_of(cell) for cell in message.cells]
     if kind == "Cell":
         chosen = message.WhichOneof("value")
         return None if chosen is None else getattr(message, chosen)
     if kind == "Struct":
-        return {name: value_of(each) for name, each in message.fields.items()}
+        return {name: value_of(field) for name, field in message.fields.items()}
     found: Json = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
@@ -360,7 +360,7 @@ def json_of(message: Any) -> Any:
             # No list is absent over gRPC; over HTTP business readers have none here.
             continue
         if field.message_type is not None:
-            value = [json_of(each) for each in value] if field.is_repeated else json_of(value)
+            value = [json_of(element) for element in value] if field.is_repeated else json_of(value)
         elif field.enum_type is not None:
             value = word(ENUMS[field.enum_type.name], value)
         elif field.is_repeated:
@@ -381,7 +381,7 @@ def value_of(value: Any) -> Any:
     if chosen == "struct_value":
         return json_of(value.struct_value)
     if chosen == "list_value":
-        return [value_of(each) for each in value.list_value.values]
+        return [value_of(item) for item in value.list_value.values]
     if chosen == "null_value":
         return None
     found = getattr(value, chosen)
@@ -418,7 +418,7 @@ class GrpcFace:
         except Refusal as refusal:
             own = {"title", "trace_id"}
             more = {name: value for name, value in refusal.info.metadata.items() if name not in own}
-            pointers = tuple(each.field for each in refusal.violations)
+            pointers = tuple(violation.field for violation in refusal.violations)
             return Reported(refusal.reason, refusal.details, pointers, tuple(sorted(more.items())))
 
     async def _query(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
@@ -495,7 +495,7 @@ class GrpcFace:
         return found["batch"] | more
 
     async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
-        items = [batch_service_pb2.BatchQuestion(**each) for each in body["items"]]
+        items = [batch_service_pb2.BatchQuestion(**item) for item in body["items"]]
         more = {name: value for name, value in body.items() if name not in ("items", "options")}
         request = batch_service_pb2.SubmitBatchRequest(items=items, options=options_of(body.get("options", {})), **more)
         return await self._batch("SubmitBatch", request, key=key)
@@ -522,7 +522,7 @@ class GrpcFace:
         synonyms = {name: connections_pb2.Synonyms(words=words) for name, words in body.get("synonyms", {}).items()}
         request = connections_pb2.TeachKnowledgeRequest(
             connection=connection,
-            pairs=[connections_pb2.TaughtPair(**each) for each in body.get("pairs", ())],
+            pairs=[connections_pb2.TaughtPair(**pair) for pair in body.get("pairs", ())],
             instructions=body.get("instructions", ()),
             terms=body.get("terms", {}),
             synonyms=synonyms,
@@ -569,7 +569,7 @@ class GrpcFace:
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""
         updates = self._caller.stream("Follow", query_service_pb2.FollowRequest(query_id=query))
-        return [bare(json_of(each.event)) async for each in updates]
+        return [bare(json_of(update.event)) async for update in updates]
 
 
 @asynccontextmanager
@@ -595,20 +595,20 @@ def compared(found: Any) -> Any:
 
     def of(value: Any) -> Any:
         if isinstance(value, Reported):
-            return ("told", value.code, of(value.detail), value.pointers, [of(each) for each in value.more])
+            return ("told", value.code, of(value.detail), value.pointers, [of(item) for item in value.more])
         if isinstance(value, dict):
             masked: Json = {}
-            for name, each in value.items():  # pyright: ignore[reportUnknownVariableType]
-                if name in _TIMES | _SEQUENCES and isinstance(each, int | str):
-                    assert int(each) > 0
+            for name, element in value.items():  # pyright: ignore[reportUnknownVariableType]
+                if name in _TIMES | _SEQUENCES and isinstance(element, int | str):
+                    assert int(element) > 0
                     masked["next_after" if name == "next_after_sequence" else str(name)] = "number"
                 elif name in _SECRETS:
                     masked[str(name)] = "token"
                 else:
-                    masked[str(name)] = of(each)  # pyright: ignore[reportUnknownArgumentType]
+                    masked[str(name)] = of(element)  # pyright: ignore[reportUnknownArgumentType]
             return masked
         if isinstance(value, list | tuple):
-            return [of(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+            return [of(element) for element in value]  # pyright: ignore[reportUnknownVariableType]
         if isinstance(value, str):
             return _ID.sub(lambda match: ids.setdefault(match[0], f"id-{len(ids) + 1}"), value)
         return value

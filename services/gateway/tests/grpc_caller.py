@@ -68,10 +68,10 @@ def refusal_of(error: Any) -> Refusal:
     found = Refusal(error.code(), error.details(), metadata)
     # The library's own function takes both kinds of calls, its types only one.
     status: Any = rpc_status.from_call(error)
-    for each in status.details if status is not None else ():
+    for item in status.details if status is not None else ():
         for kind in ("ErrorInfo", "BadRequest", "RetryInfo", "RequestInfo"):
             detail: Any = getattr(error_details_pb2, kind)()
-            if not each.Unpack(detail):
+            if not item.Unpack(detail):
                 continue
             if kind == "ErrorInfo":
                 found.info = detail
@@ -124,8 +124,8 @@ class GrpcCaller:
     async def stream(self, name: str, request: Message, **more: Any) -> AsyncIterator[Any]:
         """Give what a streaming method sends; raises Refusal."""
         try:
-            async for each in self.begin(name, request, **more):
-                yield each
+            async for item in self.begin(name, request, **more):
+                yield item
         except grpc.aio.AioRpcError as error:
             raise refusal_of(error) from None
 

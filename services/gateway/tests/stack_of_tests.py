@@ -91,7 +91,9 @@ class ApiStack:
 
     @asynccontextmanager
     async def client(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[BusClient]:
-        outsider = next(each for each in OUTSIDERS if (each.tenant, each.credential) == (tenant, credential))
+        outsider = next(
+            outsider for outsider in OUTSIDERS if (outsider.tenant, outsider.credential) == (tenant, credential)
+        )
         password = self.bus.client_password(tenant, credential)
         async with BusClient.connected(self.bus.url, outsider, password) as client:
             yield client
@@ -99,7 +101,9 @@ class ApiStack:
     @asynccontextmanager
     async def outside(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[Client]:
         """Give a bare connection with an outsider's rights."""
-        outsider = next(each for each in OUTSIDERS if (each.tenant, each.credential) == (tenant, credential))
+        outsider = next(
+            outsider for outsider in OUTSIDERS if (outsider.tenant, outsider.credential) == (tenant, credential)
+        )
         password = self.bus.client_password(tenant, credential)
         connection = await connect(self.bus.url, outsider.name, password, inbox=outsider.inbox)
         try:
@@ -119,7 +123,7 @@ class ApiStack:
         return await (await self.journal()).query(tenant, query)
 
     async def events(self, query: str, tenant: str = "acme") -> list[str]:
-        return [str(each.address.event) for each in await (await self.journal()).events(tenant, query)]
+        return [str(event.address.event) for event in await (await self.journal()).events(tenant, query)]
 
     async def publish(self, stage: StageName, envelope: Envelope[Any], after: Entry) -> Published:
         js = (await self.user(stage)).jetstream()
@@ -178,13 +182,13 @@ class ApiStack:
             PullLoop(Held(await self.user(stage)), stream="QUERYBUS", durable=stage, slots=8, handle=think)
             for stage in (StageName.GENERATOR, StageName.PRESENTER)
         ]
-        for each in loops:
-            await each.start()
+        for loop in loops:
+            await loop.start()
         try:
             yield
         finally:
-            for each in loops:
-                await each.drain()
+            for loop in loops:
+                await loop.drain()
 
     async def pages(self, query: str, tenant: str = "acme") -> PageStore:
         return PageStore(Held(await self.user(StageName.EXECUTOR)))
@@ -194,7 +198,7 @@ class ApiStack:
         async with asyncio.timeout(seconds):
             while True:
                 log = await self.log(query, tenant)
-                if any(each.address.event is event for each in log):
+                if any(entry.address.event is event for entry in log):
                     return log
                 await asyncio.sleep(0.02)
 

@@ -57,8 +57,10 @@ async def test_four_replicas_together_never_pass_more_than_the_tenant_may(rate: 
     replicas = [Allowances(counters, Allowed(rate), clock=clock) for _ in range(4)]
     started, passed = clock.ms, 0
     for _ in range(20):
-        found = await asyncio.gather(*(each.take("acme") for each in replicas for _ in range(rate.burst // 4 + 1)))
-        passed += sum(each is None for each in found)
+        found = await asyncio.gather(
+            *(replica.take("acme") for replica in replicas for _ in range(rate.burst // 4 + 1))
+        )
+        passed += sum(item is None for item in found)
         assert passed <= rate.burst + rate.per_second * (clock.ms - started) / 1_000
         clock.ms += 250
     # What a replica holds in hand at the end is all that can be missing.
@@ -96,8 +98,8 @@ async def test_a_spent_day_is_over_at_midnight() -> None:
     assert await two.spent("small") is None, "counted once"
     await one.spend("small", "q2", 1)
     clock.ms += 1_001
-    for each in (one, two):
-        refused = await each.spent("small")
+    for item in (one, two):
+        refused = await item.spent("small")
         assert refused is not None
         assert refused.code is ProblemCode.TOKENS_SPENT
     assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
@@ -132,7 +134,7 @@ async def test_on_a_real_bus_replicas_share_a_tenants_questions_and_count_its_to
         stack.http(address=second) as elsewhere,
         stack.client() as client,
     ):
-        codes = [(await each.post("/v1/queries", json=question)).status_code for each in (here, there) * 5]
+        codes = [(await item.post("/v1/queries", json=question)).status_code for item in (here, there) * 5]
         assert sorted(codes) == [202] * 5 + [429] * 5
         query = (await http.post("/v1/queries", json=question)).json()["id"]
         last = (await stack.log(query))[-1]

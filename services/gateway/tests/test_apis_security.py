@@ -52,7 +52,7 @@ RSA = jwk.RSAKey.generate_key(2_048, {"kid": "k1", "use": "sig"})
 
 def some(cases: Sequence[Any], count: int = 2) -> list[Any]:
     """Return the cases with all but the first few marked slow."""
-    return [each if n < count else pytest.param(each, marks=pytest.mark.slow) for n, each in enumerate(cases)]
+    return [case if n < count else pytest.param(case, marks=pytest.mark.slow) for n, case in enumerate(cases)]
 
 
 class IssuerServer:
@@ -144,8 +144,8 @@ async def test_a_token_that_is_forged_expired_or_for_another_lets_nobody_in(
     )
     before = issuer.requests
     async with httpx.AsyncClient(base_url=stack.address) as http:
-        for each in forged:
-            for headers in ({"Authorization": f"Bearer {each}"}, {"x-api-key": each}):
+        for item in forged:
+            for headers in ({"Authorization": f"Bearer {item}"}, {"x-api-key": item}):
                 reply = await http.get("/v1/connections", headers=headers)
                 assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated")
     assert issuer.requests == before
@@ -238,7 +238,7 @@ async def test_no_payload_over_grpc_or_the_bus_widens_a_subject(stack: ApiStack,
                 await api.suggestions(hostile),
                 await api.prefer({"connection": hostile or "*"}),
             )
-            codes = [each.code if isinstance(each, Reported) else each for each in met]
+            codes = [outcome.code if isinstance(outcome, Reported) else outcome for outcome in met]
             fine = {"not_found", "unknown_connection", "invalid", "bad_page_token", "connection_missing"}
             assert set(map(str, codes)) <= fine, (name, codes)
 
@@ -375,16 +375,16 @@ async def test_another_users_idempotency_key_is_another_query(stack: ApiStack) -
     headers = {"Idempotency-Key": "same-for-all"}
     async with stack.http() as ann, stack.http("acme", "lab") as bob, stack.http("other") as eve:
         ids = [
-            (await each.post("/v1/queries", json=QUESTION, headers=headers)).json()["id"] for each in (ann, bob, eve)
+            (await item.post("/v1/queries", json=QUESTION, headers=headers)).json()["id"] for item in (ann, bob, eve)
         ]
         assert len(set(ids)) == 3
         # Whoever works out another's id from its key still finds nothing.
         guessed = derived_id("acme", "ann", "same-for-all")
         assert guessed == ids[0]
-        for each in (bob, eve):
+        for item in (bob, eve):
             for path in ("", "/events", "/result", "/export"):
-                assert (await each.get(f"/v1/queries/{guessed}{path}")).status_code == 404
-            assert (await each.post(f"/v1/queries/{guessed}/cancel")).status_code == 404
+                assert (await item.get(f"/v1/queries/{guessed}{path}")).status_code == 404
+            assert (await item.post(f"/v1/queries/{guessed}/cancel")).status_code == 404
     assert await stack.events(ids[0]) == ["asked"]
 
 
@@ -411,7 +411,7 @@ async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(
             json.dumps(await eve_on_the_bus.call("knowledge", body | {"connection": "shop"}))
             for body in ({"action": "list"}, {"action": "search", "query": "zebra"})
         ]
-        assert all("zebra" not in each and "zh" not in each and thread not in each for each in replies)
+        assert all("zebra" not in reply and "zh" not in reply and thread not in reply for reply in replies)
         for path in (f"/v1/threads/{thread}", f"/v1/threads/{thread}/turns", f"/v1/threads/{thread}/events"):
             assert (await eve.get(path)).status_code == 404
         assert (await eve.delete(f"/v1/threads/{thread}")).status_code == 404
@@ -472,7 +472,7 @@ async def test_an_envelope_that_somebody_submits_is_no_event(stack: ApiStack) ->
                 refused.append(await outside.request(subject, envelope, timeout=0.3))
             except Exception as error:  # noqa: BLE001 - whatever it is called, no answer came
                 refused.append(type(error).__name__)
-        assert all(isinstance(each, str) for each in refused), refused
+        assert all(isinstance(item, str) for item in refused), refused
     assert await stack.events(query) == ["asked"]
     assert (await stack.log(query))[-1].address.event is EventName.ASKED
 

@@ -118,10 +118,10 @@ class Stack:
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         assert has_key
-        is_known = any(each.query_id == envelope.query_id for each in self.begun)
+        is_known = any(item.query_id == envelope.query_id for item in self.begun)
         if not is_known:
             self.begun.append(envelope)
-        open_ones = {each.query_id for each in self.begun} - set(self.answers)
+        open_ones = {item.query_id for item in self.begun} - set(self.answers)
         self.at_once_max = max(self.at_once_max, len(open_ones))
         return Begun(envelope, is_replayed=is_known)
 
@@ -142,16 +142,16 @@ class Stack:
 
     async def query(self, tenant: str, query: str) -> tuple[Stored, ...]:
         events = (EventName.ASKED, EventName.FAILED) if query in self.failing else (EventName.ASKED,)
-        return tuple(Stored(EventAddress(tenant, query, query, each)) for each in events)
+        return tuple(Stored(EventAddress(tenant, query, query, event)) for event in events)
 
     async def report(self, tenant: str, user: str, batch: str, note: Json) -> None:
         self.notes.append(note)
 
     def asked(self, question: str) -> Envelope[Asked]:
-        return next(each for each in reversed(self.begun) if each.question == question)
+        return next(item for item in reversed(self.begun) if item.question == question)
 
     def answered(self, question: str, outcome: str = "answered", *codes: str | None) -> None:
-        attempts = [{"code": each, "stage": "validator", "detail": ""} for each in (codes or (None,))]
+        attempts = [{"code": code, "stage": "validator", "detail": ""} for code in (codes or (None,))]
         self.answers[self.asked(question).query_id] = {
             "outcome": outcome,
             "code": None if outcome == "answered" else "timeout",
@@ -185,7 +185,7 @@ class Rig:
             await runner.drain()
 
     async def submit(self, *questions: str, **more: Any) -> str:
-        items = tuple(BatchItem(id=f"i{n}", question=each) for n, each in enumerate(questions))
+        items = tuple(BatchItem(id=f"i{n}", question=question) for n, question in enumerate(questions))
         found = await self.batches.submit(BatchRequest(items=items, connection="shop", **more), OWNER)
         assert not isinstance(found, Problem), found
         return str(found["id"])
@@ -220,19 +220,19 @@ async def test_results_come_as_they_finish_and_stay_in_the_order_of_items(rig: R
         await rig.over(batch)
     found = await rig.batches.read(batch, OWNER)
     assert not isinstance(found, Problem)
-    assert [each["answer"]["question"] for each in found["items"]] == ["a", "b", "c"]
-    frames = [each async for each in rig.batches.stream(batch, OWNER)]
-    assert [each.data["id"] for each in frames if each.event == "item"] == ["i2", "i0", "i1"]
+    assert [item["answer"]["question"] for item in found["items"]] == ["a", "b", "c"]
+    frames = [event async for event in rig.batches.stream(batch, OWNER)]
+    assert [frame.data["id"] for frame in frames if frame.event == "item"] == ["i2", "i0", "i1"]
     assert frames[-1].event == "finished"
-    resumed = [each async for each in rig.batches.stream(batch, OWNER, after=2)]
-    assert [each.data.get("id") for each in resumed if each.event == "item"] == ["i1"]
+    resumed = [event async for event in rig.batches.stream(batch, OWNER, after=2)]
+    assert [event.data.get("id") for event in resumed if event.event == "item"] == ["i1"]
 
 
 async def test_no_more_queries_run_at_once_than_the_batch_allows(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", "d", "e", concurrency=2)
     async with rig.running():
         for question in "abcde":
-            await rig.until(lambda: any(each.question == question for each in rig.stack.begun))  # noqa: B023
+            await rig.until(lambda: any(item.question == question for item in rig.stack.begun))  # noqa: B023
             rig.stack.answered(question)
         await rig.over(batch)
     assert rig.stack.at_once_max == 2
@@ -251,7 +251,7 @@ async def test_another_replica_goes_on_after_a_crash_and_asks_nothing_twice(rig:
         for question in ("b", "c"):
             rig.stack.answered(question)
         made = await rig.over(batch)
-    assert [each.question for each in rig.stack.begun] == ["a", "b", "c"]
+    assert [item.question for item in rig.stack.begun] == ["a", "b", "c"]
     assert totals(made)["answered"] == 3
     assert not rig.kept.marks
 
@@ -283,7 +283,7 @@ async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
     async with rig.running():
         await rig.until(lambda: len(rig.stack.begun) == 3)
         rig.stack.failing |= {rig.stack.asked("a").query_id, rig.stack.asked("b").query_id}
-        await rig.until(lambda: any(each["n"] == 2 for each in rig.stack.notes))
+        await rig.until(lambda: any(note["n"] == 2 for note in rig.stack.notes))
         rig.stack.answered("a", "answered", "syntax_error", None)
         rig.stack.answered("b", "failed", "syntax_error", "timeout")
         rig.stack.answered("c")
@@ -291,8 +291,8 @@ async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
     assert rig.stack.notes[-1]["message"] == "2 queries failed; mending them ..."
     found = totals(made)
     assert (found["first_pass"], found["after_retry"], found["failed"]) == (1, 1, 1)
-    frames: list[Frame] = [each async for each in rig.batches.stream(batch, OWNER)]
-    assert any(each.event == "mending" and each.data["n"] == 2 for each in frames)
+    frames: list[Frame] = [event async for event in rig.batches.stream(batch, OWNER)]
+    assert any(frame.event == "mending" and frame.data["n"] == 2 for frame in frames)
 
 
 async def test_only_the_failed_items_are_asked_again_as_new_queries(rig: Rig) -> None:
@@ -326,7 +326,7 @@ async def test_what_was_not_begun_by_the_deadline_expires(rig: Rig) -> None:
         rig.time.now += 31_000
         rig.stack.answered("a", "expired")
         made = await rig.over(batch)
-    assert [str(each.outcome) for each in made.states] == ["expired", "expired"]
+    assert [str(state.outcome) for state in made.states] == ["expired", "expired"]
     assert len(rig.stack.begun) == 1
 
 
@@ -337,7 +337,7 @@ async def test_a_cancelled_batch_cancels_what_runs_and_begins_nothing_more(rig: 
         assert not isinstance(await rig.batches.cancel(batch, OWNER), Problem)
         await runner.tick()
         made = await rig.over(batch)
-    assert [str(each.outcome) for each in made.states] == ["cancelled", "cancelled"]
+    assert [str(state.outcome) for state in made.states] == ["cancelled", "cancelled"]
     assert rig.stack.cancelled == {rig.stack.asked("a").query_id}
 
 

@@ -38,8 +38,8 @@ async def test_a_batch_of_five_over_the_bus_alone(stack: ApiStack) -> None:
                 await asyncio.sleep(0.1)
         again = await client.call("batch", {"batch": FIVE, "idempotency_key": "five"})
         nothing = await client.call("batch", {"action": "retry", "batch_id": begun["id"]})
-    assert [each["id"] for each in read["items"]] == [f"figure-{n}" for n in range(5)]
-    assert all(each["answer"]["rows"] == [["上海"], ["Rome"]] for each in read["items"])
+    assert [item["id"] for item in read["items"]] == [f"figure-{n}" for n in range(5)]
+    assert all(item["answer"]["rows"] == [["上海"], ["Rome"]] for item in read["items"])
     assert (read["totals"]["answered"], read["next_offset"]) == (5, None)
     assert (again["id"], again["idempotency_replayed"]) == (begun["id"], True)
     assert nothing["code"] == "already_finished"
@@ -62,7 +62,7 @@ async def test_a_batch_of_five_over_http_streams_each_item_once(stack: ApiStack)
         shown = (await http.get(address)).json()
     assert sorted(data["id"] for event, data in frames if event == "item") == [f"figure-{n}" for n in range(5)]
     assert frames[-1][0] == "finished"
-    assert [each["finished_as"] for each in shown["items"]] != [None] * 5
+    assert [item["finished_as"] for item in shown["items"]] != [None] * 5
     assert SECRET_NAME not in json.dumps(frames)
 
 

@@ -115,9 +115,9 @@ async def test_another_users_query_does_not_exist_on_the_bus(stack: ApiStack) ->
     async with stack.client() as client, stack.client("other") as foreign, stack.client("acme", "desk") as colleague:
         query = (await client.call("ask", QUESTION))["query_id"]
         await stack.answer(query)
-        for each in (foreign, colleague):
+        for item in (foreign, colleague):
             for verb in ("answer", "cancel", "page"):
-                assert (await each.call(verb, {"query_id": query}))["code"] == "not_found"
+                assert (await item.call(verb, {"query_id": query}))["code"] == "not_found"
 
 
 async def test_the_same_key_is_the_same_query_at_every_api(stack: ApiStack) -> None:
@@ -162,7 +162,7 @@ async def test_a_submitted_question_is_minted_and_answered(stack: ApiStack) -> N
         assert not submitted.duplicate
         async with asyncio.timeout(10):
             # The stages also answer what earlier tests have left open.
-            answer = await anext(each async for received, each in answers if received == query)
+            answer = await anext(answer async for received, answer in answers if received == query)
     assert answer["outcome"] == "answered"
     envelope = (await stack.log(query))[0].envelope()
     assert (envelope.tenant, envelope.user, envelope.audience) == ("acme", "ann", "business")

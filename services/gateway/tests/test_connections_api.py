@@ -107,15 +107,15 @@ async def test_an_analyst_sees_names_as_far_as_the_policy_goes(stack: ApiStack) 
         shown = (await http.get("/v1/connections/shop/catalog")).json()
         one = (await http.get("/v1/connections/shop")).json()
     assert one == {"name": "shop", "description": "the shop", "dialect": "sqlite", "access": "read_only"}
-    assert [each["name"] for each in shown["tables"]] == ["zq_cust", "zq_order", "zq_unnamed"]
-    assert [each["name"] for each in shown["tables"][0]["columns"]] == [
+    assert [table["name"] for table in shown["tables"]] == ["zq_cust", "zq_order", "zq_unnamed"]
+    assert [column["name"] for column in shown["tables"][0]["columns"]] == [
         "zq_id",
         "zq_city",
         "zq_limit",
         "zq_link",
         "zq_bare",
     ]
-    assert [each["referred_table"] for each in shown["tables"][1]["foreign_keys"]] == ["zq_cust"]
+    assert [foreign_key["referred_table"] for foreign_key in shown["tables"][1]["foreign_keys"]] == ["zq_cust"]
     assert shown["glossary"] == CATALOG.glossary
     assert "zq_pin" not in json.dumps(shown["tables"][0]["columns"][:3])
 
@@ -123,7 +123,7 @@ async def test_an_analyst_sees_names_as_far_as_the_policy_goes(stack: ApiStack) 
 async def test_another_tenant_sees_what_is_left_to_it(stack: ApiStack) -> None:
     async with stack.http("other") as http:
         shown = (await http.get("/v1/connections/shop/catalog")).json()
-    assert [each["label"] for each in shown["tables"]] == ["Orders"]
+    assert [table["label"] for table in shown["tables"]] == ["Orders"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "*", ">", "a.b", "shop%00", "库", "x" * 300])

@@ -18,7 +18,7 @@ WEB = Credential(name="web", tenant="acme", user="ann", key_sha256=key_hash(KEY)
 
 class MemoryRegistry:
     def __init__(self, *credentials: Credential) -> None:
-        self.kept = {(token(each.tenant), token(each.name)): each for each in credentials}
+        self.kept = {(token(credential.tenant), token(credential.name)): credential for credential in credentials}
 
     async def get(self, tenant: str, credential: str) -> Credential | None:
         return self.kept.get((tenant, credential))

@@ -48,23 +48,23 @@ def test_every_reply_over_the_bus_has_a_schema_of_its_own_and_may_be_a_problem()
     schemas = calls()["components"]["schemas"]
     for verb in VERBS:
         names = [
-            each["$ref"].rpartition("/")[2]
-            for each in calls()["components"]["messages"][f"{verb}.reply"]["payload"]["anyOf"]
+            item["$ref"].rpartition("/")[2]
+            for item in calls()["components"]["messages"][f"{verb}.reply"]["payload"]["anyOf"]
         ]
         assert names[-1] == "ProblemCallView"
         assert len(names) > 1
-        assert all(schemas[each]["properties"] for each in names), verb
+        assert all(schemas[name]["properties"] for name in names), verb
 
 
 def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(found := value.get("$ref"), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             yield found
-        for each in value.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from references(each)
+        for element in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from references(element)
     elif isinstance(value, list):
-        for each in value:  # pyright: ignore[reportUnknownVariableType]
-            yield from references(each)
+        for element in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from references(element)
 
 
 @pytest.mark.parametrize("document", [openapi, calls])

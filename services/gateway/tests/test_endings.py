@@ -61,8 +61,8 @@ FINISHED = plain_finished(CONCLUDED)
 
 def log_of(*events: Envelope[Any] | tuple[EventName, bytes]) -> list[Line]:
     lines: list[Line] = []
-    for n, each in enumerate(events):
-        event, data = each if isinstance(each, tuple) else (each.event, encode(each))
+    for n, item in enumerate(events):
+        event, data = item if isinstance(item, tuple) else (item.event, encode(item))
         lines.append(Line(10 + n, EventAddress("acme", QUERY, QUERY, event), data))
     return lines
 

@@ -56,13 +56,13 @@ async def slow_stages(stack: ApiStack) -> AsyncGenerator[None]:
         PullLoop(Held(await stack.user(stage)), stream="QUERYBUS", durable=stage, slots=SLOTS, handle=think)
         for stage in (StageName.GENERATOR, StageName.PRESENTER)
     ]
-    for each in loops:
-        await each.start()
+    for loop in loops:
+        await loop.start()
     try:
         yield
     finally:
-        for each in loops:
-            await each.drain()
+        for loop in loops:
+            await loop.drain()
 
 
 async def submitted(client: BusClient, name: str, count: int) -> float:

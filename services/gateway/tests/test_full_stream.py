@@ -46,7 +46,7 @@ async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepte
         called = await client.call("ask", QUESTION)
         assert (called["code"], called["retry_after_seconds"]) == ("bus_unavailable", 2)
         listed = (await http.get("/v1/threads")).json()["threads"]
-        assert [each["thread_id"] for each in listed] == [first.json()["thread_id"]]
+        assert [item["thread_id"] for item in listed] == [first.json()["thread_id"]]
         state = (await (await stack.bus.connect("migrate")).jetstream().stream_info("QUERYBUS_SUBMIT")).state
         assert state.messages == 0
         await limit(stack, None)
@@ -60,10 +60,10 @@ async def test_a_full_stream_is_503_with_retry_after_and_nothing_is_half_accepte
 async def test_the_queue_counts_what_waits_whoever_holds_it() -> None:
     async with api_stack(in_flight_max=1, in_flight_total_max=1) as stack, stack.http() as http:
         queries = [(await http.post("/v1/queries", json=QUESTION)).json() for _ in range(4)]
-        assert [each["status"] for each in queries] == ["running", "queued", "queued", "queued"]
+        assert [query["status"] for query in queries] == ["running", "queued", "queued", "queued"]
         queue = SubmitQueue(Held(await stack.user(StageName.GATEWAY)), clock=system_clock)
         assert await queue.waiting("acme") == 3
         assert await queue.waiting("other") == 0
-        for each in queries:
-            await stack.until(each["id"], EventName.ASKED)
-            await stack.answer(each["id"])
+        for query in queries:
+            await stack.until(query["id"], EventName.ASKED)
+            await stack.answer(query["id"])

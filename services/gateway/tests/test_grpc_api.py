@@ -52,8 +52,8 @@ async def ask_only(caller: GrpcCaller, **more: Any) -> str:
 async def rest_of(call: Any) -> list[Any]:
     """Return what a running stream still sends."""
     found: list[Any] = []
-    while (each := await call.read()) is not AIO.EOF:
-        found.append(each)
+    while (message := await call.read()) is not AIO.EOF:
+        found.append(message)
     return found
 
 
@@ -93,13 +93,13 @@ async def test_a_call_that_does_not_wait_is_reported_where_it_stands(stack: ApiS
 async def test_a_stream_gives_the_query_and_then_each_event_once_in_order(stack: ApiStack) -> None:
     async with grpc_caller(stack) as caller, stack.stages():
         request = v1.AskStreamRequest(question=question())
-        updates = [each async for each in caller.stream("AskStream", request)]
+        updates = [event async for event in caller.stream("AskStream", request)]
     assert updates[0].WhichOneof("update") == "query"
-    events = [each.event for each in updates if each.WhichOneof("update") == "event"]
-    assert [each.name for each in events] == ["asked", "concluded", "finished"]
-    assert [each.sequence for each in events] == sorted({each.sequence for each in events})
+    events = [update.event for update in updates if update.WhichOneof("update") == "event"]
+    assert [event.name for event in events] == ["asked", "concluded", "finished"]
+    assert [event.sequence for event in events] == sorted({event.sequence for event in events})
     assert events[-1].answer.outcome == query_pb2.OUTCOME_ANSWERED
-    assert {each.query_id for each in events} == {updates[0].query.id}
+    assert {event.query_id for event in events} == {updates[0].query.id}
     assert SECRET_NAME not in str(updates)
 
 
@@ -107,10 +107,10 @@ async def test_a_stream_is_taken_up_again_behind_any_event(stack: ApiStack) -> N
     async with grpc_caller(stack) as caller:
         query = await ask_only(caller)
         await stack.answer(query)
-        whole = [each.event async for each in caller.stream("Follow", v1.FollowRequest(query_id=query))]
-        assert [each.name for each in whole] == ["asked", "concluded", "finished"]
-        for number, each in enumerate(whole, 1):
-            request = v1.FollowRequest(query_id=query, after_sequence=each.sequence)
+        whole = [event.event async for event in caller.stream("Follow", v1.FollowRequest(query_id=query))]
+        assert [path.name for path in whole] == ["asked", "concluded", "finished"]
+        for number, item in enumerate(whole, 1):
+            request = v1.FollowRequest(query_id=query, after_sequence=item.sequence)
             rest = [later.event async for later in caller.stream("Follow", request)]
             assert rest == whole[number:]
 
@@ -189,7 +189,7 @@ async def test_another_users_query_does_not_exist(stack: ApiStack) -> None:
                     await foreign.call(name, request)
                 assert caught.value.code is grpc.StatusCode.NOT_FOUND, name
             with pytest.raises(Refusal) as caught:
-                _ = [each async for each in foreign.stream("Follow", v1.FollowRequest(query_id=query))]
+                _ = [event async for event in foreign.stream("Follow", v1.FollowRequest(query_id=query))]
             assert caught.value.code is grpc.StatusCode.NOT_FOUND
 
 
@@ -321,9 +321,9 @@ async def test_health_and_reflection_report_what_is_served(stack: ApiStack) -> N
             response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
         )
         answers = [
-            each async for each in call(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=5)
+            item async for item in call(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=5)
         ]
-    names = {each.name for each in answers[0].list_services_response.service}
+    names = {path.name for path in answers[0].list_services_response.service}
     assert {"querybus.v1.QueryService", "grpc.health.v1.Health"} <= names
 
 
@@ -364,7 +364,7 @@ MAY_BE_SAID = {
     ],
 )
 async def test_no_bytes_make_the_api_stumble(stack: ApiStack, path: str) -> None:
-    streams = {each for each, method in ALL_METHODS if method.is_streaming}
+    streams = {item for item, method in ALL_METHODS if method.is_streaming}
     loop = asyncio.get_running_loop()
     said: dict[bytes, Any] = {}
 
@@ -486,7 +486,7 @@ async def test_trouble_behind_the_api_is_said_without_its_text(
 
             async def sent() -> None:
                 if is_streaming:
-                    _ = [each async for each in caller.stream(name, request())]
+                    _ = [event async for event in caller.stream(name, request())]
                 else:
                     await caller.call(name, request())
 

@@ -84,8 +84,8 @@ async def test_a_key_asks_once_whatever_happens(stack: ApiStack) -> None:
     headers = {"Idempotency-Key": "order-77"}
     async with stack.http() as http, stack.http("acme", "lab") as other:
         both = await asyncio.gather(*(http.post("/v1/queries", json=QUESTION, headers=headers) for _ in range(4)))
-        assert {each.status_code for each in both} == {202}
-        assert len({each.json()["id"] for each in both}) == 1
+        assert {item.status_code for item in both} == {202}
+        assert len({item.json()["id"] for item in both}) == 1
         query = both[0].json()["id"]
         assert (await stack.events(query)) == ["asked"]
         again = await http.post("/v1/queries", json=QUESTION, headers=headers)
@@ -170,9 +170,9 @@ async def test_either_header_takes_a_key(stack: ApiStack) -> None:
 async def test_another_tenants_or_users_query_does_not_exist(stack: ApiStack) -> None:
     async with stack.http() as http, stack.http("other") as foreign, stack.http("acme", "lab") as colleague:
         query = await asked(http)
-        for each in (foreign, colleague):
+        for item in (foreign, colleague):
             for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel"), ("GET", "/result")):
-                reply = await each.request(method, f"/v1/queries/{query}{path}")
+                reply = await item.request(method, f"/v1/queries/{query}{path}")
                 assert reply.status_code == 404, path
                 assert reply.json()["code"] == "not_found"
         own = await http.get("/v1/queries/not-an-id")
@@ -215,11 +215,11 @@ async def test_the_stream_of_events_has_the_log_and_ends_with_finished(stack: Ap
         reply = await following
     assert reply.headers["content-type"].startswith("text/event-stream")
     frames = frames_of(reply.text)
-    durable = [each for each in frames if "id" in each]
-    assert [each["event"] for each in durable] == ["asked", "drafted", "concluded", "finished"]
-    assert [int(each["id"]) for each in durable] == [each.sequence for each in await stack.log(query)]
-    progress = [each for each in frames if each["event"] == "progress"]
-    assert [data_of(each) for each in progress] == [{"stage": "generator", "state": "started", "n": 1, "at": 1}]
+    durable = [frame for frame in frames if "id" in frame]
+    assert [item["event"] for item in durable] == ["asked", "drafted", "concluded", "finished"]
+    assert [int(item["id"]) for item in durable] == [entry.sequence for entry in await stack.log(query)]
+    progress = [frame for frame in frames if frame["event"] == "progress"]
+    assert [data_of(item) for item in progress] == [{"stage": "generator", "state": "started", "n": 1, "at": 1}]
     assert frames[0]["retry"] == "2000"
     assert data_of(frames[-1])["answer"]["outcome"] == "answered"
     assert "上海" in reply.text
@@ -236,9 +236,9 @@ async def test_a_stream_resumes_behind_the_last_event_seen(stack: ApiStack) -> N
             seen = str(log[cut].sequence)
             by_header = await http.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": seen})
             by_query = await http.get(f"/v1/queries/{query}/events", params={"after": seen})
-            wanted = [str(each.sequence) for each in log[cut + 1 :]]
-            assert [each["id"] for each in frames_of(by_header.text)] == wanted
-            assert [each["id"] for each in frames_of(by_query.text)] == wanted
+            wanted = [str(entry.sequence) for entry in log[cut + 1 :]]
+            assert [frame["id"] for frame in frames_of(by_header.text)] == wanted
+            assert [frame["id"] for frame in frames_of(by_query.text)] == wanted
         for bad in ("x", "-1", "1.5", "9" * 30):
             refused = await http.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": bad})
             assert refused.status_code == 400
@@ -256,8 +256,8 @@ async def test_a_stream_goes_on_at_any_replica_from_where_it_broke_off(stack: Ap
         )
         await asyncio.sleep(0.2)
         await stack.answer(query)
-        rest = [each["id"] for each in frames_of((await following).text) if "id" in each]
-    assert [*seen, *rest] == [str(each.sequence) for each in await stack.log(query)]
+        rest = [frame["id"] for frame in frames_of((await following).text) if "id" in frame]
+    assert [*seen, *rest] == [str(entry.sequence) for entry in await stack.log(query)]
 
 
 async def first_ids(reply: httpx.Response, count: int) -> AsyncGenerator[str]:
@@ -280,7 +280,7 @@ async def test_a_silent_stream_beats_and_shows_rows_before_they_are_phrased(
         await stack.answer(query)
         text = (await following).text
     assert ": ping" in text
-    ended = next(data_of(each) for each in frames_of(text) if each.get("event") == "concluded")
+    ended = next(data_of(frame) for frame in frames_of(text) if frame.get("event") == "concluded")
     assert ended["result"]["rows"] == [["上海"], ["Rome"]]
     assert ended["result"]["columns"] == [{"id": "c1", "label": "第1列", "kind": "text"}]
 

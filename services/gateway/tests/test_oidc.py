@@ -38,7 +38,7 @@ class Keys:
     """An issuer's key endpoint."""
 
     def __init__(self, *keys: jwk.Key) -> None:
-        self.keys = [each.as_dict(private=False) for each in keys]
+        self.keys = [key.as_dict(private=False) for key in keys]
         self.fetched = 0
         self.is_down = False
 

@@ -35,14 +35,14 @@ def test_only_what_is_past_its_deadline_and_not_concluded_is_due() -> None:
     queries.note(at("early", EventName.ASKED), 3, 900, 0)
     queries.note(at("done", EventName.ASKED), 4, 100, 0)
     queries.note(at("done", EventName.CONCLUDED), 5, 100, 0)
-    assert [each.query for each in queries.due(500)] == ["later", "late"]
+    assert [item.query for item in queries.due(500)] == ["later", "late"]
 
 
 def test_a_conclusion_without_words_is_reported_after_a_long_while() -> None:
     queries = OpenQueries()
     queries.note(at("q", EventName.CONCLUDED), 1, 100, 1_000)
     assert queries.unrendered(1_000 + UNRENDERED_MS_MAX) == ()
-    assert [each.query for each in queries.unrendered(1_001 + UNRENDERED_MS_MAX)] == ["q"]
+    assert [item.query for item in queries.unrendered(1_001 + UNRENDERED_MS_MAX)] == ["q"]
 
 
 def test_an_event_received_again_does_not_take_a_conclusion_back() -> None:
@@ -166,15 +166,15 @@ class Crowd:
                 self.begun.append(tenant)
 
     async def finish(self, tenant: str) -> None:
-        name = next(each.query for each in self.queries.due(10**16) if each.tenant == tenant)
+        name = next(item.query for item in self.queries.due(10**16) if item.tenant == tenant)
         self.queries.note(at(name, EventName.FINISHED, tenant), 10**6, 0, 0)
         self.turns.give()
         for _ in range(3):
             await asyncio.sleep(0)
 
     async def close(self) -> None:
-        for each in self._waiting:
-            each.cancel()
+        for task in self._waiting:
+            task.cancel()
         await asyncio.gather(*self._waiting, return_exceptions=True)
 
 
@@ -192,11 +192,11 @@ async def test_a_turn_goes_to_whoever_has_the_fewest_in_flight_and_round_robin_a
     await crowd.ask("a", 30)
     await crowd.ask("b", 30)
     await crowd.ask("c", 30)
-    assert [crowd.queries.in_flight(each) for each in "abc"] == [6, 1, 1]
+    assert [crowd.queries.in_flight(item) for item in "abc"] == [6, 1, 1]
     while crowd.queries.in_flight("a") > 2:
         await crowd.finish("a")
     # Two went without replacement, because all together had more than the total; two went to the others.
-    assert [crowd.queries.in_flight(each) for each in "abc"] == [2, 2, 2]
+    assert [crowd.queries.in_flight(item) for item in "abc"] == [2, 2, 2]
     before = len(crowd.begun)
     for tenant in "abc" * 5:
         await crowd.finish(tenant)
@@ -213,12 +213,12 @@ def test_turns_never_exceed_share_and_total_and_never_idle(order: list[str], sha
         for tenant in order:
             if crowd.queries.in_flight(tenant):
                 await crowd.finish(tenant)
-            flying = {each: crowd.queries.in_flight(each) for each in "abc"}
-            for each, count in flying.items():
-                has_waiters = crowd.turns.waiting(each) > 0
+            flying = {item: crowd.queries.in_flight(item) for item in "abc"}
+            for name, count in flying.items():
+                has_waiters = crowd.turns.waiting(name) > 0
                 assert not (has_waiters and count < share), "a share is never kept back"
             assert sum(flying.values()) <= share + more + 2 * share
-            if any(crowd.turns.waiting(each) for each in "abc"):
+            if any(crowd.turns.waiting(item) for item in "abc"):
                 assert sum(flying.values()) >= share + more, "what is free is lent"
         await crowd.close()
 

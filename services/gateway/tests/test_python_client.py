@@ -51,10 +51,10 @@ async def test_the_synchronous_client_asks_and_reads(stack: ApiStack) -> None:
     async with stack.stages():
         answer, events, pages, turns, exported = await asyncio.to_thread(work)
     assert answer.rows == (("上海",), ("Rome",))
-    assert [each.name for each in events if each.sequence is not None] == ["asked", "concluded", "finished"]
+    assert [event.name for event in events if event.sequence is not None] == ["asked", "concluded", "finished"]
     assert events[-1].answer.rows == answer.rows
-    assert [each.rows for each in pages] == [answer.rows]
-    assert [each.question for each in turns] == ["How many customers?"] * 2
+    assert [page.rows for page in pages] == [answer.rows]
+    assert [turn.question for turn in turns] == ["How many customers?"] * 2
     assert "上海" in exported.decode()
 
 
@@ -64,10 +64,10 @@ async def test_pages_of_a_long_result(stack: ApiStack, client: AsyncClient) -> N
     with pytest.raises(Conflict):
         await client.page(query.id)
     await stack.answer(query.id, result=MANY)
-    pages = [each async for each in client.pages(query.id)]
-    assert [len(each.rows) for each in pages] == [100, 100, 50]
-    assert sum((each.rows for each in pages), ()) == ROWS
-    lines = b"".join([each async for each in client.export(query.id, "jsonl")]).splitlines()
+    pages = [page async for page in client.pages(query.id)]
+    assert [len(page.rows) for page in pages] == [100, 100, 50]
+    assert sum((page.rows for page in pages), ()) == ROWS
+    lines = b"".join([item async for item in client.export(query.id, "jsonl")]).splitlines()
     assert len(lines) == 250
     assert "city 0" in str(json.loads(lines[0]))
 
@@ -107,10 +107,10 @@ async def test_threads_are_listed_forked_and_deleted(stack: ApiStack, client: As
         forked = await client.fork(first.thread_id, query_id=first.query_id)
         await client.ask("And shops?", connection="shop", thread_id=forked.id)
     turns = await client.turns(first.thread_id)
-    assert [each.query_id for each in turns] == [first.query_id, second.query_id]
+    assert [turn.query_id for turn in turns] == [first.query_id, second.query_id]
     state = await client.thread(first.thread_id, at_sequence=turns[0].last_sequence)
-    assert [each.query_id for each in state.turns] == [first.query_id]
-    assert forked.id in [each.id async for each in client.threads()]
+    assert [turn.query_id for turn in state.turns] == [first.query_id]
+    assert forked.id in [thread.id async for thread in client.threads()]
     await client.delete_thread(first.thread_id)
     with pytest.raises(NotFound):
         await client.turns(first.thread_id)
@@ -121,16 +121,16 @@ async def test_a_batch_is_followed_to_its_end(stack: ApiStack, client: AsyncClie
     async with stack.stages():
         batch = await client.batch(items, connection="shop", idempotency_key="report")
         assert (await client.batch(items, connection="shop", idempotency_key="report")).id == batch.id
-        events = [each async for each in client.follow_batch(batch.id)]
-    assert sorted(each.data["id"] for each in events if each.name == "item") == [f"i{number}" for number in range(5)]
+        events = [item async for item in client.follow_batch(batch.id)]
+    assert sorted(event.data["id"] for event in events if event.name == "item") == [f"i{number}" for number in range(5)]
     assert events[-1].name == "finished"
     whole = await client.get_batch(batch.id)
     assert whole.is_finished
-    assert [each.id for each in whole.items] == [f"i{number}" for number in range(5)]
-    assert all(each.answer is not None and each.answer.is_good for each in whole.items)
+    assert [item.id for item in whole.items] == [f"i{number}" for number in range(5)]
+    assert all(item.answer is not None and item.answer.is_good for item in whole.items)
     with pytest.raises(Conflict):
         await client.retry_batch(batch.id)
 
 
 async def test_the_callers_connections(client: AsyncClient) -> None:
-    assert [each["name"] for each in await client.connections()] == ["crm", "shop"]
+    assert [connection["name"] for connection in await client.connections()] == ["crm", "shop"]

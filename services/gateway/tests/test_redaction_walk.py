@@ -206,7 +206,7 @@ class Walk:
         try:
             if name == "Follow":
                 call = self.channel.unary_stream(path)(data, metadata=metadata, timeout=10)
-                parts += [each async for each in call]
+                parts += [item async for item in call]
             else:
                 call = self.channel.unary_unary(path)(data, metadata=metadata, timeout=10)
                 parts.append(await call)
@@ -242,13 +242,13 @@ class Walk:
 
     def leaks(self) -> list[tuple[str, str]]:
         """Return what was sent that nobody outside may see, and where."""
-        forbidden = [each.encode() for each in NAMES] + list(DISCLOSING)
+        forbidden = [name.encode() for name in NAMES] + list(DISCLOSING)
         pattern = re.compile(b"|".join(map(re.escape, forbidden)), re.IGNORECASE)
         select = re.compile(rb"select\s+\S+.{0,80}\bfrom\b", re.IGNORECASE | re.DOTALL)
         found: list[tuple[str, str]] = []
         for where, data in (*self.kept, *self.received):
-            for each in (pattern, select):
-                if match := each.search(data):
+            for item in (pattern, select):
+                if match := item.search(data):
                     around = data[max(0, match.start() - 60) : match.end() + 60]
                     found.append((where, around.decode("utf-8", "replace")))
         return found
@@ -328,7 +328,7 @@ AT_ONCE = ("failed-syntax_error", "clarification-multi_statement", "confirmation
 
 
 @pytest.mark.parametrize(
-    "name", [*AT_ONCE, *(pytest.param(each, marks=pytest.mark.slow) for each in ENDINGS if each not in AT_ONCE)]
+    "name", [*AT_ONCE, *(pytest.param(ending, marks=pytest.mark.slow) for ending in ENDINGS if ending not in AT_ONCE)]
 )
 async def test_however_a_query_ends_no_api_gives_a_name_away(stack: ApiStack, name: str) -> None:
     conclusion = ENDINGS[name]
@@ -419,5 +419,5 @@ async def test_an_analyst_sees_all_of_it(stack: ApiStack) -> None:
     walking = Walk(stack, http, None, None)
     walking.kept.append(("analyst", text.encode()))
     assert walking.leaks()
-    for each in (TABLE, CITY, "asyncpg"):
-        assert each in text
+    for item in (TABLE, CITY, "asyncpg"):
+        assert item in text

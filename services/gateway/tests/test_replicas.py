@@ -53,11 +53,11 @@ async def test_a_query_asked_at_one_is_followed_at_the_other_and_resumed_at_the_
         following = asyncio.create_task(there.get(f"/v1/queries/{query}/events"))
         await asyncio.sleep(0.2)
         await pair.stack.answer(query)
-        frames = [each for each in frames_of((await following).text) if each["event"] != "progress"]
-        assert [each["event"] for each in frames] == ["asked", "concluded", "finished"]
+        frames = [frame for frame in frames_of((await following).text) if frame["event"] != "progress"]
+        assert [frame["event"] for frame in frames] == ["asked", "concluded", "finished"]
         assert data_of(frames[-1])["answer"]["outcome"] == "answered"
         rest = await here.get(f"/v1/queries/{query}/events", headers={"Last-Event-ID": frames[0]["id"]})
-        assert [each["event"] for each in frames_of(rest.text)] == ["concluded", "finished"]
+        assert [frame["event"] for frame in frames_of(rest.text)] == ["concluded", "finished"]
 
 
 async def test_who_waits_at_one_is_answered_though_it_was_asked_at_the_other(pair: Pair) -> None:
@@ -72,11 +72,11 @@ async def test_who_waits_at_one_is_answered_though_it_was_asked_at_the_other(pai
 async def test_a_cancel_at_both_ends_a_query_once_and_the_loser_receives_how(pair: Pair) -> None:
     async with pair.here() as here, pair.there() as there:
         query = (await here.post("/v1/queries", json=QUESTION)).json()["id"]
-        both = await asyncio.gather(*(each.post(f"/v1/queries/{query}/cancel") for each in (here, there)))
-        assert sorted(each.status_code for each in both) in ([202, 202], [202, 409])
-        for each in both:
-            if each.status_code == 409:
-                assert each.json()["outcome"] == "cancelled"
+        both = await asyncio.gather(*(item.post(f"/v1/queries/{query}/cancel") for item in (here, there)))
+        assert sorted(item.status_code for item in both) in ([202, 202], [202, 409])
+        for item in both:
+            if item.status_code == 409:
+                assert item.json()["outcome"] == "cancelled"
         assert await pair.stack.events(query) == ["asked", "concluded"]
         await pair.stack.finish(query)
 
@@ -85,11 +85,11 @@ async def test_a_key_used_at_both_at_once_is_one_query_and_its_thread_is_listed_
     headers = {"Idempotency-Key": "both"}
     async with pair.here() as here, pair.there() as there:
         replies = await asyncio.gather(
-            *(each.post("/v1/queries", json=QUESTION, headers=headers) for each in (here, there))
+            *(item.post("/v1/queries", json=QUESTION, headers=headers) for item in (here, there))
         )
-        assert len({each.json()["id"] for each in replies}) == 1
+        assert len({reply.json()["id"] for reply in replies}) == 1
         thread = replies[0].json()["thread_id"]
         await pair.stack.answer(replies[0].json()["id"])
-        for each in (here, there):
-            listed = (await each.get("/v1/threads")).json()["threads"]
+        for item in (here, there):
+            listed = (await item.get("/v1/threads")).json()["threads"]
             assert [one["thread_id"] for one in listed].count(thread) == 1

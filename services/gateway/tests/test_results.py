@@ -70,7 +70,7 @@ async def test_tokens_walk_through_a_result_and_back(stack: ApiStack) -> None:
     assert before["page"] == 3
 
 
-@pytest.mark.parametrize(("told", "is_estimate"), [(None, False), (5_000, False), (70_000, True)])
+@pytest.mark.parametrize(("reported", "is_estimate"), [(None, False), (5_000, False), (70_000, True)])
 async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
     stack: ApiStack, reported: int | None, is_estimate: bool
 ) -> None:
@@ -82,8 +82,8 @@ async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
         )
         page = (await http.get(f"/v1/queries/{query}/result")).json()
         answer = (await http.get(f"/v1/queries/{query}")).json()["answer"]
-    for each in (page, answer):
-        assert (each["total_count"], each["total_is_estimate"]) == (reported, is_estimate)
+    for item in (page, answer):
+        assert (item["total_count"], item["total_is_estimate"]) == (reported, is_estimate)
     assert page["total_pages"] is None
 
 

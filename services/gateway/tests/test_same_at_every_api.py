@@ -85,7 +85,7 @@ async def same(stack: ApiStack, scenario: Scenario, *, credential: str = "web") 
     """Run a scenario through each API, compare what it met, and return it."""
     async with faces(stack, "acme", credential) as apis:
         met = {name: await scenario(api, name) for name, api in apis.items()}
-    seen = {name: compared(each) for name, each in met.items()}
+    seen = {name: compared(value) for name, value in met.items()}
     assert seen["grpc"] == seen["http"]
     assert seen["bus"] == seen["http"]
     return met["http"]
@@ -182,7 +182,7 @@ async def test_a_clarification_and_its_answer(stack: ApiStack) -> None:
         again = await api.clarify(first, {"option_id": "o1"}, key=f"clarified-{name}")
         other = await api.clarify(first, {"option_id": "o2"}, key=f"clarified-{name}")
         own = await api.clarify(first, {"question": "How many in Rome?"})
-        refused = [await api.clarify(first, each) for each in ({}, {"option_id": "o9"})]
+        refused = [await api.clarify(first, item) for item in ({}, {"option_id": "o9"})]
         log = await stack.log(id_of(second))
         words = log[0].envelope().question
         await stack.answer(id_of(second))
@@ -194,7 +194,7 @@ async def test_a_clarification_and_its_answer(stack: ApiStack) -> None:
         stack, scenario
     )
     assert unfinished.code == "not_finished"
-    assert [each["id"] for each in shown["answer"]["options"]] == ["o1", "o2"]
+    assert [option["id"] for option in shown["answer"]["options"]] == ["o1", "o2"]
     assert second["thread_id"] == own["thread_id"] == shown["thread_id"]
     assert again["idempotency_replayed"]
     assert other.code == "idempotency_mismatch"
@@ -298,8 +298,8 @@ async def test_idempotency(stack: ApiStack) -> None:
 async def test_one_key_is_one_query_whatever_the_api(stack: ApiStack) -> None:
     async with faces(stack) as apis:
         asked = [await api.ask(QUESTION, key="any-api") for api in apis.values()]
-    assert len({id_of(each) for each in asked}) == 1
-    assert [isinstance(each, dict) and each.get("idempotency_replayed", False) for each in asked] == [
+    assert len({id_of(item) for item in asked}) == 1
+    assert [isinstance(item, dict) and item.get("idempotency_replayed", False) for item in asked] == [
         False,
         True,
         True,
@@ -320,27 +320,27 @@ async def test_another_callers_ids_do_not_exist(stack: ApiStack, tenant: str, cr
         for name, api in apis.items():
             met[name] = [
                 found
-                for each, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
+                for item, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
                 for found in (
-                    await api.read(each),
-                    await api.read(each, wait=1),
-                    await api.cancel(each),
-                    await api.page(each),
-                    await api.clarify(each, {"question": "q"}),
-                    await api.confirm(each, {"sql_sha256": HASH}),
-                    await api.ask(QUESTION | {"thread_id": each}),
-                    await api.turns(each),
-                    await api.state(each),
-                    await api.thread_events(each),
-                    await api.fork(each, {}),
-                    await api.delete(each),
+                    await api.read(item),
+                    await api.read(item, wait=1),
+                    await api.cancel(item),
+                    await api.page(item),
+                    await api.clarify(item, {"question": "q"}),
+                    await api.confirm(item, {"sql_sha256": HASH}),
+                    await api.ask(QUESTION | {"thread_id": item}),
+                    await api.turns(item),
+                    await api.state(item),
+                    await api.thread_events(item),
+                    await api.fork(item, {}),
+                    await api.delete(item),
                     await api.batch(of_batch),
                     await api.batch_cancel(of_batch),
                     await api.batch_retry(of_batch),
                 )
             ]
     assert compared(met["grpc"]) == compared(met["http"]) == compared(met["bus"])
-    assert {each.code for each in met["http"]} == {"not_found"}
+    assert {outcome.code for outcome in met["http"]} == {"not_found"}
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ async def test_threads(stack: ApiStack) -> None:
             stack, scenario
         )
     assert second["thread_id"] == turns["thread_id"] == listed["threads"][0]["thread_id"]
-    assert [each["question"] for each in turns["turns"]] == ["How many customers?", "And orders?"]
+    assert [turn["question"] for turn in turns["turns"]] == ["How many customers?", "And orders?"]
     assert len(state["turns"]) == 2
     assert len(earlier["turns"]) == 1
     assert len(events["events"]) == 6
@@ -444,12 +444,12 @@ async def test_batches(stack: ApiStack) -> None:
         found = await ended(api, id_of(submitted))
         rest = await api.batch(id_of(submitted), 3)
         refused = [await api.batch_cancel(id_of(submitted)), await api.batch_retry(id_of(submitted))]
-        for each in (submitted, again):
+        for item in (submitted, again):
             # How far it is by then is a matter of chance.
-            assert isinstance(each, dict)
-            each["totals"] = {"items": each["totals"]["items"]}
-            each.pop("ended_at", None)
-            each["status"] = "any"
+            assert isinstance(item, dict)
+            item["totals"] = {"items": item["totals"]["items"]}
+            item.pop("ended_at", None)
+            item["status"] = "any"
         return [submitted, again, other, found, rest, *refused]
 
     async with stack.stages():
@@ -457,9 +457,9 @@ async def test_batches(stack: ApiStack) -> None:
     assert again["id"] == submitted["id"]
     assert again["idempotency_replayed"]
     assert other.code == "idempotency_mismatch"
-    assert [each["answer"]["outcome"] for each in found["items"]] == ["answered"] * 5
+    assert [item["answer"]["outcome"] for item in found["items"]] == ["answered"] * 5
     assert found["totals"]["answered"] == 5
-    assert [each["id"] for each in rest["items"]] == ["i3", "i4"]
+    assert [item["id"] for item in rest["items"]] == ["i3", "i4"]
     assert (cancelled.code, retried.code) == ("already_finished", "already_finished")
 
 
@@ -500,8 +500,12 @@ async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
             await api.teach("shop", {"pairs": [{"question": "", "sql": "SELECT 1"}]}),
             await api.forget("shop", "nothing"),
         ]
-        entries = [each["id"] for kind in ("pair", "instruction", "term", "synonym") for each in await ids(api, kind)]
-        gone = [await api.forget("shop", each) for each in entries]
+        entries = [
+            identifier["id"]
+            for kind in ("pair", "instruction", "term", "synonym")
+            for identifier in await ids(api, kind)
+        ]
+        gone = [await api.forget("shop", entry) for entry in entries]
         return [taught, known, hits, *refused, gone]
 
     async def ids(api: Api, kind: str) -> list[Json]:
@@ -511,7 +515,7 @@ async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
 
     taught, known, hits, nowhere, empty, nothing, gone = await same(stack, scenario, credential="lab")
     assert taught["taught"] == 5
-    assert {each["text"] for each in known["entries"]} == {"sales", "deals"}
+    assert {entry["text"] for entry in known["entries"]} == {"sales", "deals"}
     assert hits["hits"][0]["text"] == "SELECT COUNT(*) FROM orders"
     assert (nowhere.code, empty.code, nothing.code) == ("not_found", "invalid", "not_found")
     assert gone[-1]["entries"] == 0
@@ -567,7 +571,7 @@ async def test_connections_catalogs_and_suggestions(stack: ApiStack, credential:
         ]
 
     listed, catalog, suggested, nowhere = await same(stack, scenario, credential=credential)
-    assert [each["name"] for each in listed["connections"]] == ["crm", "shop"]
+    assert [connection["name"] for connection in listed["connections"]] == ["crm", "shop"]
     assert ("cust_master" in str(catalog)) == (credential == "lab")
     assert suggested["questions"]
     assert nowhere.code == "not_found"
@@ -584,7 +588,7 @@ async def test_the_events_of_a_query_over_http_and_grpc(stack: ApiStack, credent
         assert isinstance(over_grpc, GrpcFace)
         events = await over_http.events(query)
         assert await over_grpc.events(query) == events
-    assert [each["event"] for each in events] == ["asked", "drafted", "concluded", "finished"]
+    assert [event["event"] for event in events] == ["asked", "drafted", "concluded", "finished"]
 
 
 CHART: Json = {
@@ -601,16 +605,16 @@ async def test_exports_over_http_and_grpc(stack: ApiStack) -> None:
     async with stack.http() as http, grpc_caller(stack) as caller:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         with pytest.raises(Refusal) as caught:
-            _ = [each async for each in caller.stream("ExportResult", v1.ExportResultRequest(query_id=query))]
+            _ = [event async for event in caller.stream("ExportResult", v1.ExportResultRequest(query_id=query))]
         assert caught.value.reason == "not_finished"
         await conclude(stack, query, Outcome.ANSWERED, result=result)
         for name in ("csv", "jsonl", "arrow"):
             whole = (await http.get(f"/v1/queries/{query}/export?format={name}")).content
             request = v1.ExportResultRequest(query_id=query, format=f"EXPORT_FORMAT_{name.upper()}")
-            assert b"".join([each.data async for each in caller.stream("ExportResult", request)]) == whole
+            assert b"".join([event.data async for event in caller.stream("ExportResult", request)]) == whole
         unknown = v1.ExportResultRequest(query_id=query, format=99)  # pyright: ignore[reportArgumentType]
         with pytest.raises(Refusal) as caught:
-            _ = [each async for each in caller.stream("ExportResult", unknown)]
+            _ = [event async for event in caller.stream("ExportResult", unknown)]
         assert caught.value.reason == "invalid"
 
 

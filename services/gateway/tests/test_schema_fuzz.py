@@ -82,7 +82,7 @@ def make_real(case: Any, query: str, batch: str) -> None:
 def fuzz(address: str, credential: str, query: str, batch: str, examples: int) -> list[str]:
     """Send `examples` requests to each operation; return the operations."""
     schema = schemathesis.openapi.from_url(f"{address}/v1/openapi.json")
-    checks: Any = [CHECKS.get_one(each) for each in CHECKED]
+    checks: Any = [CHECKS.get_one(item) for item in CHECKED]
     headers = {"Authorization": f"Bearer {key_of('acme', credential)}"}
     dice = random.Random(7)
     seen: list[str] = []
@@ -155,7 +155,7 @@ async def test_whatever_is_called_over_the_bus_is_answered_with_json(stack: ApiS
             made.append(json.dumps(named).encode())
 
     make()
-    known = {each.value for each in ProblemCode}
+    known = {item.value for item in ProblemCode}
     async with stack.outside() as connection:
         for n, data in enumerate(made):
             verb = list(VERBS)[n % len(VERBS)]

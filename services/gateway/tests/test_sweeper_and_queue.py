@@ -38,7 +38,7 @@ def short(seconds: float) -> dict[str, Any]:
 
 async def ended(stack: ApiStack, query: str, seconds: float = 10) -> tuple[Outcome, FailureCode | None]:
     log = await stack.until(query, EventName.CONCLUDED, seconds)
-    body = next(each for each in log if each.address.event is EventName.CONCLUDED).envelope().body
+    body = next(entry for entry in log if entry.address.event is EventName.CONCLUDED).envelope().body
     return body.outcome, body.code
 
 
@@ -59,7 +59,7 @@ async def test_a_query_that_stopped_half_way_expires_with_what_was_tried(stack: 
         await ended(stack, query)
         envelope = (await stack.log(query))[-1].envelope()
         assert len(envelope.attempts) == 1
-        assert [each.stage for each in envelope.path][-1] == "sweeper"
+        assert [step.stage for step in envelope.path][-1] == "sweeper"
         await stack.finish(query)
 
 
@@ -91,7 +91,7 @@ async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(stack: Api
 async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(stack: ApiStack) -> None:
     async with stack.client() as client:
         queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(4)]
-        states = [(await client.call("answer", {"query_id": each}))["status"] for each in queries]
+        states = [(await client.call("answer", {"query_id": query}))["status"] for query in queries]
         assert states == ["running", "running", "queued", "queued"]
         assert await stack.events(queries[2]) == []
         await stack.answer(queries[0])
@@ -99,8 +99,8 @@ async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(stack:
         assert (await client.call("answer", {"query_id": queries[3]}))["status"] == "queued"
         envelope = (await stack.log(queries[2]))[0].envelope()
         assert envelope.query_id == queries[2], "its id was fixed when it was accepted"
-        for each in (queries[1], queries[2]):
-            await stack.answer(each)
+        for item in (queries[1], queries[2]):
+            await stack.answer(item)
         await stack.until(queries[3], EventName.ASKED, 5)
         await stack.answer(queries[3])
 
@@ -119,8 +119,8 @@ async def test_a_query_that_waits_can_be_cancelled_and_read_by_its_owner_only(st
         assert await stack.events(waiting["id"]) == ["asked", "concluded"]
         assert (await stack.log(waiting["id"]))[-1].envelope().body.outcome is Outcome.CANCELLED
         await stack.finish(waiting["id"])
-        for each in running:
-            await stack.answer(each)
+        for item in running:
+            await stack.answer(item)
         await asyncio.sleep(0.5)
         assert await stack.events(waiting["id"]) == ["asked", "concluded", "finished"]
 
@@ -131,8 +131,8 @@ async def test_a_query_whose_deadline_passes_while_it_waits_expires(stack: ApiSt
         waiting = (await client.call("ask", short(0.5)))["query_id"]
         assert await ended(stack, waiting) == (Outcome.EXPIRED, FailureCode.EXPIRED)
         await stack.finish(waiting)
-        for each in running:
-            await stack.answer(each)
+        for item in running:
+            await stack.answer(item)
 
 
 async def test_a_draft_that_nobody_could_handle_ends_its_query_as_failed(stack: ApiStack) -> None:
@@ -161,10 +161,10 @@ async def test_whatever_way_a_message_dies_it_lies_once_among_the_dead_letters_a
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
     operator = await stack.bus.connect(OPERATOR)
     try:
-        found = [each for each in await OperatorActions(operator).letters() if f".{query}." in each.subject]
+        found = [letter for letter in await OperatorActions(operator).letters() if f".{query}." in letter.subject]
     finally:
         await operator.close()
-    assert [(each.stage, each.subject, each.subject_sequence, each.data) for each in found] == [
+    assert [(item.stage, item.subject, item.subject_sequence, item.data) for item in found] == [
         ("validator", dead.address.subject, dead.sequence, dead.data)
     ]
     assert found[0].deliveries == (1 if how == "terminated" else MAX_DELIVER)
@@ -201,9 +201,9 @@ async def test_a_message_of_a_newer_version_on_the_log_still_ends(stack: ApiStac
 async def test_every_query_of_these_tests_has_left_no_open_one_behind(stack: ApiStack) -> None:
     async with stack.client() as client:
         queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(2)]
-        assert all([(await client.call("answer", {"query_id": each}))["status"] == "running" for each in queries])
-        for each in queries:
-            await stack.answer(each)
+        assert all([(await client.call("answer", {"query_id": query}))["status"] == "running" for query in queries])
+        for query in queries:
+            await stack.answer(query)
     assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0
 
 

@@ -43,7 +43,7 @@ async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_on
         cursor, pages = "", 0
         while True:
             page = await bob.call("threads", {"limit": 2, "cursor": cursor})
-            seen += [each["thread_id"] for each in page["threads"]]
+            seen += [thread["thread_id"] for thread in page["threads"]]
             pages += 1
             if page["next_cursor"] is None:
                 break
@@ -53,7 +53,7 @@ async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_on
         assert pages == (len(seen) + 1) // 2
         first = (await bob.call("threads", {"limit": 1}))["threads"][0]
         assert (first["title"], first["connection"], first["forked_from"]) == ("Question 4?", "shop", None)
-        assert not {each["thread_id"] for each in (await eve.call("threads", {}))["threads"]} & set(made)
+        assert not {thread["thread_id"] for thread in (await eve.call("threads", {}))["threads"]} & set(made)
         assert (await bob.call("threads", {"cursor": "x"}))["code"] == "invalid"
 
 
@@ -62,27 +62,27 @@ async def test_a_thread_as_it_stood_at_every_earlier_event(stack: ApiStack) -> N
         thread = (await asked(bob, "First?"))["thread_id"]
         await asked(bob, "Second?", thread)
         events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
-        assert [each["event"] for each in events] == ["asked", "concluded", "finished"] * 2
-        states = [await bob.call("state", {"thread_id": thread, "at_sequence": each["sequence"]}) for each in events]
-        assert [len(each["turns"]) for each in states] == [1, 1, 1, 2, 2, 2]
-        assert [each["event"] for each in states] == [each["event"] for each in events]
-        assert [each["sequence"] for each in states] == [each["sequence"] for each in events]
-        assert [each["turns"][-1]["status"] for each in states] == ["running", "running", "finished"] * 2
-        assert [each["turns"][-1]["outcome"] for each in states[:3]] == [None, "answered", "answered"]
+        assert [event["event"] for event in events] == ["asked", "concluded", "finished"] * 2
+        states = [await bob.call("state", {"thread_id": thread, "at_sequence": event["sequence"]}) for event in events]
+        assert [len(state["turns"]) for state in states] == [1, 1, 1, 2, 2, 2]
+        assert [state["event"] for state in states] == [event["event"] for event in events]
+        assert [state["sequence"] for state in states] == [event["sequence"] for event in events]
+        assert [state["turns"][-1]["status"] for state in states] == ["running", "running", "finished"] * 2
+        assert [state["turns"][-1]["outcome"] for state in states[:3]] == [None, "answered", "answered"]
         now = await bob.call("state", {"thread_id": thread})
         assert now == states[-1]
         assert now["turns"][0]["sql"] == SQL
         page = await bob.call("turns", {"thread_id": thread, "limit": 1})
-        assert [each["question"] for each in page["turns"]] == ["Second?"]
+        assert [turn["question"] for turn in page["turns"]] == ["Second?"]
         page = await bob.call("turns", {"thread_id": thread, "before_sequence": page["turns"][0]["sequence"]})
-        assert [each["question"] for each in page["turns"]] == ["First?"]
+        assert [turn["question"] for turn in page["turns"]] == ["First?"]
         page = await bob.call("turns", {"thread_id": thread, "before_sequence": page["turns"][0]["sequence"]})
         assert page["turns"] == []
         assert (await bob.call("turns", {"thread_id": thread, "before_sequence": 1}))["turns"] == []
         rest = await bob.call(
             "thread-events", {"thread_id": thread, "after_sequence": events[3]["sequence"], "limit": 1}
         )
-        assert [each["sequence"] for each in rest["events"]] == [events[4]["sequence"]]
+        assert [event["sequence"] for event in rest["events"]] == [events[4]["sequence"]]
         assert rest["next_after"] == events[4]["sequence"]
         before = await bob.call("state", {"thread_id": thread, "at_sequence": events[0]["sequence"] - 1})
         assert before["code"] == "not_found"
@@ -145,7 +145,7 @@ async def test_a_deleted_thread_is_gone_from_log_history_pages_answers_and_list(
         assert await pages_get(stack, other["query_id"], run) == page
         assert (await bob.call("answer", {"query_id": query}))["code"] == "not_found"
         assert (await bob.call("answer", {"query_id": other["query_id"]}))["outcome"] == "answered"
-        listed = {each["thread_id"] for each in (await bob.call("threads", {"limit": 100}))["threads"]}
+        listed = {thread["thread_id"] for thread in (await bob.call("threads", {"limit": 100}))["threads"]}
         assert query not in listed
         assert other["thread_id"] in listed
         # Within the window of the message id the server takes no copy: it must not look accepted.
@@ -184,7 +184,7 @@ async def test_a_thread_older_than_the_event_log_is_remembered_forked_and_delete
             await purge.close()
         assert await bob.call("turns", {"thread_id": thread}) == before
         events = (await bob.call("thread-events", {"thread_id": thread}))["events"]
-        assert [each["event"] for each in events] == ["asked", "concluded", "finished"]
+        assert [event["event"] for event in events] == ["asked", "concluded", "finished"]
         early = await bob.call("state", {"thread_id": thread, "at_sequence": events[1]["sequence"]})
         assert (early["event"], early["turns"][0]["status"]) == ("concluded", "running")
         fork = await bob.call("fork", {"thread_id": thread, "query_id": first["query_id"]})

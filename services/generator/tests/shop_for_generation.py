@@ -77,7 +77,7 @@ SHOP = Catalog(
 
 class KeptCatalogs:
     def __init__(self, *catalogs: Catalog) -> None:
-        self._catalogs = {each.connection: each for each in catalogs}
+        self._catalogs = {catalog.connection: catalog for catalog in catalogs}
 
     async def read(self, connection: str) -> Catalog | None:
         return self._catalogs.get(connection)
@@ -85,7 +85,7 @@ class KeptCatalogs:
 
 class KeptConnections:
     def __init__(self, *connections: Connection) -> None:
-        self._connections = {each.name: each for each in connections}
+        self._connections = {connection.name: connection for connection in connections}
 
     async def get(self, name: str) -> Connection | None:
         return self._connections.get(name)

@@ -30,7 +30,7 @@ class ObedientModel:
         self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any
     ) -> ModelReply | Failure:
         reported = messages[-1].text
-        chosen = [each for each in OptionAction if TEXTS["en"].chosen(each) in reported]
+        chosen = [action for action in OptionAction if TEXTS["en"].chosen(action) in reported]
         return ModelReply(f"SELECT {len(reported) if not chosen else list(OptionAction).index(chosen[0])}", 1, 1, "m")
 
 

@@ -54,20 +54,20 @@ class KeptLog:
         self._entries = tuple(
             Entry(
                 sequence=number,
-                address=address_of(each),
+                address=address_of(envelope),
                 headers={},
-                data=encode(each),
+                data=encode(envelope),
                 stored_at=0,
             )
-            for number, each in enumerate(envelopes, 1)
+            for number, envelope in enumerate(envelopes, 1)
         )
 
     async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
-        return tuple(each for each in self._entries if each.address.query == query)
+        return tuple(entry for entry in self._entries if entry.address.query == query)
 
     async def thread(self, tenant: str, thread: str, *, until_sequence: int = 0, **_: Any) -> tuple[Entry, ...]:
-        own = (each for each in self._entries if each.address.thread == thread)
-        return tuple(each for each in own if each.sequence <= until_sequence)
+        own = (entry for entry in self._entries if entry.address.thread == thread)
+        return tuple(item for item in own if item.sequence <= until_sequence)
 
 
 def history(*envelopes: Envelope[Any]) -> JournalHistory:

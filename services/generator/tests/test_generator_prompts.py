@@ -67,7 +67,7 @@ def test_the_prompt_is_the_golden_one(language: Language, retry: bool):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_comment_can_neither_end_its_line_nor_open_a_fence(language: Language):
     schema = render_schema(SHOP, SHOP.tables, with_values=True)
-    line = next(each for each in schema.splitlines() if "ignore all rules" in each)
+    line = next(line for line in schema.splitlines() if "ignore all rules" in line)
     assert line.lstrip().startswith("status TEXT")
     assert "```" not in schema
 

@@ -184,11 +184,11 @@ def test_no_question_of_the_shared_data_is_taken_for_anything_else():
     if not folder.is_dir():
         pytest.skip(f"no questions in {folder}")
     questions = [
-        each["question"]
+        item["question"]
         for name in ("questions_dev.json", "questions_train.json")
-        for each in json.loads((folder / name).read_text(encoding="utf-8"))
+        for item in json.loads((folder / name).read_text(encoding="utf-8"))
     ]
     assert len(questions) > 1_000
-    assert [each for each in questions if write_intent(each)] == []
-    assert [each for each in questions if is_third_language(each)] == []
-    assert [each for each in questions if chat_topic(each)] == []
+    assert [question for question in questions if write_intent(question)] == []
+    assert [question for question in questions if is_third_language(question)] == []
+    assert [question for question in questions if chat_topic(question)] == []

@@ -17,7 +17,7 @@ def table(name: str, *columns: str, refers: dict[str, str] | None = None, **more
     return Table.model_validate(
         {
             "name": name,
-            "columns": tuple(Column(name=each, type="TEXT") for each in columns),
+            "columns": tuple(Column(name=column, type="TEXT") for column in columns),
             "foreign_keys": keys,
             **more,
         }
@@ -29,7 +29,7 @@ def noise(count: int) -> tuple[Table, ...]:
 
 
 def kept(catalog: Catalog, question: str, tables_max: int = 4) -> list[str]:
-    return [each.name for each in LinkIndex(catalog).link(question, tables_max=tables_max).tables]
+    return [table.name for table in LinkIndex(catalog).link(question, tables_max=tables_max).tables]
 
 
 def test_a_small_schema_is_kept_whole():
@@ -104,7 +104,7 @@ WORDS = {"仓库": ("warehouse", "depot"), "expensive": ("price",), "dept": ("de
 def test_a_chinese_word_finds_an_english_name_over_the_lexicon():
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("warehouses", "id", "name")))
     found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=4)
-    assert [each.name for each in found.tables] == ["warehouses"]
+    assert [table.name for table in found.tables] == ["warehouses"]
     assert found.links[0].reason == "name, by another word"
 
 
@@ -115,7 +115,7 @@ def test_what_the_catalog_says_in_the_questions_language_comes_before_the_lexico
         tables=(*noise(30), table("warehouse_log", "id"), table("wh", "id", display_names={"zh": "仓库"})),
     )
     found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=1)
-    assert [each.name for each in found.tables] == ["wh"]
+    assert [table.name for table in found.tables] == ["wh"]
 
 
 def test_a_word_that_a_chosen_table_has_taken_gives_way_to_one_that_none_has():
@@ -138,7 +138,7 @@ def test_of_a_wide_table_the_keys_and_what_the_question_speaks_of_stay():
     wide = table("person", "person_id", "name", "birth_year", "price", "acc_balance", *(f"extra{n}" for n in range(40)))
     wide = wide.model_copy(update={"primary_key": ("person_id",)})
     index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(wide,)), words=WORDS)
-    shown = [each.name for each in index.columns(wide, "the most expensive account balance since 2004", 5)]
+    shown = [column.name for column in index.columns(wide, "the most expensive account balance since 2004", 5)]
     assert shown == ["person_id", "name", "birth_year", "price", "acc_balance"]
 
 
@@ -147,8 +147,8 @@ def test_a_budget_of_tokens_drops_columns_and_never_a_table():
     index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
     linking = index.link("orders of field 3 7", tables_max=6)
     shown = index.shown(linking, "orders of field 3 7", tokens_max=1_200)
-    assert [each.name for each in shown] == [each.name for each in linking.tables]
-    assert all(len(each.columns) <= 12 for each in shown)
+    assert [column.name for column in shown] == [table.name for table in linking.tables]
+    assert all(len(column.columns) <= 12 for column in shown)
     assert index.shown(linking, "orders of field 3 7", tokens_max=10**6) == linking.tables
 
 
@@ -161,7 +161,7 @@ def test_tables_of_which_one_has_the_others_key_by_name_are_joined_without_a_for
     member = table("member", "member_id", "name", primary_key=("member_id",))
     visit = table("visit", "visit_id", "member_id", "day", primary_key=("visit_id",))
     index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), member, visit)))
-    assert [each.name for each in index.link("visits", tables_max=3).tables] == ["member", "visit"]
+    assert [table.name for table in index.link("visits", tables_max=3).tables] == ["member", "visit"]
     # A key of one word says nothing.
     other = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table("a", "id", primary_key=("id",)), *noise(30)))
     assert kept(other, "log3", 3) == ["log3"]

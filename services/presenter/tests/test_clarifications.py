@@ -93,7 +93,7 @@ def asked_back(trigger: Trigger, language: Language, audience: Audience) -> dict
         "message": answer.message,
         "next_step": answer.next_step,
         "trigger": answer.trigger,
-        "options": [each.model_dump(mode="json") for each in answer.options],
+        "options": [option.model_dump(mode="json") for option in answer.options],
     }
 
 
@@ -113,13 +113,13 @@ def test_a_clarification_is_never_empty_and_offers_questions_that_can_be_asked(t
         assert made["message"]
         assert made["trigger"] == trigger
         assert 2 <= len(made["options"]) <= 3, (language, audience)
-        assert len({each["id"] for each in made["options"]}) == len(made["options"])
-        for each in made["options"]:
-            assert each["text"]
-            assert len(each["question"]) > len("what?")
+        assert len({option["id"] for option in made["options"]}) == len(made["options"])
+        for option in made["options"]:
+            assert option["text"]
+            assert len(option["question"]) > len("what?")
             if audience == "business":
-                assert not leaks(f"{each['text']}\n{each['question']}", CATALOG, language, said=QUESTIONS[language])
+                assert not leaks(f"{option['text']}\n{option['question']}", CATALOG, language, said=QUESTIONS[language])
 
 
 def test_every_trigger_has_its_file_and_no_file_is_left_over() -> None:
-    assert {each.stem for each in GOLDEN.glob("*.json")} == {str(each) for each in Trigger}
+    assert {path.stem for path in GOLDEN.glob("*.json")} == {str(item) for item in Trigger}

@@ -22,7 +22,7 @@ CATALOG = Catalog(
     dialect=Dialect.SQLITE,
     tables=(Table(name="zq_orders", columns=(Column(name="zq_amount", type="INT"),)),),
 )
-KINDS = [each.value.upper() for each in StatementKind if each.value not in ("query", "describe")]
+KINDS = [item.value.upper() for item in StatementKind if item.value not in ("query", "describe")]
 
 
 def said(

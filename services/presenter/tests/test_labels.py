@@ -59,9 +59,10 @@ CATALOG = Catalog(
 def test_a_label_follows_the_column_that_is_shown(sql: str, names: list[str]) -> None:
     aliases = {"visits", "turnover", "order_value"}
     engine_names = [
-        next((each for each in aliases if f"AS {each}" in sql), "spent" if "AS spent" in sql else "name") for _ in names
+        next((alias for alias in aliases if f"AS {alias}" in sql), "spent" if "AS spent" in sql else "name")
+        for _ in names
     ]
-    columns = [ResultColumn(name=each) for each in engine_names]
+    columns = [ResultColumn(name=engine_name) for engine_name in engine_names]
     found = labels(columns, CATALOG, (), WORDS["en", "business"], lineage(sql, Dialect.SQLITE, CATALOG))
     assert list(found) == names
 

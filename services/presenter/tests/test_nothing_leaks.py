@@ -57,8 +57,8 @@ def strange_names(seed: int) -> list[str]:
 
 def strange_catalog(names: list[str]) -> Catalog:
     columns = tuple(
-        Column(name=each, type="TEXT", kind=ColumnKind.TEXT, comment=f"{each} of us", values=(f"a {each}",))
-        for each in names[1:]
+        Column(name=name, type="TEXT", kind=ColumnKind.TEXT, comment=f"{name} of us", values=(f"a {name}",))
+        for name in names[1:]
     )
     table = Table(name=names[0], columns=columns, comment=f"the {names[0]}", display_names={"en": names[0]})
     return Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(table,))
@@ -104,7 +104,7 @@ def texts_of(finished: Finished) -> list[str]:
         answer.message,
         answer.next_step,
         answer.summary,
-        *(each for option in answer.options for each in (option.text, option.question)),
+        *(item for option in answer.options for item in (option.text, option.question)),
     ]
 
 
@@ -121,9 +121,9 @@ def test_every_failure_of_every_engine_is_phrased_without_a_name(language: Langu
             assert after.detail == written
             continue
         shown = after.model_dump_json().lower()
-        assert [each for each in names if each.lower() in shown] == [], (code, text)
-        for each in texts_of(after):
-            assert leaks(each, catalog, language) == (), (code, each)
+        assert [name for name in names if name.lower() in shown] == [], (code, text)
+        for item in texts_of(after):
+            assert leaks(item, catalog, language) == (), (code, item)
 
 
 @pytest.mark.parametrize("text", DRIVER_TEXTS)
@@ -151,4 +151,4 @@ def test_an_answer_is_summed_up_drawn_and_explained_without_a_name(language: Lan
         after = rendered_error(envelope.with_body(body), catalog, WORDS[language, "business"]).body
         assert after.answer.explanation
         assert after.answer.chart is not None
-        assert [each for each in names if each.lower() in after.model_dump_json().lower()] == []
+        assert [name for name in names if name.lower() in after.model_dump_json().lower()] == []

@@ -143,7 +143,7 @@ def test_every_text_has_its_row_in_both_languages(language: Language, audience: 
     assert set(texts.options) == wanted
     for listed in texts.options.values():
         assert 2 <= len(listed) <= 3
-    used = {each.action for listed in texts.options.values() for each in listed}
+    used = {item.action for listed in texts.options.values() for item in listed}
     assert used == set(OptionAction)
     assert used <= set(texts.questions)
     english = WORDS["en", audience]
@@ -154,7 +154,7 @@ def test_every_text_has_its_row_in_both_languages(language: Language, audience: 
 def rows_of(texts: Texts) -> list[str]:
     sections = ("outcome", "code", "trigger", "next", "summary", "about", "labels", "kinds", "notes", "questions")
     rows = [row for name in sections for row in getattr(texts, name).values()]
-    return rows + [each.text for listed in texts.options.values() for each in listed]
+    return rows + [link.text for listed in texts.options.values() for link in listed]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -190,9 +190,9 @@ def test_every_outcome_and_code_is_phrased_for_every_reader(
             assert option.text
             assert option.question
             assert "{" not in option.question
-        assert len({each.id for each in answer.options}) == len(answer.options)
+        assert len({option.id for option in answer.options}) == len(answer.options)
         if audience == "business":
-            for text in (answer.message, answer.next_step, *(each.text for each in answer.options)):
+            for text in (answer.message, answer.next_step, *(option.text for option in answer.options)):
                 assert leaks(text, CATALOG, language) == ()
 
 
@@ -249,7 +249,7 @@ def test_both_audiences_read_the_english_as_it_stands(code: FailureCode, text: s
 
 def test_the_options_of_the_owner_are_offered_in_their_order() -> None:
     def offered(code: FailureCode) -> list[str]:
-        return [each.text for each in finish(ended(Outcome.FAILED, code), language="zh").answer.options]
+        return [option.text for option in finish(ended(Outcome.FAILED, code), language="zh").answer.options]
 
     assert offered(FailureCode.COLUMN_NOT_FOUND) == ["重新尝试当前查询", "调整查询的时间范围", "更换其他数据维度"]
     assert offered(FailureCode.TABLE_NOT_FOUND) == [
@@ -327,7 +327,7 @@ def test_given_options_are_kept_and_filled_up_to_two() -> None:
     shown = finish(body).answer.options
     assert shown[0] == given_option
     assert len(shown) == 3
-    assert [each.id for each in shown] == ["1", "2", "3"]
+    assert [column.id for column in shown] == ["1", "2", "3"]
     assert "rev_amt" not in str(shown)
     assert finish(body, audience="analyst").answer.options == (given_option, leaking)
 
@@ -335,7 +335,7 @@ def test_given_options_are_kept_and_filled_up_to_two() -> None:
 def test_options_are_complete_questions_made_of_business_words() -> None:
     def questions(code: FailureCode, language: Language) -> list[str]:
         body = ended(Outcome.FAILED, code)
-        return [each.question for each in finish(body, language=language).answer.options]
+        return [option.question for option in finish(body, language=language).answer.options]
 
     assert questions(FailureCode.TIMEOUT, "en") == [
         "How many customers are there, only in the last 30 days?",
@@ -366,8 +366,8 @@ def test_business_columns_are_numbered_and_labelled_and_analysts_see_names() -> 
     }
     body = answered(kinds, ("Bern", 3, 1, 2.5, 2.5, 1, 4, 2))
     business = finish(body)
-    assert [each.id for each in business.answer.columns] == [f"c{n}" for n in range(1, 9)]
-    assert [each.label for each in business.answer.columns] == [
+    assert [column.id for column in business.answer.columns] == [f"c{n}" for n in range(1, 9)]
+    assert [column.label for column in business.answer.columns] == [
         "city",
         "Count",
         "customer number",
@@ -380,9 +380,9 @@ def test_business_columns_are_numbered_and_labelled_and_analysts_see_names() -> 
     assert business.sql is None
     assert business.detail == ""
     chinese = finish(body, language="zh")
-    assert [each.label for each in chinese.answer.columns][:4] == ["城市", "数量", "customer number", "数值 4"]
+    assert [column.label for column in chinese.answer.columns][:4] == ["城市", "数量", "customer number", "数值 4"]
     analyst = finish(body, audience="analyst")
-    assert [(each.id, each.label) for each in analyst.answer.columns] == [(name, name) for name in kinds]
+    assert [(column.id, column.label) for column in analyst.answer.columns] == [(name, name) for name in kinds]
     assert analyst.sql == "SELECT cty FROM cust_tbl"
 
 
@@ -393,13 +393,13 @@ def test_two_columns_never_share_a_label() -> None:
         row_count=1,
     )
     shown = finish(ended(Outcome.ANSWERED, result=result)).answer.columns
-    assert [each.label for each in shown] == ["city", "city (2)", "Count"]
+    assert [column.label for column in shown] == ["city", "city (2)", "Count"]
 
 
 def test_without_a_catalog_every_business_label_is_numbered() -> None:
     body = answered({"cty": ColumnKind.TEXT, "visits": ColumnKind.INTEGER}, ("Bern", 3))
-    assert [each.label for each in finish(body, None).answer.columns] == ["Value 1", "Value 2"]
-    assert [each.label for each in finish(body, None, language="zh").answer.columns] == ["数值 1", "数值 2"]
+    assert [column.label for column in finish(body, None).answer.columns] == ["Value 1", "Value 2"]
+    assert [column.label for column in finish(body, None, language="zh").answer.columns] == ["数值 1", "数值 2"]
 
 
 @pytest.mark.parametrize(("language", "text"), [("en", "Done: 2 rows."), ("zh", "查询执行完成，共返回 2 条记录。")])
@@ -480,8 +480,8 @@ def random_catalog(seed: int) -> tuple[Catalog, list[str]]:
 
     names = [name() for _ in range(8)]
     columns = tuple(
-        Column(name=each, type="TEXT", kind=ColumnKind.TEXT, comment=f"{each} of us", values=(f"value of {each}",))
-        for each in names[1:]
+        Column(name=name, type="TEXT", kind=ColumnKind.TEXT, comment=f"{name} of us", values=(f"value of {name}",))
+        for name in names[1:]
     )
     table = Table(name=names[0], columns=columns, comment=f"the {names[0]} table")
     return Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(table,)), names
@@ -500,7 +500,7 @@ def test_no_byte_of_a_technical_name_reaches_a_business_reader(
     catalog, names = random_catalog(seed)
     result = Result(
         columns=(
-            *(ResultColumn(name=each, kind=ColumnKind.TEXT) for each in names[1:]),
+            *(ResultColumn(name=name, kind=ColumnKind.TEXT) for name in names[1:]),
             ResultColumn(name=f"SUM({names[1]})", kind=ColumnKind.INTEGER),
             ResultColumn(name=f"{names[2]} total"),
         ),
@@ -526,7 +526,7 @@ def test_no_byte_of_a_technical_name_reaches_a_business_reader(
     )
     for known in (catalog, None):
         shown = finish(body, known, language=language).model_dump_json().lower()
-        assert [each for each in names if each.lower() in shown] == []
+        assert [name for name in names if name.lower() in shown] == []
 
 
 # The verb and its edge

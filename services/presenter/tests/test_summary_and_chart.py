@@ -32,7 +32,7 @@ def reported(
         row_count=more.get("row_count", len(rows)),
         truncated=more.get("truncated", False),
     )
-    labels = [each[1] for each in columns]
+    labels = [column[1] for column in columns]
     return summary(shape_of(result, labels), labels, WORDS[language, "business"])
 
 
@@ -162,7 +162,7 @@ def test_values_are_written_as_people_write_them(value: Scalar, kind: ColumnKind
     assert in_words(value, kind, WORDS["en", "business"]) == words
 
 
-_CELLS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6, allow_nan=False).map(lambda each: round(each, 2)))
+_CELLS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6, allow_nan=False).map(lambda item: round(item, 2)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,7 +174,7 @@ def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: La
     if sum(amounts):
         allowed.add(round(max(amounts) * 100 / sum(amounts), 1))
     for found in re.findall(r"-?\d[\d,]*(?:\.\d+)?", said):
-        assert any(abs(Decimal(found.replace(",", "")) - each) < Decimal("0.005") for each in allowed), said
+        assert any(abs(Decimal(found.replace(",", "")) - item) < Decimal("0.005") for item in allowed), said
 
 
 # Charts
@@ -184,7 +184,7 @@ def drawn(columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...])
     result = Result(
         columns=tuple(ResultColumn(name=name, kind=kind) for name, _, kind in columns), rows=rows, row_count=len(rows)
     )
-    return chart(shape_of(result, [each[1] for each in columns]), WORDS["en", "business"]).spec
+    return chart(shape_of(result, [column[1] for column in columns]), WORDS["en", "business"]).spec
 
 
 def test_a_category_and_a_number_are_bars_from_zero() -> None:
@@ -202,9 +202,9 @@ def test_a_time_and_a_number_are_a_line_in_order() -> None:
     spec = drawn(columns, (3, "2024-01-03"), (1, "2024-01-01"), (2, "2024-01-02"))
     assert spec["mark"]["type"] == "line"
     assert spec["encoding"]["x"]["type"] == "temporal"
-    assert [each["day"] for each in spec["data"]["values"]] == ["2024-01-01", "2024-01-02", "2024-01-03"]
+    assert [value["day"] for value in spec["data"]["values"]] == ["2024-01-01", "2024-01-02", "2024-01-03"]
     years = drawn([("y", "year", INTEGER), ("COUNT(*)", "Count", INTEGER)], (2022, 3), (2020, 1), (2021, 2))
-    assert [each["year"] for each in years["data"]["values"]] == [2020, 2021, 2022]
+    assert [value["year"] for value in years["data"]["values"]] == [2020, 2021, 2022]
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_no_chart_where_none_is_clear(
 
 def test_of_many_bars_the_largest_are_drawn_and_that_is_said() -> None:
     spec = drawn(COUNTS, *((f"city {n}", n) for n in range(BARS_MAX + 1)))
-    assert [each["Count"] for each in spec["data"]["values"]] == list(range(BARS_KEPT))
+    assert [value["Count"] for value in spec["data"]["values"]] == list(range(BARS_KEPT))
     assert spec["usermeta"]["notes"] == ["The 20 smallest of 31 are drawn."]
     shuffled = drawn(COUNTS, *((f"city {n}", n * 7 % 31) for n in range(BARS_MAX + 1)))
-    assert [each["Count"] for each in shuffled["data"]["values"]] == list(range(30, 30 - BARS_KEPT, -1))
+    assert [value["Count"] for value in shuffled["data"]["values"]] == list(range(30, 30 - BARS_KEPT, -1))
     assert shuffled["title"]["text"] == ["The 20 largest of 31 are drawn."]
 
 
@@ -266,7 +266,7 @@ def asked(question: str, columns: list[tuple[str, str, ColumnKind]], *rows: tupl
         row_count=more.get("row_count", len(rows)),
     )
     language: Language = more.get("language", "en")
-    return chart(shape_of(result, [each[1] for each in columns]), WORDS[language, "business"], question)
+    return chart(shape_of(result, [column[1] for column in columns]), WORDS[language, "business"], question)
 
 
 def test_a_picture_that_would_mislead_is_not_drawn_and_the_reason_is_said() -> None:
@@ -296,8 +296,8 @@ def test_weekdays_months_and_ranges_keep_their_own_order() -> None:
         (["10月", "2月", "1月"], ["1月", "2月", "10月"]),
         (["18-29", "<18", "60+"], ["<18", "18-29", "60+"]),
     ):
-        spec = drawn([("k", "k", TEXT), ("n", "n", INTEGER)], *((each, n) for n, each in enumerate(places, 1)))
-        assert [each["k"] for each in spec["data"]["values"]] == ordered
+        spec = drawn([("k", "k", TEXT), ("n", "n", INTEGER)], *((place, n) for n, place in enumerate(places, 1)))
+        assert [value["k"] for value in spec["data"]["values"]] == ordered
         assert spec["encoding"]["x"]["sort"] is None
 
 
@@ -332,7 +332,7 @@ def test_untyped_numbers_are_numbers_and_signs_in_a_label_are_no_path() -> None:
 
 
 def test_a_number_is_read_from_text_and_from_nothing_else() -> None:
-    assert [number(each) for each in ("1.50", "1e3", "x", True, None, float("nan"))] == [
+    assert [number(item) for item in ("1.50", "1e3", "x", True, None, float("nan"))] == [
         Decimal("1.50"),
         Decimal(1000),
         None,

@@ -347,7 +347,7 @@ async def test_a_persons_own_statement_is_never_changed_but_reported_how_it_woul
 
 
 @pytest.mark.parametrize(
-    ("rules_in_a_row", "mend", "goes_on"),
+    ("rules_in_a_row", "repair", "goes_on"),
     [
         (REPAIRS_PER_FAILURE_MAX - 1, 2, True),
         (REPAIRS_PER_FAILURE_MAX, 3, False),

@@ -29,7 +29,7 @@ CATALOG = Catalog(
     tables=tuple(
         Table(
             name=name,
-            columns=tuple(Column(name=each, type="TEXT") for each in columns),
+            columns=tuple(Column(name=column, type="TEXT") for column in columns),
             foreign_keys=(
                 ForeignKey(columns=("customer_id",), referred_table="customers", referred_columns=("customer_id",)),
             )
@@ -49,7 +49,7 @@ _PATTERNS = (
 def engine() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
     for name, columns in TABLES.items():
-        columns_sql = ", ".join(f'"{each}" TEXT' for each in columns)
+        columns_sql = ", ".join(f'"{column}" TEXT' for column in columns)
         connection.execute(f'CREATE TABLE "{name}" ({columns_sql})')
     return connection
 
@@ -73,7 +73,7 @@ def mended(sql: str, catalog: Catalog = CATALOG) -> list[str]:
     failure = check(sql)
     assert failure is not None, "the pair's first statement must fail"
     draft = Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    return [each.sql for each in repairs(draft, failure, catalog, check=check)]
+    return [repair.sql for repair in repairs(draft, failure, catalog, check=check)]
 
 
 PAIRS = [
@@ -286,7 +286,7 @@ def test_a_form_that_an_engine_does_not_take_becomes_one_that_it_takes(
 ) -> None:
     draft = Draft(sql=broken, dialect=Dialect.SQLITE, origin=Origin.MODEL)
     found = repairs(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
-    assert [each.sql for each in found][:1] == [whole]
+    assert [attempt.sql for attempt in found][:1] == [whole]
     assert check(whole) is None
 
 
@@ -331,7 +331,7 @@ def test_a_comparison_with_null_is_repaired_only_where_types_were_refused() -> N
     draft = Draft(sql="SELECT city FROM customers WHERE city <> NULL", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     refused = Failure.of(FailureCode.TYPE_MISMATCH)
     found = repairs(draft, refused, CATALOG, check=check)
-    assert [each.sql for each in found] == ["SELECT city FROM customers WHERE NOT city IS NULL"]
+    assert [attempt.sql for attempt in found] == ["SELECT city FROM customers WHERE NOT city IS NULL"]
     assert not found[0].keeps_meaning
     assert repairs(draft, Failure.of(FailureCode.SYNTAX_ERROR), CATALOG, check=check) == ()
 
@@ -339,7 +339,7 @@ def test_a_comparison_with_null_is_repaired_only_where_types_were_refused() -> N
 def test_renames_are_assumptions_and_aliases_are_not() -> None:
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="citty"))
     draft = Draft(sql="SELECT citty FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    assert [each.keeps_meaning for each in repairs(draft, failure, CATALOG, check=check)] == [False]
+    assert [repair.keeps_meaning for repair in repairs(draft, failure, CATALOG, check=check)] == [False]
     failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, facts=Facts(name="city", qualifier="customers"))
     draft = draft.model_copy(update={"sql": "SELECT customers.city FROM customers AS c"})
     (repair,) = repairs(draft, failure, CATALOG, check=check)[:1]
@@ -347,7 +347,7 @@ def test_renames_are_assumptions_and_aliases_are_not() -> None:
     assert [(step.rule, step.before, step.after) for step in repair.steps] == [(RuleName.USE_ALIAS, "customers", "c")]
 
 
-@pytest.mark.parametrize("code", [each for each in FailureCode if not TRAITS[each].by_rule])
+@pytest.mark.parametrize("code", [code for code in FailureCode if not TRAITS[code].by_rule])
 def test_no_rule_touches_what_is_not_a_broken_statement(code: FailureCode) -> None:
     draft = Draft(sql="SELECT citty FROM customer", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     assert repairs(draft, Failure.of(code, facts=Facts(name="citty")), CATALOG, check=check) == ()
@@ -370,7 +370,7 @@ def test_the_search_is_bounded_however_the_check_answers() -> None:
     assert len(calls) <= CHECKS_MAX * len(FailureCode)
 
 
-@given(st.text(max_size=60), st.sampled_from([each for each in FailureCode if TRAITS[each].by_rule]))
+@given(st.text(max_size=60), st.sampled_from([code for code in FailureCode if TRAITS[code].by_rule]))
 def test_no_text_breaks_a_rule(text: str, code: FailureCode) -> None:
     draft = Draft(sql=f"SELECT {text} FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     found = repairs(draft, Failure.of(code, facts=Facts(name=text)), CATALOG, check=lambda _: None)
@@ -378,7 +378,7 @@ def test_no_text_breaks_a_rule(text: str, code: FailureCode) -> None:
 
 
 def test_every_rule_stands_in_the_pipeline_under_its_own_name() -> None:
-    assert [each.__name__ for each in RULES] == list(RuleName)
+    assert [rule.__name__ for rule in RULES] == list(RuleName)
 
 
 def test_closeness_knows_case_plural_and_typing_only() -> None:

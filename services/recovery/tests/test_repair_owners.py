@@ -152,7 +152,7 @@ def test_two_names_never_become_one_column() -> None:
     failure = check("SELECT titel, titles FROM model")
     assert failure is not None
     draft = Draft(sql="SELECT titel, titles FROM model", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    assert all("title, title" not in each.sql for each in repairs(draft, failure, CATALOG, check=check))
+    assert all("title, title" not in repair.sql for repair in repairs(draft, failure, CATALOG, check=check))
 
 
 def test_rivals_count_only_where_the_question_reports_them_apart() -> None:
@@ -161,9 +161,9 @@ def test_rivals_count_only_where_the_question_reports_them_apart() -> None:
 
     one, other = rival("city"), rival("label")
     assert distinguished((one, other), frozenset()) == ()
-    assert [each.sql for each in distinguished((one, other), frozenset({"label"}))] == ["label"]
+    assert [attempt.sql for attempt in distinguished((one, other), frozenset({"label"}))] == ["label"]
     assert distinguished((one, other), frozenset({"label", "city"})) == ()
-    assert [each.sql for each in distinguished((one,), frozenset())] == ["city"]
+    assert [attempt.sql for attempt in distinguished((one,), frozenset())] == ["city"]
 
 
 def test_a_numbered_alias_was_joined_to_an_earlier_one() -> None:

@@ -78,7 +78,7 @@ class Logs:
     entries: list[Stored] = field(default_factory=list)
 
     async def query(self, tenant: str, query: str) -> list[Stored]:
-        return [each for each in self.entries if (each.event.tenant, each.event.query_id) == (tenant, query)]
+        return [entry for entry in self.entries if (entry.event.tenant, entry.event.query_id) == (tenant, query)]
 
 
 @dataclass
@@ -156,7 +156,7 @@ async def test_a_good_draft_becomes_an_approval_of_our_own_text() -> None:
     assert result.body.checked == ("static", "explain")
     assert result.body.notes == ("noted",)
     assert result.attempts[-1].validated
-    assert [each.sql for each in engine.explained] == [result.body.sql]
+    assert [attempt.sql for attempt in engine.explained] == [result.body.sql]
 
 
 async def test_rows_are_capped_by_the_policy_as_well() -> None:
@@ -381,7 +381,7 @@ async def test_a_change_is_never_approved_as_a_draft_but_asks() -> None:
     assert (confirmation.reason, confirmation.kind, confirmation.table) == ("write", "DELETE", "customer")
     assert (confirmation.rows_affected, confirmation.rows_known, confirmation.rows_affected_max) == (7, "estimate", 24)
     assert confirmation.sql_sha256 == sha256_of(asked.body.sql)
-    assert [each.sql.split(" FROM")[0] for each in engine.explained] == ["SELECT 1"]
+    assert [attempt.sql.split(" FROM")[0] for attempt in engine.explained] == ["SELECT 1"]
 
 
 async def test_where_execution_is_allowed_the_rows_are_counted_by_the_query_s_one_probe() -> None:
@@ -423,7 +423,7 @@ async def test_a_confirmed_change_is_judged_again_from_the_asking_query_s_draft_
     result = await run(yes(asked, rows_affected_max=5), WRITES, logs=logs)
     assert isinstance(result.body, Approved)
     assert (result.body.sql, result.body.rows_affected_max) == (asked.body.sql, 5)
-    assert [(each.sql, each.validated) for each in result.attempts] == [(DELETE, True)]
+    assert [(attempt.sql, attempt.validated) for attempt in result.attempts] == [(DELETE, True)]
 
 
 async def test_what_nobody_asked_is_not_approved() -> None:

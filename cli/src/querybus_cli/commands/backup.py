@@ -49,8 +49,8 @@ def backup(
     copies = run(backups.back_up(backups.place_of(url, password, store), target, _progress))
     gone = backups.thin_out(folder, target, keep) if keep is not None else ()
     _show(copies, target, json_output, "backed up")
-    for each in gone:
-        typer.echo(f"removed: {each}", err=True)
+    for item in gone:
+        typer.echo(f"removed: {item}", err=True)
 
 
 def restore(
@@ -104,6 +104,6 @@ def _show(copies: Sequence[Copy], folder: Path, json_output: bool, word: str) ->
     if json_output:
         typer.echo(json.dumps(view_of(copies, folder)))
         return
-    for each in copies:
-        typer.echo(f"{each.stream:28} {each.messages:>10} messages {each.bytes / _MB:10.1f} MB")
+    for copy in copies:
+        typer.echo(f"{copy.stream:28} {copy.messages:>10} messages {copy.bytes / _MB:10.1f} MB")
     typer.echo(f"{word}: {len(copies)} streams, {folder}")

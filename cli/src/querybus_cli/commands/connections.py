@@ -27,15 +27,15 @@ def list_connections(file: File = FILE, json_output: JsonOutput = False) -> None
     from querybus_executor.connections.config import BadConnections, load_connections
 
     try:
-        found = [each.public() for each in load_connections(file)]
+        found = [load_connection.public() for load_connection in load_connections(file)]
     except BadConnections as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    for each in found:
+    for path in found:
         if json_output:
-            typer.echo(each.model_dump_json())
+            typer.echo(path.model_dump_json())
         else:
-            typer.echo(f"{each.name}  {each.dialect.value}  {each.policy.access.value}  {each.description}".rstrip())
+            typer.echo(f"{path.name}  {path.dialect.value}  {path.policy.access.value}  {path.description}".rstrip())
 
 
 @connections.command(name="test")

@@ -45,9 +45,9 @@ def _config(database: str | None, connections: Path | None, connection: str | No
     try:
         if connections is not None:
             known = load_connections(connections)
-            named = [each for each in known if connection in (None, each.name)]
+            named = [path for path in known if connection in (None, path.name)]
             if len(named) != 1:
-                raise ValueError(f"--connection is one of: {', '.join(each.name for each in known)}")
+                raise ValueError(f"--connection is one of: {', '.join(path.name for path in known)}")
             return named[0]
         if database is not None:
             if "://" not in database:
@@ -82,10 +82,10 @@ def as_json(reported: Explanation) -> dict[str, Any]:
 def show(reported: Explanation, out: Console) -> None:
     """Print the explanation."""
     words = Table("words", "read as", "meaning", "score", "other meanings", box=None, header_style="dim")
-    for each in reported.words:
-        mark = each.role if each.accounted else f"{each.role} (not accounted for)"
+    for word in reported.words:
+        mark = word.role if word.accounted else f"{word.role} (not accounted for)"
         words.add_row(
-            each.text, mark, each.meaning, "" if each.score is None else f"{each.score:.2f}", ", ".join(each.others)
+            word.text, mark, word.meaning, "" if word.score is None else f"{word.score:.2f}", ", ".join(word.others)
         )
     out.print(words)
     for name, text in _facts(reported):

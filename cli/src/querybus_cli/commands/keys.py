@@ -86,13 +86,13 @@ def list_keys(
     from querybus_cli.operations.keys import listed, place_of
 
     found = run(listed(place_of(url, password, store), tenant))
-    for each in found:
+    for item in found:
         if json_output:
-            typer.echo(json.dumps(each, ensure_ascii=False))
+            typer.echo(json.dumps(item, ensure_ascii=False))
         else:
-            may_ask = "all connections" if each["connections"] is None else ", ".join(each["connections"])
-            api = "" if each["has_key"] else "; over the bus only"
-            typer.echo(f"{each['tenant']}.{each['name']:24} {each['user']:20} {each['audience']:8} {may_ask}{api}")
+            may_ask = "all connections" if item["connections"] is None else ", ".join(item["connections"])
+            api = "" if item["has_key"] else "; over the bus only"
+            typer.echo(f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8} {may_ask}{api}")
     if not json_output and not found:
         typer.echo("no credentials; make one with `querybus keys create`")
 

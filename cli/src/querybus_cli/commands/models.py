@@ -47,4 +47,4 @@ def set_models(
 
     wanted = usage(parse_models, usage(file.read_text))
     run(write_models(place_of(url, password, store), wanted))
-    typer.echo(f"{len(wanted.models)} models: {', '.join(each.name for each in wanted.models) or 'none'}")
+    typer.echo(f"{len(wanted.models)} models: {', '.join(model.name for model in wanted.models) or 'none'}")

@@ -42,13 +42,13 @@ def list_letters(
     from querybus_cli.operations.operator import letters, moment, place_of
 
     found = run(letters(place_of(url, password, store), stage, after, limit))
-    for each in found:
+    for item in found:
         if json_output:
-            _print(each)
+            _print(item)
         else:
             typer.echo(
-                f"{each['sequence']:>8}  {moment(each['at'])}  {each['stage']:10} {each['deliveries']:>2} deliveries  "
-                f"{each['subject']}\n{'':10}{each['reason']}"
+                f"{item['sequence']:>8}  {moment(item['at'])}  {item['stage']:10} {item['deliveries']:>2} deliveries  "
+                f"{item['subject']}\n{'':10}{item['reason']}"
             )
     if not json_output:
         more = f"; more with --after {found[-1]['sequence']}" if len(found) == limit else ""
@@ -141,11 +141,11 @@ def history(
     from querybus_cli.operations.operator import history as read
     from querybus_cli.operations.operator import line_of, place_of
 
-    for each in run(read(place_of(url, password, store), tenant, name, until)):
+    for item in run(read(place_of(url, password, store), tenant, name, until)):
         if json_output:
-            _print(each)
+            _print(item)
         else:
-            typer.echo(line_of(each))
+            typer.echo(line_of(item))
 
 
 def replay(

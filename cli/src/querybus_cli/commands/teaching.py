@@ -85,12 +85,12 @@ def list_entries(
     from querybus_cli.operations.teaching import listed
 
     entries = run(listed(place_of(url, password, store), tenant, connection, kind))
-    for each in entries:
+    for entry in entries:
         if json_output:
-            _print(each)
+            _print(entry)
         else:
-            mark = f"  STALE: {each['stale']}" if each["stale"] else ""
-            typer.echo(f"{each['id']}  {each['kind']:11} {each['key'] or '-'}{mark}\n{'':18}{each['text']}")
+            mark = f"  STALE: {entry['stale']}" if entry["stale"] else ""
+            typer.echo(f"{entry['id']}  {entry['kind']:11} {entry['key'] or '-'}{mark}\n{'':18}{entry['text']}")
     if not json_output:
         typer.echo(f"{len(entries)} entries")
 
@@ -126,11 +126,11 @@ def search_entries(
     if isinstance(nearness, str):
         typer.echo(f"by words alone; the embeddings model said: {nearness}", err=True)
         nearness = None
-    for each in searched(found, kind, query, k, nearness):
+    for item in searched(found, kind, query, k, nearness):
         if json_output:
-            _print(each)
+            _print(item)
         else:
-            typer.echo(f"{each['score']:.2f}  {each['key'] or '-'}\n{'':6}{each['text']}")
+            typer.echo(f"{item['score']:.2f}  {item['key'] or '-'}\n{'':6}{item['text']}")
 
 
 def _print(value: dict[str, Any]) -> None:

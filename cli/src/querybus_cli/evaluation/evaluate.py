@@ -119,10 +119,10 @@ def read_items(path: Path) -> list[dict[str, Any]]:
         items = cast("list[dict[str, Any]]", json.loads(text))
     else:
         items = [cast("dict[str, Any]", json.loads(line)) for line in text.splitlines() if line.strip()]
-    for number, each in enumerate(items, 1):
-        if not {"db_id", "question", "gold"} <= each.keys():
+    for number, item in enumerate(items, 1):
+        if not {"db_id", "question", "gold"} <= item.keys():
             raise ValueError(f"item {number} needs db_id, question and gold")
-        each.setdefault("id", str(number))
+        item.setdefault("id", str(number))
     return items
 
 
@@ -259,7 +259,7 @@ class Asking:
             if failure is None:
                 assert isinstance(found, Envelope)  # noqa: S101 - only a failure is none
                 body = cast("Concluded", found.body)
-                sql = body.sql or next((each.sql for each in reversed(found.attempts)), None)
+                sql = body.sql or next((attempt.sql for attempt in reversed(found.attempts)), None)
                 return self._result(body.outcome.value, sql=sql, attempts=len(found.attempts))
             self._code = self._code or failure.code
             after = await self._recovered(failed(at, failure, stage))
@@ -410,43 +410,43 @@ def totals(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return the figures of a run: counts, and by the class of the first failure what became of it."""
     by_class: dict[str, Counter[str]] = {}
     by_rule: dict[str, Counter[str]] = {}
-    for each in judged:
-        for rule in each.rules:
+    for item in judged:
+        for rule in item.rules:
             by_rule.setdefault(rule, Counter()).update(
-                items=1, executable=int(each.final_executable), right=int(each.final_right)
+                items=1, executable=int(item.final_executable), right=int(item.final_right)
             )
-        if each.first_code is not None:
-            by_class.setdefault(each.first_code, Counter()).update(
-                items=1, executable=int(each.final_executable), right=int(each.final_right)
+        if item.first_code is not None:
+            by_class.setdefault(item.first_code, Counter()).update(
+                items=1, executable=int(item.final_executable), right=int(item.final_right)
             )
     return {
         "items": len(judged),
-        "first_executable": sum(each.first_executable for each in judged),
-        "first_right": sum(each.first_right for each in judged),
-        "final_executable": sum(each.final_executable for each in judged),
-        "final_right": sum(each.final_right for each in judged),
-        "fixed": sum(each.final_right and not each.first_right for each in judged),
-        "broken": sum(each.first_right and not each.final_right for each in judged),
-        "outcomes": dict(Counter(each.outcome for each in judged)),
+        "first_executable": sum(item.first_executable for item in judged),
+        "first_right": sum(item.first_right for item in judged),
+        "final_executable": sum(item.final_executable for item in judged),
+        "final_right": sum(item.final_right for item in judged),
+        "fixed": sum(item.final_right and not item.first_right for item in judged),
+        "broken": sum(item.first_right and not item.final_right for item in judged),
+        "outcomes": dict(Counter(outcome.outcome for outcome in judged)),
         "by_first_failure": {name: dict(counts) for name, counts in sorted(by_class.items())},
         "by_rule": {name: dict(counts) for name, counts in sorted(by_rule.items())},
-        "calls": sum(each.calls for each in judged),
-        "tokens_in": sum(each.tokens_in for each in judged),
-        "tokens_out": sum(each.tokens_out for each in judged),
-        "milliseconds": round(sum(each.milliseconds for each in judged), 1),
+        "calls": sum(item.calls for item in judged),
+        "tokens_in": sum(item.tokens_in for item in judged),
+        "tokens_out": sum(item.tokens_out for item in judged),
+        "milliseconds": round(sum(item.milliseconds for item in judged), 1),
     }
 
 
 def compared(judged: Sequence[Judged], other: Path) -> dict[str, list[str]]:
     """Return the ids of the items that are right only here and only in the other run's file."""
     lines = other.read_text(encoding="utf-8").splitlines()
-    before = {str(each["id"]): bool(each["final_right"]) for each in map(json.loads, lines)}
+    before = {str(line["id"]): bool(line["final_right"]) for line in map(json.loads, lines)}
     return {
-        "only_here": [each.id for each in judged if each.final_right and before.get(each.id) is False],
-        "only_there": [each.id for each in judged if not each.final_right and before.get(each.id) is True],
+        "only_here": [item.id for item in judged if item.final_right and before.get(item.id) is False],
+        "only_there": [item.id for item in judged if not item.final_right and before.get(item.id) is True],
     }
 
 
 def write_items(judged: Sequence[Judged], path: Path) -> None:
     """Write one JSON line per item."""
-    path.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in judged), encoding="utf-8")
+    path.write_text("".join(json.dumps(asdict(item), ensure_ascii=False) + "\n" for item in judged), encoding="utf-8")

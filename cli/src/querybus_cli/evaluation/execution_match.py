@@ -67,8 +67,8 @@ def matches(gold: Rows, got: Rows, *, ordered: bool, permuted: bool = True) -> b
     width = len(gold[0])
     if width != len(got[0]):
         return False
-    one = [tuple(_cell(each) for each in row) for row in gold]
-    other = [tuple(_cell(each) for each in row) for row in got]
+    one = [tuple(_cell(cell) for cell in row) for row in gold]
+    other = [tuple(_cell(cell) for cell in row) for row in got]
     if not permuted or width > COLUMNS_PERMUTED_MAX:
         return _same(one, other, ordered=ordered)
     return any(

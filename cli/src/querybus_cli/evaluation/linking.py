@@ -76,7 +76,7 @@ class Bm25:
 
     def __init__(self, tables: Sequence[Table]) -> None:
         documents = [Counter(_document(table)) for table in tables]
-        self._lengths = [sum(each.values()) for each in documents]
+        self._lengths = [sum(document.values()) for document in documents]
         self._mean = sum(self._lengths) / max(1, len(documents))
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for position, document in enumerate(documents):
@@ -93,7 +93,7 @@ class Bm25:
             for position, count in found:
                 length = _K1 * (1 - _B + _B * self._lengths[position] / self._mean)
                 scores[position] += rarity * count * (_K1 + 1) / (count + length)
-        return sorted(scores, key=lambda each: (-scores[each], each))[:kept_max]
+        return sorted(scores, key=lambda item: (-scores[item], item))[:kept_max]
 
 
 def _document(table: Table) -> Iterator[str]:
@@ -154,7 +154,7 @@ def needed(sql: str, catalog: Catalog) -> tuple[frozenset[str], frozenset[tuple[
         tables |= {table.name.lower() for table in sources.values()}
         for column in scope.columns:
             owners = [sources[column.table.lower()]] if column.table.lower() in sources else list(sources.values())
-            owner = next((each for each in owners if each.column(column.name) is not None), None)
+            owner = next((owner for owner in owners if owner.column(column.name) is not None), None)
             if owner is not None:
                 columns.add((owner.name.lower(), column.name.lower()))
     return (frozenset(tables), frozenset(columns)) if tables else None
@@ -164,7 +164,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Catalog], list[dict[str, Any]]]
     """Return the catalogs and the questions of a folder laid out as Spider's; ValueError if there are none."""
     paths = sorted((*folder.glob("databases/*.sqlite"), *folder.glob("train_databases/*.sqlite")))
     catalogs = {path.stem: open_sqlite_catalog(path) for path in paths}
-    items = [each for path in sorted(folder.glob("questions_*.json")) for each in read_items(path)]
+    items = [read_item for path in sorted(folder.glob("questions_*.json")) for read_item in read_items(path)]
     if not catalogs or not items:
         raise ValueError(f"{folder} has no databases/*.sqlite with questions_*.json")
     return catalogs, items
@@ -174,13 +174,13 @@ def items_of(raw: Iterable[Mapping[str, Any]], catalogs: Mapping[str, Catalog]) 
     """Return the questions whose reference can be read, and the number of the others."""
     items: list[Item] = []
     unread = 0
-    for each in raw:
-        database = str(each["db_id"])
-        found = needed(str(each["gold"]), catalogs[database]) if database in catalogs else None
+    for item in raw:
+        database = str(item["db_id"])
+        found = needed(str(item["gold"]), catalogs[database]) if database in catalogs else None
         if found is None:
             unread += 1
         else:
-            items.append(Item(str(each["question"]), database, *found))
+            items.append(Item(str(item["question"]), database, *found))
     return items, unread
 
 
@@ -234,7 +234,7 @@ def _in_merged(merged: Merged, items: Sequence[Item], words: Mapping[str, tuple[
     step = max(1, len(items) // PROMPTS_MEASURED_MAX)
     for number, item in enumerate(items):
         wanted = {merged.names[item.database, table] for table in item.tables}
-        ranked = [catalog.tables[each].name for each in plain.best(item.question, max(KEPT))]
+        ranked = [catalog.tables[element].name for element in plain.best(item.question, max(KEPT))]
         for kept, (ours, theirs) in shares.items():
             began = time.thread_time()
             linking = index.link(item.question, tables_max=kept)
@@ -269,7 +269,7 @@ def _in_own(
             linked = {table.name.lower() for table in index.link(item.question, tables_max=half).tables}
             halves.add(item.tables <= linked)
             plain_halves.add(
-                item.tables <= {catalog.tables[each].name.lower() for each in plain.best(item.question, half)}
+                item.tables <= {catalog.tables[element].name.lower() for element in plain.best(item.question, half)}
             )
         lost = _columns_lost(index, item, columns)
         if lost is not None:
@@ -291,7 +291,9 @@ def _columns_lost(index: LinkIndex, item: Item, counted: Share) -> int | None:
         name = table.name.lower()
         if name not in item.tables or len(table.columns) < WIDE_COLUMNS_MIN:
             continue
-        kept = {each.name.lower() for each in index.columns(table, item.question, math.ceil(len(table.columns) / 2))}
+        kept = {
+            column.name.lower() for column in index.columns(table, item.question, math.ceil(len(table.columns) / 2))
+        }
         for owner, column in item.columns:
             if owner == name:
                 lost = (lost or 0) + (column not in kept)
@@ -328,7 +330,7 @@ def evaluate_labels(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> d
             wanted = {merged.names[item.database, table] for table in item.tables}
             linked = {table.name for table in index.link(item.question, tables_max=kept).tables}
             ours.add(wanted <= linked)
-            best = {merged.catalog.tables[each].name for each in plain.best(item.question, kept)}
+            best = {merged.catalog.tables[element].name for element in plain.best(item.question, kept)}
             theirs.add(wanted <= best)
             if kept == KEPT[0] and not wanted <= linked:
                 lost.append(f"{item.question} ({', '.join(sorted(wanted - linked))})")

@@ -48,8 +48,8 @@ def show(name: str, value: Any) -> None:
         if isinstance(counted, list):
             lines = cast("list[str]", counted)
             typer.echo(f"  {key:32} {len(lines)}")
-            for each in lines:
-                typer.echo(f"    {each}")
+            for line in lines:
+                typer.echo(f"    {line}")
         elif isinstance(counted, dict):
             typer.echo(
                 f"  {key:32} "

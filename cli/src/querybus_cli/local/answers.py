@@ -92,7 +92,7 @@ async def _trouble_with(file: Path, connection: str) -> str | None:
 
 def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
     """Return the audience; UsageError for what cannot be asked at all. Which models a gateway has, it knows itself."""
-    audience: Audience | None = next((each for each in AUDIENCES if each == quick.audience), None)
+    audience: Audience | None = next((audience for audience in AUDIENCES if audience == quick.audience), None)
     if audience is None:
         raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
     named = quick.options.get("model") not in (None, "builtin") and not asks_gateway
@@ -189,7 +189,7 @@ def names_of(file: Path) -> list[str]:
     from querybus_executor.connections.config import BadConnections, load_connections
 
     try:
-        return [each.name for each in load_connections(file)]
+        return [load_connection.name for load_connection in load_connections(file)]
     except BadConnections as error:
         raise UsageError(str(error)) from error
 

@@ -153,8 +153,8 @@ class _Shop:
         for number, line in enumerate(_lines("places.txt"), 1):
             name, name_zh, language, listed = line.split("|")
             countries.append((number, name, name_zh))
-            for each in listed.split(","):
-                city, city_zh, thousands, weight = each.split("/")
+            for text in listed.split(","):
+                city, city_zh, thousands, weight = text.split("/")
                 city_id = len(cities) + 1
                 cities.append((city_id, number, city, city_zh, int(thousands) * 1_000 + self._chance.below(1_000)))
                 self._places.append(_Place(city_id, language == "zh", int(weight)))
@@ -166,7 +166,7 @@ class _Shop:
         chance = self._chance
         suppliers = [
             (number, name, self._city_ids[city], 2 + chance.below(4), _day(2012, chance.below(3_600)))
-            for number, (name, city) in enumerate((each.split("|") for each in _lines("companies.txt")), 1)
+            for number, (name, city) in enumerate((line.split("|") for line in _lines("companies.txt")), 1)
         ]
         categories: list[Row] = []
         products: list[Row] = []
@@ -178,9 +178,9 @@ class _Shop:
                 parent = len(categories)
                 continue
             supplier_ids = [1 + chance.below(len(suppliers)) for _ in range(3)]
-            variants = [each.split("/") for each in goods[1].split(",")]
+            variants = [good.split("/") for good in goods[1].split(",")]
             for good, (rank, (variant, variant_zh)) in product(
-                (each.split("/") for each in goods[0].split(",")), enumerate(variants)
+                (good.split("/") for good in goods[0].split(",")), enumerate(variants)
             ):
                 price = round(float(good[2]) * (1 + 0.15 * rank) * chance.between(0.96, 1.08)) - 0.1
                 products.append((

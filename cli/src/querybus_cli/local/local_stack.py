@@ -145,7 +145,7 @@ class Stack:
             first, *others = SERVICES
             await self._start(first)
             # All of them to the end: one that cannot start must leave none behind that nobody would stop.
-            _raise_first(await asyncio.gather(*(self._start(each) for each in others), return_exceptions=True))
+            _raise_first(await asyncio.gather(*(self._start(item) for item in others), return_exceptions=True))
         except BaseException:
             await self._close()
             raise
@@ -159,7 +159,7 @@ class Stack:
     @property
     def http_address(self) -> str:
         """Where the gateway's HTTP API listens, while the stack runs."""
-        apis: list[Any] = [part for each in self._services for part in each.parts if part.name == "http"]
+        apis: list[Any] = [part for service in self._services for part in service.parts if part.name == "http"]
         return apis[0].address
 
     def client(self, audience: Audience) -> AbstractAsyncContextManager[BusClient]:
@@ -176,18 +176,18 @@ class Stack:
             await service.start()
         except ValidationError as error:
             # Of what was set in the environment; the values are not shown, because one may be a secret.
-            faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            faults = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
             raise UsageError(f"the {name} cannot start: {'; '.join(faults)}") from None
         self._services.append(service)
 
     async def _close(self) -> None:
         services, self._services = self._services, []
-        await asyncio.gather(*(each.stop() for each in reversed(services)), return_exceptions=True)
+        await asyncio.gather(*(service.stop() for service in reversed(services)), return_exceptions=True)
         if self._owns_bus:
             await self._bus.stop()
 
 
 def _raise_first(ended: Sequence[BaseException | None]) -> None:
-    for each in ended:
-        if each is not None:
-            raise each
+    for item in ended:
+        if item is not None:
+            raise item

@@ -35,7 +35,7 @@ def parse_replicas(text: str) -> dict[StageName, int]:
     2
     """
     replicas = dict.fromkeys(StageName, 1)
-    for part in filter(None, (each.strip() for each in text.split(","))):
+    for part in filter(None, (character.strip() for character in text.split(","))):
         name, _, count = part.partition("=")
         if name not in list(StageName) or not count.isdecimal() or not 1 <= int(count) <= REPLICAS_MAX:
             known = ", ".join(StageName)
@@ -87,14 +87,14 @@ class Supervisor:
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the replicas that run, by name."""
-        return {name: each.pid for name, each in self._processes.items() if each.returncode is None}
+        return {name: process.pid for name, process in self._processes.items() if process.returncode is None}
 
     async def run(self) -> None:
         """Keep every replica running; return once all have ended after `stop`."""
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for item in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):
-                loop.add_signal_handler(each, self.stop)
+                loop.add_signal_handler(item, self.stop)
         async with asyncio.TaskGroup() as group:
             for replica in self.replicas:
                 group.create_task(self._keep(replica))

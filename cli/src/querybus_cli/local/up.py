@@ -79,7 +79,9 @@ async def run_up(
                 )
                 for service, number in names
             )
-            addresses = {each.name: f"http://127.0.0.1:{probes[each.service, each.number]}" for each in replicas}
+            addresses = {
+                replica.name: f"http://127.0.0.1:{probes[replica.service, replica.number]}" for replica in replicas
+            }
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
             apis = (
@@ -123,7 +125,7 @@ def _must_be_free(port: int, option: str) -> None:
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
+        return [socket.getsockname()[1] for socket in sockets]
 
 
 async def _report_when_ready(
@@ -179,12 +181,12 @@ def _report_clients(file: Path, bus: EmbeddedNats) -> None:
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     clients = {
-        each.credential: {
-            "user": each.name,
-            "password": bus.client_password(each.tenant, each.credential),
-            "inbox_prefix": each.inbox,
+        outsider.credential: {
+            "user": outsider.name,
+            "password": bus.client_password(outsider.tenant, outsider.credential),
+            "inbox_prefix": outsider.inbox,
         }
-        for each in OUTSIDERS
+        for outsider in OUTSIDERS
     }
     file.write_text(json.dumps({"nats_url": bus.url, "tenant": TENANT, "clients": clients}, indent=1))
 

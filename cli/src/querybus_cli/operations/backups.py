@@ -86,12 +86,12 @@ def dated(parent: Path, now: dt.datetime) -> Path:
 
 def thin_out(parent: Path, newest: Path, keep: int) -> tuple[Path, ...]:
     """Remove dated backups but the newest `keep` whole ones, `newest` among them, and what broke off before it."""
-    others = sorted(each for each in parent.iterdir() if _DATED.fullmatch(each.name) and each.name < newest.name)
-    whole = [each for each in others if (each / MANIFEST).is_file()]
+    others = sorted(path for path in parent.iterdir() if _DATED.fullmatch(path.name) and path.name < newest.name)
+    whole = [item for item in others if (item / MANIFEST).is_file()]
     kept = whole[max(0, len(whole) - keep + 1) :]
-    gone = tuple(each for each in others if each not in kept)
-    for each in gone:
-        shutil.rmtree(each)
+    gone = tuple(item for item in others if item not in kept)
+    for item in gone:
+        shutil.rmtree(item)
     return gone
 
 
@@ -101,22 +101,22 @@ def read(folder: Path) -> tuple[Copy, ...]:
         known: Json = json.loads((folder / MANIFEST).read_text())
         if known["format"] != FORMAT:
             raise UsageError(f"{folder} has format {known['format']}, this program reads {FORMAT}")
-        copies = tuple(Copy(**each) for each in known["streams"])
+        copies = tuple(Copy(**stream) for stream in known["streams"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder} is no whole backup: its {MANIFEST} cannot be read ({error})") from error
-    unknown = {each.stream for each in copies} - set(BACKED_UP)
+    unknown = {copy.stream for copy in copies} - set(BACKED_UP)
     if unknown:
         raise UsageError(f"{folder} holds what is no part of a backup: {', '.join(sorted(unknown))}")
-    for each in copies:
+    for copy in copies:
         digest, length = hashlib.sha256(), 0
         try:
-            for part in _parts(folder / Path(each.file).name):
+            for part in _parts(folder / Path(copy.file).name):
                 digest.update(part)
                 length += len(part)
         except OSError as error:
-            raise UsageError(f"{folder}: {each.file} cannot be read ({error})") from error
-        if (length, digest.hexdigest()) != (each.bytes, each.sha256):
-            raise UsageError(f"{folder}: {each.file} is not what was written ({length} bytes of {each.bytes})")
+            raise UsageError(f"{folder}: {copy.file} cannot be read ({error})") from error
+        if (length, digest.hexdigest()) != (copy.bytes, copy.sha256):
+            raise UsageError(f"{folder}: {copy.file} is not what was written ({length} bytes of {copy.bytes})")
     return copies
 
 
@@ -147,19 +147,19 @@ async def restore(
             f"until {over:%H:%M:%S} UTC what was under way when this backup was taken goes on where it stood, and a "
             "confirmed change could be made a second time: wait, or say --at-once if the services were stopped before it"
         )
-    if unknown := set(only) - {each.stream for each in copies}:
+    if unknown := set(only) - {copy.stream for copy in copies}:
         raise UsageError(f"{folder} does not hold {', '.join(sorted(unknown))}: it has {_names(copies)}")
     # The log before the history, which goes on from it.
-    wanted = [each for each in reversed(copies) if not only or each.stream in only]
+    wanted = [copy for copy in reversed(copies) if not only or copy.stream in only]
     done: list[Copy] = []
     async with _bus(place) as backup:
-        if there := [each.stream for each in wanted if await backup.state(each.stream)]:
+        if there := [item.stream for item in wanted if await backup.state(item.stream)]:
             raise UsageError(f"the bus has {', '.join(there)} already: restoring overwrites nothing, see the handbook")
-        for each in wanted:
-            config = each.config if replicas is None else {**each.config, "num_replicas": replicas}
+        for item in wanted:
+            config = item.config if replicas is None else {**item.config, "num_replicas": replicas}
             reported = 0
 
-            def counted(copy: Copy = each) -> Generator[bytes]:
+            def counted(copy: Copy = item) -> Generator[bytes]:
                 nonlocal reported
                 for part in _parts(folder / Path(copy.file).name):
                     yield part
@@ -167,14 +167,14 @@ async def restore(
                     on_bytes(copy.stream, reported)
 
             try:
-                found = await backup.put(each.stream, config, each.state, counted())
+                found = await backup.put(item.stream, config, item.state, counted())
             except SnapshotError as error:
                 left = wanted[len(done) :]
                 raise UsageError(f"{error}; restored: {_names(done) or 'nothing'}; left: {_names(left)}") from error
             # Messages may have aged since; the numbers go on from where they were.
-            if found.last != each.state["last_seq"]:
-                raise UsageError(f"{each.stream} ends with message {found.last}, not with {each.state['last_seq']}")
-            done.append(each)
+            if found.last != item.state["last_seq"]:
+                raise UsageError(f"{item.stream} ends with message {found.last}, not with {item.state['last_seq']}")
+            done.append(item)
     return tuple(done)
 
 
@@ -208,7 +208,7 @@ def _write(folder: Path, copies: Sequence[Copy]) -> None:
         "format": FORMAT,
         "querybus": version("querybus"),
         "taken_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        "streams": [asdict(each) for each in copies],
+        "streams": [asdict(copy) for copy in copies],
     }
     file = _private(folder / f"{MANIFEST}.part")
     file.write_text(json.dumps(known, indent=1))
@@ -241,13 +241,13 @@ def _private(file: Path) -> Path:
 
 
 def _names(copies: Sequence[Copy]) -> str:
-    return ", ".join(each.stream for each in copies)
+    return ", ".join(copy.stream for copy in copies)
 
 
 def view_of(copies: Sequence[Copy], folder: Path) -> Mapping[str, Any]:
     """Return a backup as JSON."""
     streams = [
-        {"stream": each.stream, "messages": each.messages, "bytes": each.bytes, "sha256": each.sha256}
-        for each in copies
+        {"stream": copy.stream, "messages": copy.messages, "bytes": copy.bytes, "sha256": copy.sha256}
+        for copy in copies
     ]
     return {"folder": str(folder), "streams": streams}

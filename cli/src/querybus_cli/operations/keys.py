@@ -90,15 +90,15 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
         found = await known.all()
     return [
         {
-            "tenant": each.tenant,
-            "name": each.name,
-            "user": each.user,
-            "audience": each.audience,
-            "connections": None if each.connections is None else list(each.connections),
-            "has_key": bool(each.key_sha256),
+            "tenant": path.tenant,
+            "name": path.name,
+            "user": path.user,
+            "audience": path.audience,
+            "connections": None if path.connections is None else list(path.connections),
+            "has_key": bool(path.key_sha256),
         }
-        for each in found
-        if tenant is None or each.tenant == tenant
+        for path in found
+        if tenant is None or path.tenant == tenant
     ]
 
 

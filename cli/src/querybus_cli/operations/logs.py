@@ -28,7 +28,7 @@ def read(files: Sequence[str], store: Path) -> list[Line]:
 
     UsageError if there is nothing to read.
     """
-    names = files or tuple(str(each) for each in sorted((store / "logs").glob("*.log")))
+    names = files or tuple(str(path) for path in sorted((store / "logs").glob("*.log")))
     if not names:
         raise UsageError(
             f"which logs? name files or `-`, or say --store FOLDER of a `querybus up` ({store}/logs is empty)"

@@ -30,7 +30,7 @@ def parse_models(text: str) -> Models:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise ValueError(f"{'/'.join(map(str, first['loc']))}: {first['msg']}") from None
-    known = {each.name for each in models.models}
+    known = {model.name for model in models.models}
     named = [*models.tenants.values(), *models.fallbacks, *([models.default] if models.default else [])]
     for name in named:
         if known and name not in known:

@@ -99,7 +99,7 @@ def letter_view(letter: Letter, *, whole: bool = False) -> Json:
 async def letters(place: Place, stage: StageName | None, after: int, limit: int) -> list[Json]:
     """Return the dead letters behind a sequence, oldest first."""
     async with context(place) as here:
-        return [letter_view(each) for each in await here.letters(stage=stage, after=after, limit=limit)]
+        return [letter_view(letter) for letter in await here.letters(stage=stage, after=after, limit=limit)]
 
 
 async def letter(place: Place, sequence: int) -> Json:
@@ -111,9 +111,9 @@ async def letter(place: Place, sequence: int) -> Json:
 async def drop(place: Place, sequences: Sequence[int]) -> None:
     """Delete dead letters for good; UsageError names the first that is not there, those before it are gone."""
     async with context(place) as here:
-        for each in sequences:
-            if not await here.drop(each):
-                raise UsageError(f"there is no dead letter {each}: see `querybus dead list`")
+        for sequence in sequences:
+            if not await here.drop(sequence):
+                raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
 
 
 async def replay_letter(place: Place, sequence: int) -> Json:
@@ -154,7 +154,7 @@ async def history(place: Place, tenant: str, name: str, until: int) -> list[Json
     entries = of_thread if len(of_thread) > len(entries) else entries
     if not entries:
         raise UsageError(f"tenant {tenant} has no query and no thread {name}: its log has aged, or say --tenant")
-    return [_event_view(each) for each in entries if not until or each.sequence <= until]
+    return [_event_view(entry) for entry in entries if not until or entry.sequence <= until]
 
 
 async def replay(place: Place, tenant: str, query: str) -> Json:

@@ -89,11 +89,11 @@ def judge_lines(
     from querybus_cli.evaluation.check_statements import catalog_of, judge
 
     rules, reader = read_policy(policy), Reader(tenant, user)
-    known = [each.value for each in Dialect]
+    known = [dialect.value for dialect in Dialect]
     if dialect not in known:
         raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
     document = json.loads(catalog.read_text())
-    catalogs = {each: catalog_of(document, each) for each in Dialect}
+    catalogs = {dialect: catalog_of(document, dialect) for dialect in Dialect}
     lines = sys.stdin if file is None else file.read_text().splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -120,5 +120,5 @@ def read_policy(file: Path | None) -> ConnectionPolicy:
         raise ValueError(f"{file.name} is no YAML") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(each) for each in first["loc"])
+        where = ".".join(str(item) for item in first["loc"])
         raise ValueError(f"{file.name}: {where}: {first['msg']}") from None

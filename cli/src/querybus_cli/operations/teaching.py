@@ -153,8 +153,8 @@ async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapp
         return None
     api = EmbeddingClient(settings, Metrics("knowledge"))
     texts = [
-        masked_question(each.key, each.text, "") if kind is EntryKind.PAIR else f"{each.key}\n{each.text}"
-        for each in entries
+        masked_question(entry.key, entry.text, "") if kind is EntryKind.PAIR else f"{entry.key}\n{entry.text}"
+        for entry in entries
     ]
     found = await api.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
     await api.close()

@@ -62,9 +62,9 @@ def _name(channel: Mapping[str, Any]) -> str:
 
 def _bars(values: Sequence[Row], of: str | None, amount: str | None, group: str | None, width: int) -> list[str]:
     shown = [
-        (_label(each, of, group), _amount(each.get(amount or "")))
-        for each in values[:BARS_MAX]
-        if _amount(each.get(amount or "")) is not None
+        (_label(value, of, group), _amount(value.get(amount or "")))
+        for value in values[:BARS_MAX]
+        if _amount(value.get(amount or "")) is not None
     ]
     numbers = [number for _, number in shown if number is not None]
     if len(numbers) < 2 or min(numbers) < 0 or max(numbers) == 0:
@@ -81,16 +81,16 @@ def _bars(values: Sequence[Row], of: str | None, amount: str | None, group: str 
 
 
 def _label(row: Row, of: str | None, group: str | None) -> str:
-    parts = [str(row.get(each, "")) for each in (of, group) if each]
+    parts = [str(row.get(item, "")) for item in (of, group) if item]
     return " · ".join(parts)
 
 
 def _courses(values: Sequence[Row], step: str, amount: str, group: str | None, width: int) -> list[str]:
     series: dict[str, list[tuple[str, float]]] = {}
-    for each in values:
-        number = _amount(each.get(amount))
+    for value in values:
+        number = _amount(value.get(amount))
         if number is not None:
-            series.setdefault(str(each.get(group, "")) if group else "", []).append((str(each.get(step, "")), number))
+            series.setdefault(str(value.get(group, "")) if group else "", []).append((str(value.get(step, "")), number))
     if not series or len(series) > SERIES_MAX or max(map(len, series.values())) < 3:
         return []
     label_width = min(LABEL_WIDTH_MAX, max(map(_cells, series)))
@@ -132,7 +132,7 @@ def _number_text(number: float) -> str:
 
 def _cells(text: str) -> int:
     """Return the columns that a text takes in a terminal: Chinese characters take two."""
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _fit(text: str, width: int) -> str:

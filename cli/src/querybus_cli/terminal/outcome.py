@@ -57,7 +57,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "code": answer.get("code"),
         "enriched_question": answer.get("enriched_question"),
         "sql": answer.get("sql"),
-        "columns": [each["label"] for each in columns],
+        "columns": [column["label"] for column in columns],
         "rows": [list(row) for row in answer.get("rows") or ()],
         "row_count": answer.get("row_count", 0),
         "truncated": answer.get("truncated", False),
@@ -83,7 +83,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
 def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) -> None:
     """Write a result as CSV: labels, then rows; NULL is empty."""
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([each["label"] for each in answer.get("columns") or ()])
+    writer.writerow([column["label"] for column in answer.get("columns") or ()])
     writer.writerows(rows)
 
 

@@ -54,8 +54,8 @@ def chart_lines(file: Path | None) -> Iterator[dict[str, Any]]:
         try:
             question = str(item.get("question") or "")
             columns = tuple(
-                ResultColumn(name=str(each["name"]), kind=kind_of_type(str(each.get("type") or "")))
-                for each in item["columns"]
+                ResultColumn(name=str(column["name"]), kind=kind_of_type(str(column.get("type") or "")))
+                for column in item["columns"]
             )
             rows = tuple(tuple(row) for row in item["rows"])
             count = item.get("row_count")
@@ -78,10 +78,10 @@ def kind_of_type(name: str) -> ColumnKind:
 
 def _labels(columns: Iterable[ResultColumn]) -> list[str]:
     found: list[str] = []
-    for each in columns:
-        label, count = each.name, 2
+    for column in columns:
+        label, count = column.name, 2
         while label in found:
-            label, count = f"{each.name} ({count})", count + 1
+            label, count = f"{column.name} ({count})", count + 1
         found.append(label)
     return found
 

@@ -172,12 +172,12 @@ class AsyncClient:
     async def threads(self) -> AsyncGenerator[Thread]:
         """Give the caller's threads, those that began last first."""
         found, cursor = await self._run(operations.threads())
-        for each in found:
-            yield each
+        for item in found:
+            yield item
         while cursor:
             found, cursor = await self._run(operations.threads(cursor))
-            for each in found:
-                yield each
+            for item in found:
+                yield item
 
     async def turns(self, thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> tuple[Turn, ...]:
         """Return the newest turns of a thread before a sequence (0: all), oldest first."""

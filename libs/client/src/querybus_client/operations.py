@@ -147,14 +147,14 @@ def threads(cursor: str = "") -> Operation[tuple[tuple[Thread, ...], str]]:
     """Return one page of the caller's threads, and where the next one begins; empty at the end."""
     query: dict[str, str | int] = {"limit": THREADS_AT_ONCE, **({"cursor": cursor} if cursor else {})}
     found = yield Call("GET", "/v1/threads", query=query)
-    return tuple(Thread.of(each) for each in found["threads"]), str(found["next_cursor"] or "")
+    return tuple(Thread.of(thread) for thread in found["threads"]), str(found["next_cursor"] or "")
 
 
 def turns(thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> Operation[tuple[Turn, ...]]:
     found = yield Call(
         "GET", f"/v1/threads/{_part(thread_id)}/turns", query={"limit": limit, "before": before_sequence}
     )
-    return tuple(Turn.of(each) for each in found["turns"])
+    return tuple(Turn.of(turn) for turn in found["turns"])
 
 
 def thread(thread_id: str, *, at_sequence: int = 0) -> Operation[ThreadState]:
@@ -182,7 +182,7 @@ def submit_batch(
     idempotency_key: str | None = None,
 ) -> Operation[Batch]:
     body = _set({"connection": connection, "concurrency": concurrency, "deadline_seconds": deadline_seconds})
-    body |= {"items": [dict(each) for each in items], **({"options": dict(options)} if options else {})}
+    body |= {"items": [dict(item) for item in items], **({"options": dict(options)} if options else {})}
     found = yield Call("POST", "/v1/batches", body, headers=_key(idempotency_key))
     return Batch.of(found)
 

@@ -135,9 +135,9 @@ class Answer:
             message=str(found.get("message") or ""),
             code=found.get("code"),
             next_step=str(found.get("next_step") or ""),
-            options=tuple(Choice.of(each) for each in _objects(found.get("options"))),
+            options=tuple(Choice.of(item) for item in _objects(found.get("options"))),
             confirmation=None if confirmation is None else Confirmation.of(confirmation),
-            columns=tuple(Column.of(each) for each in _objects(found.get("columns"))),
+            columns=tuple(Column.of(item) for item in _objects(found.get("columns"))),
             rows=rows_of(found.get("rows")),
             row_count=int(found.get("row_count") or 0),
             truncated=bool(found.get("truncated")),
@@ -146,8 +146,8 @@ class Answer:
             page_count=int((found.get("pages") or {}).get("count", 1)),
             summary=str(found.get("summary") or ""),
             chart=found.get("chart"),
-            notes=tuple(str(each) for each in found.get("notes") or ()),
-            mended=tuple(str(each) for each in found.get("mended") or ()),
+            notes=tuple(str(note) for note in found.get("notes") or ()),
+            mended=tuple(str(item) for item in found.get("mended") or ()),
             confidence=found.get("confidence"),
             explanation=str(found.get("explanation") or ""),
             sql=found.get("sql"),
@@ -222,7 +222,7 @@ class Page:
             query_id=str(found["query_id"]),
             number=int(found["page"]),
             size=int(found["page_size"]),
-            columns=tuple(Column.of(each) for each in _objects(found["columns"])),
+            columns=tuple(Column.of(item) for item in _objects(found["columns"])),
             rows=rows_of(found["rows"]),
             has_next=bool(found["has_next"]),
             has_prev=bool(found["has_prev"]),
@@ -292,7 +292,7 @@ class ThreadState:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        turns = tuple(Turn.of(each) for each in _objects(found["turns"]))
+        turns = tuple(Turn.of(item) for item in _objects(found["turns"]))
         return cls(str(found["thread_id"]), int(found["sequence"]), str(found["status"]), turns, found)
 
 
@@ -338,13 +338,13 @@ class Batch:
     def of(cls, found: Json, items: Sequence[Json] | None = None) -> Self:
         views = _objects(found.get("items")) if items is None else items
         return cls(
-            str(found["id"]), str(found["status"]), found["totals"], tuple(BatchItem.of(each) for each in views), found
+            str(found["id"]), str(found["status"]), found["totals"], tuple(BatchItem.of(view) for view in views), found
         )
 
 
 def rows_of(rows: Any) -> tuple[tuple[Scalar, ...], ...]:
     """Return rows as tuples."""
-    return tuple(tuple(each) for each in cast("Sequence[Sequence[Scalar]]", rows or ()))
+    return tuple(tuple(row) for row in cast("Sequence[Sequence[Scalar]]", rows or ()))
 
 
 def _objects(found: Any) -> Sequence[Json]:

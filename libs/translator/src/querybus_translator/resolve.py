@@ -52,10 +52,10 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     """
     places = [place for place, node in enumerate(nodes) if node.candidates]
     mentioned = {
-        each.table: each.score
+        candidate.table: candidate.score
         for place in places
-        for each in nodes[place].candidates
-        if (each.column is None or each.with_table) and each.score >= _MENTION_MIN
+        for candidate in nodes[place].candidates
+        if (candidate.column is None or candidate.with_table) and candidate.score >= _MENTION_MIN
     }
     mentioned |= dict.fromkeys(near, 1.0)
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
@@ -84,9 +84,9 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                 )
         # A link that only drags in another table is better left unread.
         grown += [_State(state.score + _UNLINKED_SCORE, state.tables, state.picks) for state in beam]
-        grown.sort(key=lambda each: -each.score)
+        grown.sort(key=lambda link: -link.score)
         beam = grown[:BEAM_WIDTH]
-    return tuple(Assignment(_in_roles(nodes, dict(each.picks), index), each.score) for each in beam[:ASSIGNMENTS_MAX])
+    return tuple(Assignment(_in_roles(nodes, dict(link.picks), index), link.score) for link in beam[:ASSIGNMENTS_MAX])
 
 
 def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: CatalogIndex) -> dict[int, Candidate]:
@@ -141,15 +141,15 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
 
 def _ambiguity(node: Node) -> tuple[int, int]:
     best = node.candidates[0].score
-    close = [each for each in node.candidates if each.score >= best - 0.05]
-    is_table = any(each.column is None for each in close)
-    return (len({each.table for each in close}), 0 if is_table else 1)
+    close = [candidate for candidate in node.candidates if candidate.score >= best - 0.05]
+    is_table = any(item.column is None for item in close)
+    return (len({link.table for link in close}), 0 if is_table else 1)
 
 
 def _distance_cost(tables: frozenset[int], table: int, index: CatalogIndex) -> float:
     if not tables or table in tables:
         return 0.0
-    distance = min(index.graph.distance(each, table) for each in tables)
+    distance = min(index.graph.distance(item, table) for item in tables)
     return _UNREACHABLE_COST if distance == float("inf") else _JOIN_COST * distance
 
 
@@ -158,13 +158,13 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     ahead = _neighbour(nodes, place, 1)
     behind = _neighbour(nodes, place, -1)
     near: dict[int, float] = {}
-    chinese = any(is_han(each) for each in nodes[place].text)
+    chinese = any(is_han(character) for character in nodes[place].text)
     for neighbour, bonus in ((ahead, 0.02 if chinese else _NEXT_BONUS), (behind, _NEXT_BONUS if chinese else 0.1)):
         if neighbour is None:
             continue
-        for each in nodes[neighbour].candidates:
-            if each.column is None and each.score >= _MENTION_MIN:
-                near[each.table] = max(near.get(each.table, 0.0), bonus * each.score)
+        for link in nodes[neighbour].candidates:
+            if link.column is None and link.score >= _MENTION_MIN:
+                near[link.table] = max(near.get(link.table, 0.0), bonus * link.score)
     literals = _literals_near(nodes, place)
     found: list[float] = []
     for candidate in nodes[place].candidates:
@@ -174,8 +174,8 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
         if candidate.value is not None:
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
-                    (each.table, each.column) == (candidate.table, candidate.column) and each.value is None
-                    for each in nodes[neighbour].candidates
+                    (link.table, link.column) == (candidate.table, candidate.column) and link.value is None
+                    for link in nodes[neighbour].candidates
                 ):
                     bonus += _SAME_COLUMN_BONUS
                     break
@@ -183,8 +183,8 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
             bonus += _kind_bonus(index.column(candidate.table, candidate.column).kind, literals)
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
-                    (each.table, each.column) == (candidate.table, candidate.column) and each.value is not None
-                    for each in nodes[neighbour].candidates
+                    (link.table, link.column) == (candidate.table, candidate.column) and link.value is not None
+                    for link in nodes[neighbour].candidates
                 ):
                     bonus += _SAME_COLUMN_BONUS
                     break
@@ -233,7 +233,9 @@ def _neighbour(nodes: Sequence[Node], place: int, step: int) -> int | None:
             if step == 1 and node.candidates[0].column is not None and node.candidates[0].value is None:
                 # "names and ages of singers": what stands behind the list belongs to all of it.
                 beyond = other + step
-                joined = any(nodes[each].op is Op.AND or nodes[each].text == "," for each in range(place + 1, other))
+                joined = any(
+                    nodes[number].op is Op.AND or nodes[number].text == "," for number in range(place + 1, other)
+                )
                 if joined and beyond < len(nodes):
                     other = beyond
                     continue

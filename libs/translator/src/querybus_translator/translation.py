@@ -156,7 +156,7 @@ def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
 def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[str, ...]]:
     """Return the question with the glossary's terms replaced by what they mean, and what was replaced."""
     notes: list[str] = []
-    for term, meaning in sorted(index.catalog.glossary.items(), key=lambda each: -len(each[0])):
+    for term, meaning in sorted(index.catalog.glossary.items(), key=lambda item: -len(item[0])):
         place = question.lower().find(term.lower())
         if place < 0 or len(meaning) > DEFINITION_LENGTH_MAX or index.knows(term):
             continue

@@ -73,7 +73,7 @@ def near(text: str, values: Iterable[str], *, is_complete: bool = True) -> tuple
     if not plain:
         return ()
     ranked = [(rank, value) for value in values if (rank := _rank(plain, _plain(value), is_complete)) is not None]
-    ranked.sort(key=lambda each: each[0])
+    ranked.sort(key=lambda item: item[0])
     least = ranked[0][0] if ranked else 0
     return tuple(value for rank, value in ranked if rank == least)[:SUGGESTIONS_MAX]
 
@@ -99,7 +99,7 @@ def _rank(text: str, value: str, is_complete: bool) -> int | None:
     if min(len(text), len(value)) < ONE_SLIP_LENGTH_MIN or abs(len(text) - len(value)) > slips:
         return None
     # Figures differ from each other by a single digit.
-    if any(each.isdigit() for each in text + value):
+    if any(character.isdigit() for character in text + value):
         return None
     distance = typing_distance(text, value)
     return 1 + distance if distance <= slips else None
@@ -112,11 +112,11 @@ def _compared(tree: exp.Expr, catalog: Catalog) -> Iterator[tuple[Table, Column,
         sources = list(own_sources(scope, catalog))
         for written in own_columns(scope):
             owners = [
-                (each.table, column)
-                for each in sources
-                if each.table
-                and (not written.table or written.table.lower() == each.alias.lower())
-                and (column := each.owned(written.name)) is not None
+                (source.table, column)
+                for source in sources
+                if source.table
+                and (not written.table or written.table.lower() == source.alias.lower())
+                and (column := source.owned(written.name)) is not None
             ]
             if len(owners) != 1:
                 continue
@@ -140,12 +140,12 @@ def _texts(written: exp.Column) -> tuple[str, ...]:
         given = parent.expressions
     else:
         return ()
-    return tuple(str(each.this) for each in given if isinstance(each, exp.Literal) and each.is_string)
+    return tuple(str(node.this) for node in given if isinstance(node, exp.Literal) and node.is_string)
 
 
 def _occurs(text: str, column: Column, dialect: Dialect) -> bool:
     if dialect in _CASE_BLIND:
-        return text.casefold() in {each.casefold() for each in column.values}
+        return text.casefold() in {value.casefold() for value in column.values}
     return text in column.values
 
 
@@ -157,14 +157,14 @@ def _is_hidden(policy: ConnectionPolicy, table: Table, column: Column) -> bool:
 
     def lists(columns: Mapping[str, Iterable[str]]) -> bool:
         return any(
-            names(each) and column.name.lower() in {name.lower() for name in listed} for each, listed in columns.items()
+            names(item) and column.name.lower() in {name.lower() for name in listed} for item, listed in columns.items()
         )
 
     return (
-        any(names(each) for each in policy.row_filters)
+        any(names(row_filter) for row_filter in policy.row_filters)
         or lists(policy.columns_denied)
         or lists(policy.columns_masked)
-        or (policy.tables_allowed is not None and not any(names(each) for each in policy.tables_allowed))
+        or (policy.tables_allowed is not None and not any(names(table) for table in policy.tables_allowed))
     )
 
 

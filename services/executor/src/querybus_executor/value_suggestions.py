@@ -52,4 +52,4 @@ def asked_back(
 
 def found_nothing(result: Result) -> bool:
     """Return whether a result says that there is nothing: no row, or one row of nothing but NULL and 0."""
-    return not result.rows or (result.row_count == 1 and all(not each for each in result.rows[0]))
+    return not result.rows or (result.row_count == 1 and all(not row for row in result.rows[0]))

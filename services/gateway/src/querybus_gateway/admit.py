@@ -81,7 +81,7 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)[:FIELD_ERRORS_MAX]
     errors = tuple(
-        FieldError("".join(f"/{str(part)[:80]}" for part in each["loc"]), _said(each, model)) for each in faults
+        FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), _said(fault, model)) for fault in faults
     )
     types = {fault["type"] for fault in faults}
     if "json_invalid" in types:

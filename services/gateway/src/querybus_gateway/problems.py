@@ -120,7 +120,9 @@ class Problem:
             "instance": instance,
             "code": self.code.value,
             "trace_id": trace_id,
-            "errors": [{"pointer": each.pointer, "message": each.message} for each in self.errors[:FIELD_ERRORS_MAX]],
+            "errors": [
+                {"pointer": error.pointer, "message": error.message} for error in self.errors[:FIELD_ERRORS_MAX]
+            ],
             **self.more,
         }
 

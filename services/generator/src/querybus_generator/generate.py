@@ -211,7 +211,7 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
     if body.clarifies is None:
         return await _model(subject, turns=turns, attempts=())
     tried = await history.attempts(envelope, body.clarifies.query_id)
-    last = next((each for each in reversed(tried) if each.code), None)
+    last = next((outcome for outcome in reversed(tried) if outcome.code), None)
     advice = Advice(
         code=last.code if last is not None and last.code is not None else FailureCode.AMBIGUOUS_QUESTION,
         detail=last.detail if last is not None else "",
@@ -616,7 +616,7 @@ def _with_tried(
         return shown
     texts = " ".join(attempt.sql.casefold() for attempt in attempts)
     kept = {id(table) for table in linking.tables}
-    return (*shown, *(each for each in catalog.tables if id(each) not in kept and each.name.casefold() in texts))
+    return (*shown, *(table for table in catalog.tables if id(table) not in kept and table.name.casefold() in texts))
 
 
 def _subjects(subject: _Subject) -> tuple[str, ...]:
@@ -630,7 +630,7 @@ def _subjects(subject: _Subject) -> tuple[str, ...]:
 
 
 def _examples(subject: _Subject, subjects: tuple[str, ...]) -> list[str]:
-    return [fill(subject.texts.example, {"subject": each}) for each in subjects[:EXAMPLES_SHOWN_MAX]]
+    return [fill(subject.texts.example, {"subject": item}) for item in subjects[:EXAMPLES_SHOWN_MAX]]
 
 
 def _listed(subjects: tuple[str, ...], language: Language) -> str:

@@ -96,7 +96,7 @@ class _Context:
     @property
     def tables(self) -> tuple[str, ...]:
         analysis = self.envelope.body.analysis
-        return tuple(dict.fromkeys((*analysis.tables, *(each.table for each in analysis.links))))
+        return tuple(dict.fromkeys((*analysis.tables, *(link.table for link in analysis.links))))
 
     def may_say(self, text: str | None) -> bool:
         """Whether a text that is no template may be shown to this reader."""
@@ -111,7 +111,7 @@ class _Context:
     def finished(self) -> Finished:
         body = self.envelope.body
         result = body.result or _NOTHING
-        names = tuple(each.name for each in result.columns)
+        names = tuple(column.name for column in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
@@ -136,8 +136,8 @@ class _Context:
             else body.confirmation.without_names(),
             rows_affected=body.rows_affected,
             columns=tuple(
-                AnswerColumn(id=f"c{n}" if self.is_business else each.name, label=label, kind=each.kind)
-                for n, (each, label) in enumerate(zip(result.columns, shown, strict=True), 1)
+                AnswerColumn(id=f"c{n}" if self.is_business else column.name, label=label, kind=column.kind)
+                for n, (column, label) in enumerate(zip(result.columns, shown, strict=True), 1)
             ),
             row_count=result.row_count,
             truncated=result.truncated,
@@ -223,14 +223,14 @@ class _Context:
     def _options(self, clarification: Clarification | None) -> tuple[Option, ...]:
         body = self.envelope.body
         given = clarification.options if clarification else ()
-        found = [each for each in given if self.may_say(f"{each.text}\n{each.question}")][:OPTIONS_MAX]
+        found = [link for link in given if self.may_say(f"{link.text}\n{link.question}")][:OPTIONS_MAX]
         name = class_of(body.outcome, body.code, clarification.trigger if clarification else None)
         if name is None or len(found) >= OPTIONS_MIN:
             return tuple(found)
         subject = Subject(self.envelope.question, self.catalog, self.tables, self.texts)
-        for each in options(name, subject):
+        for option in options(name, subject):
             if len(found) < OPTIONS_MAX:
-                found.append(each.model_copy(update={"id": _free_id(found)}))
+                found.append(option.model_copy(update={"id": _free_id(found)}))
         return tuple(found)
 
     def _tree(self) -> exp.Expr | None:
@@ -246,8 +246,10 @@ class _Context:
             return fixed
         # An analyst's column that has no name for people is called by its own.
         called = [
-            each.name if is_neutral(label, self.texts) and not self.is_business and each.name.isidentifier() else label
-            for each, label in zip(shape.facets, spoken, strict=True)
+            facet.name
+            if is_neutral(label, self.texts) and not self.is_business and facet.name.isidentifier()
+            else label
+            for facet, label in zip(shape.facets, spoken, strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
         reported = _or_none(lambda: summary(shape, called, self.texts, counted=plural))
@@ -273,7 +275,7 @@ class _Context:
             return ()
         if self.is_business:
             return (self.texts.notes["mended"],)
-        return tuple(each for each in body.notes if each != NOT_ASKED_NOTE)
+        return tuple(note for note in body.notes if note != NOT_ASKED_NOTE)
 
     def _notes(self, result: Result) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts
@@ -281,9 +283,9 @@ class _Context:
             return (*body.notes, *result.warnings)
         if body.outcome is not Outcome.ANSWERED:
             return ()
-        is_repaired = any(each.origin is Origin.RULE for each in self.envelope.attempts)
+        is_repaired = any(attempt.origin is Origin.RULE for attempt in self.envelope.attempts)
         notes: list[str] = []
-        if is_repaired or any(each != NOT_ASKED_NOTE for each in body.notes):
+        if is_repaired or any(note != NOT_ASKED_NOTE for note in body.notes):
             notes.append(texts.notes["mended" if is_repaired else "assumed"])
         if NOT_ASKED_NOTE in body.notes:
             notes.append(texts.notes["unchecked"])
@@ -298,12 +300,12 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
     said = [
         *(() if answer.outcome is Outcome.ANSWERED else (answer.message,)),
         answer.next_step,
-        *(each.label for each in answer.columns),
+        *(column.label for column in answer.columns),
         *answer.notes,
-        *(text for each in answer.options for text in (each.text, each.question)),
+        *(text for option in answer.options for text in (option.text, option.question)),
     ]
     return any(
-        leaks(each, context.catalog, context.texts.language, said=context.envelope.question) for each in said if each
+        leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
     )
 
 
@@ -324,16 +326,16 @@ def _joined(first: str, second: str, texts: Texts) -> str:
 def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that can distinguishes the columns of a chart."""
     found: list[str] = []
-    for each in shown:
+    for column in shown:
         count = 2
-        name = each
+        name = column
         while name in found:
-            name = f"{each} ({count})"
+            name = f"{column} ({count})"
             count += 1
         found.append(name)
     return tuple(found)
 
 
 def _free_id(taken: list[Option]) -> str:
-    used = {each.id for each in taken}
+    used = {item.id for item in taken}
     return next(str(n) for n in range(1, len(used) + 2) if str(n) not in used)

@@ -102,7 +102,7 @@ async def recover(
     after = decide(envelope, failure, found, texts, draft=draft, remaining_ms=remaining_ms)
     if on_repair is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
-        on_repair(next(each for each in found if each.sql == sql))
+        on_repair(next(attempt for attempt in found if attempt.sql == sql))
     return after
 
 
@@ -124,12 +124,12 @@ def decide(
     policy = policy_of(envelope)
     author = author_of(envelope)
     if author is Origin.USER:
-        hints = "\n".join(texts.suggestion(each.sql) for each in found)
+        hints = "\n".join(texts.suggestion(attempt.sql) for attempt in found)
         return conclude(envelope, _detailed(failure, f"{failure.detail}\n{hints}".strip()))
     allowed = [
-        each
-        for each in found
-        if each.keeps_meaning or author is not Origin.MODEL or policy is not RepairPolicy.MODEL_FIRST
+        item
+        for item in found
+        if item.keeps_meaning or author is not Origin.MODEL or policy is not RepairPolicy.MODEL_FIRST
     ]
     if allowed and envelope.body.draft is not None and draft is not None and _may_repair(envelope):
         return _repaired(envelope, draft, allowed[0], texts)
@@ -151,7 +151,7 @@ def decide(
         detail=failure.detail,
         guidance=texts.advice(failure.code),
         facts=failure.facts,
-        candidates_sql=tuple(each.sql for each in found),
+        candidates_sql=tuple(attempt.sql for attempt in found),
     )
     return returned(envelope, Returned(operation=envelope.body.operation, draft=envelope.body.draft, advice=advice))
 
@@ -194,7 +194,9 @@ def author_of(envelope: Envelope[Failed]) -> Origin | None:
 
     Without any SQL, the codes that a new draft may help come from a model only.
     """
-    author = next((each.origin for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
+    author = next(
+        (attempt.origin for attempt in reversed(envelope.attempts) if attempt.origin is not Origin.RULE), None
+    )
     if author is not None:
         return author
     draft = envelope.body.draft
@@ -209,7 +211,7 @@ def repeats(envelope: Envelope[Failed]) -> bool:
     if draft is None or not envelope.attempts:
         return False
     last = normalise(draft.sql, draft.dialect)
-    return any(normalise(each.sql, draft.dialect) == last for each in envelope.attempts[:-1])
+    return any(normalise(attempt.sql, draft.dialect) == last for attempt in envelope.attempts[:-1])
 
 
 def clean_error(detail: str) -> str:
@@ -233,7 +235,9 @@ def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:
     """Return a model's last draft where it was asked for another and none came."""
     if envelope.body.draft is not None or envelope.body.code not in _NO_DRAFT_CAME:
         return None
-    return next((each for each in reversed(envelope.attempts) if each.origin is Origin.MODEL and each.code), None)
+    return next(
+        (attempt for attempt in reversed(envelope.attempts) if attempt.origin is Origin.MODEL and attempt.code), None
+    )
 
 
 def _may_repair(envelope: Envelope[Failed]) -> bool:
@@ -271,17 +275,17 @@ def _new_repairs(
         failure = still_fails(draft.sql) or failure
     search = partial(repairs, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
     found = search(draft, failure) if TRAITS[failure.code].by_rule else ()
-    first = next((each for each in reversed(envelope.attempts) if each.origin is not Origin.RULE), None)
+    first = next((attempt for attempt in reversed(envelope.attempts) if attempt.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a repair: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail, Facts(name=first.name))
         found += search(draft.model_copy(update={"sql": first.sql}), why)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
-    earlier = {each.sql for each in envelope.attempts} - {draft.sql}
+    earlier = {attempt.sql for attempt in envelope.attempts} - {draft.sql}
     if not earlier:
         return found
-    tried = {normalise(each, draft.dialect) for each in (*earlier, draft.sql)}
-    return tuple(each for each in found if normalise(each.sql, draft.dialect) not in tried)
+    tried = {normalise(item, draft.dialect) for item in (*earlier, draft.sql)}
+    return tuple(attempt for attempt in found if normalise(attempt.sql, draft.dialect) not in tried)
 
 
 def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: Guidance) -> Envelope[Drafted]:
@@ -298,8 +302,8 @@ def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: G
             operation=body.operation,
             analysis=analysis,
             probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
-            rules=tuple(each.rule.value for each in repair.steps),
-            notes=(*body.notes, *(texts.note(each) for each in repair.steps)),
+            rules=tuple(step.rule.value for step in repair.steps),
+            notes=(*body.notes, *(texts.note(step) for step in repair.steps)),
         ),
     )
 

@@ -89,7 +89,7 @@ class _Context:
     @property
     def may_probe(self) -> bool:
         """Whether the query's one probe is still there: a redelivery may come after a probe that nobody recorded."""
-        spent = any(each.probed for each in self.envelope.attempts) or self.delivery.deliveries > 1
+        spent = any(attempt.probed for attempt in self.envelope.attempts) or self.delivery.deliveries > 1
         return self.envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
 
     def static(self, sql: str, row_limit: int) -> Checked | Failure:
@@ -197,7 +197,9 @@ async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Op
 
 def _rows_of(static: Checked, catalog: Catalog) -> int | None:
     """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates."""
-    tables = {f"{each.schema_name}.{each.name}" if each.schema_name else each.name: each for each in catalog.tables}
+    tables = {
+        f"{table.schema_name}.{table.name}" if table.schema_name else table.name: table for table in catalog.tables
+    }
     found = [
         table.row_estimate
         for name in static.tables

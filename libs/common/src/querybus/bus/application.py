@@ -50,8 +50,8 @@ def assert_sync(monitoring_urls: str) -> None:
     The addresses of all servers, separated by commas. Blocks for at most PING_SECONDS_MAX each. Without it an ack
     survives the process, not a loss of power.
     """
-    for each in monitoring_urls.split(","):
-        _assert_server_syncs(each.strip())
+    for monitoring_url in monitoring_urls.split(","):
+        _assert_server_syncs(monitoring_url.strip())
 
 
 def _assert_server_syncs(monitoring_url: str) -> None:

@@ -91,8 +91,8 @@ def batch_of_cells(columns: Sequence[ResultColumn], cells: Sequence[Sequence[Any
     arrow = _arrow()
     arrays: list[Any] = []
     marks: list[bytes] = []
-    for column, each in zip(columns, cells, strict=True):
-        array, mark = _array(arrow, each, column.kind)
+    for column, content in zip(columns, cells, strict=True):
+        array, mark = _array(arrow, content, column.kind)
         arrays.append(array)
         marks.append(mark)
     return batch_of_arrays(columns, arrays, rows, marks)
@@ -119,17 +119,17 @@ def encode_batches(batches: Sequence[Batch]) -> bytes:
     arrow = _arrow()
     sink = arrow.BufferOutputStream()
     with arrow.ipc.new_stream(sink, batches[0].schema) as writer:
-        for each in batches:
-            if each.num_columns:
-                writer.write_batch(each)
+        for batch in batches:
+            if batch.num_columns:
+                writer.write_batch(batch)
     return cast("bytes", sink.getvalue().to_pybytes())
 
 
 def cells_of(batch: Batch) -> Rows:
     """Return the rows of a record batch or table as cells."""
     cells: list[Sequence[Scalar]] = []
-    for index, each in enumerate(batch.schema):
-        metadata = each.metadata or {}
+    for index, table in enumerate(batch.schema):
+        metadata = table.metadata or {}
         values = _values(batch.column(index))
         if AS_JSON in metadata:
             values = [json.loads(value) for value in values]
@@ -148,7 +148,7 @@ def decode_page(data: bytes, begin: int = 0, end: int | None = None) -> tuple[tu
     arrow = _arrow()
     try:
         table = arrow.ipc.open_stream(data).read_all()
-        columns = [ResultColumn.model_validate_json((each.metadata or {})[_COLUMN]) for each in table.schema]
+        columns = [ResultColumn.model_validate_json((item.metadata or {})[_COLUMN]) for item in table.schema]
         is_whole = begin == 0 and end is None
         return tuple(columns), cells_of(table if is_whole or not columns else table[begin:end])
     except (arrow.ArrowException, OSError, ValidationError, KeyError, ValueError, TypeError) as error:
@@ -185,7 +185,7 @@ def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[A
     kinds.discard(type(None))
     if not kinds <= _TYPED:
         # Lists, maps, ids, addresses: what is shown of them is text.
-        cells = [each if type(each) in _TYPED else cell(each) for each in cells]
+        cells = [item if type(item) in _TYPED else cell(item) for item in cells]
         kinds = set(map(type, cells)) - {type(None)}
     found = _type_of(arrow, cells, kinds, kind)
     if found is not None:
@@ -194,8 +194,8 @@ def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[A
         except (OverflowError, UnicodeEncodeError, arrow.ArrowException):
             pass
     if kinds == {Decimal}:
-        return arrow.array([None if each is None else str(each) for each in cells], type=arrow.string()), _AS_DECIMAL
-    return arrow.array([json.dumps(cell(each)) for each in cells], type=arrow.string()), AS_JSON
+        return arrow.array([None if cell is None else str(cell) for cell in cells], type=arrow.string()), _AS_DECIMAL
+    return arrow.array([json.dumps(cell(item)) for item in cells], type=arrow.string()), AS_JSON
 
 
 def _type_of(arrow: ModuleType, cells: Sequence[Any], kinds: set[type], kind: ColumnKind) -> Any | None:
@@ -212,7 +212,7 @@ def _type_of(arrow: ModuleType, cells: Sequence[Any], kinds: set[type], kind: Co
     if one is Decimal:
         return _decimal_type(arrow, cells)
     if one is datetime or one is time:
-        offsets = {each.utcoffset() for each in cells if each is not None}
+        offsets = {cell.utcoffset() for cell in cells if cell is not None}
         if one is time:
             return arrow.time64("us") if offsets == {None} else None
         offset = offsets.pop()
@@ -235,14 +235,14 @@ def _decimal_type(arrow: ModuleType, cells: Sequence[Decimal | None]) -> Any | N
     """Return the one type that changes no digit of any value: same scale for all, at most 76 digits."""
     scales: set[int] = set()
     whole = 1
-    for each in cells:
-        if each is None:
+    for number in cells:
+        if number is None:
             continue
-        exponent = each.as_tuple().exponent
+        exponent = number.as_tuple().exponent
         if not isinstance(exponent, int) or exponent > 0:
             return None
         scales.add(-exponent)
-        whole = max(whole, each.adjusted() + 1)
+        whole = max(whole, number.adjusted() + 1)
     scale = scales.pop()
     digits = whole + scale
     if scales or digits > _DECIMAL_DIGITS_MAX:
@@ -257,7 +257,7 @@ def _offset_text(offset: timedelta) -> str:
 
 def _are_cells(values: Sequence[Any]) -> bool:
     kinds = set(map(type, values))
-    if float in kinds and not all(math.isfinite(each) for each in values if type(each) is float):
+    if float in kinds and not all(math.isfinite(value) for value in values if type(value) is float):
         return False
     return kinds <= _CELLS
 

@@ -553,7 +553,7 @@ class NatsBus:
 
 
 def _header(text: str) -> str:
-    return "".join(each if " " <= each <= "~" else "?" for each in text[:_REASON_LENGTH_MAX])
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:_REASON_LENGTH_MAX])
 
 
 class Stage:

@@ -104,7 +104,7 @@ class Table(_Value):
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        return {each.name.lower(): each for each in self.columns}
+        return {column.name.lower(): column for column in self.columns}
 
 
 class Catalog(_Value):
@@ -120,30 +120,32 @@ class Catalog(_Value):
         """Return the table of that name, case ignored; without a schema the default schema wins."""
         found = self._by_name.get(name.lower(), ())
         if schema_name is not None:
-            return next((each for each in found if (each.schema_name or "").lower() == schema_name.lower()), None)
+            return next((table for table in found if (table.schema_name or "").lower() == schema_name.lower()), None)
         default = (self.default_schema or "").lower()
         return next(
-            (each for each in found if (each.schema_name or "").lower() == default), found[0] if found else None
+            (table for table in found if (table.schema_name or "").lower() == default), found[0] if found else None
         )
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[Table, ...]]:
         found: dict[str, tuple[Table, ...]] = {}
-        for each in self.tables:
-            found[each.name.lower()] = (*found.get(each.name.lower(), ()), each)
+        for table in self.tables:
+            found[table.name.lower()] = (*found.get(table.name.lower(), ()), table)
         return found
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
         """Every schema, table and column name as it is spelt: what no business reader may be shown."""
-        names = {each.name for each in self.tables} | {each.schema_name for each in self.tables if each.schema_name}
-        return frozenset(names | {column.name for each in self.tables for column in each.columns})
+        names = {table.name for table in self.tables} | {
+            table.schema_name for table in self.tables if table.schema_name
+        }
+        return frozenset(names | {column.name for table in self.tables for column in table.columns})
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         # Table by table: one call for ten thousand of them would let no other thread work for a third of a second.
         hashed = hashlib.sha256(self.model_copy(update={"tables": ()}).model_dump_json().encode())
-        for each in self.tables:
-            hashed.update(each.model_dump_json().encode())
+        for table in self.tables:
+            hashed.update(table.model_dump_json().encode())
         return hashed.hexdigest()[:32]

@@ -151,7 +151,7 @@ class ConnectionPolicy(Rules):
     def limits_plans(self) -> bool:
         """Whether what the engine expects of a statement is held against a limit."""
         limits = (self.plan_rows_soft_max, self.plan_rows_hard_max, self.plan_cost_soft_max, self.plan_cost_hard_max)
-        return any(each is not None for each in limits)
+        return any(limit is not None for limit in limits)
 
     @property
     def hidden_columns(self) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:
         changed["access"] = min(policy.access, rules.access, key=_ORDER.index)
     if rules.statements_allowed is not None:
         allowed = frozenset(policy.statements_allowed or StatementKind)
-        changed["statements_allowed"] = tuple(each for each in rules.statements_allowed if each in allowed)
+        changed["statements_allowed"] = tuple(item for item in rules.statements_allowed if item in allowed)
     for name in (
         "rows_max",
         "rows_affected_max",
@@ -210,7 +210,7 @@ def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:
         "plan_cost_soft_max",
         "plan_cost_hard_max",
     ):
-        limits = [each for each in (getattr(policy, name), getattr(rules, name)) if each is not None]
+        limits = [item for item in (getattr(policy, name), getattr(rules, name)) if item is not None]
         changed[name] = min(limits, default=None)
     return policy.model_copy(update=changed)
 
@@ -226,8 +226,8 @@ def _both(ours: tuple[str, ...] | None, theirs: tuple[str, ...] | None) -> tuple
 
 
 def _within(names: Iterable[str], allowed: Iterable[str]) -> list[str]:
-    known = {each.lower() for each in allowed}
-    return [each for each in names if each.lower() in known or each.lower().rpartition(".")[2] in known]
+    known = {text.lower() for text in allowed}
+    return [name for name in names if name.lower() in known or name.lower().rpartition(".")[2] in known]
 
 
 def _joined(

@@ -110,9 +110,9 @@ def is_token(text: str) -> bool:
 
 
 def _safe(*tokens: str) -> str:
-    for each in tokens:
-        if not is_token(each):
-            raise ValueError(f"{each[:80]!r} is no subject token: pass outside names through token() first")
+    for token in tokens:
+        if not is_token(token):
+            raise ValueError(f"{token[:80]!r} is no subject token: pass outside names through token() first")
     return ".".join(tokens)
 
 
@@ -127,7 +127,7 @@ def parse_event_subject(subject: str) -> EventAddress | None:
     parts = subject.split(".")
     if len(parts) != 7 or parts[:3] != ["querybus", "v1", "event"]:
         return None
-    if not all(is_token(each) for each in parts[3:6]) or parts[6] not in _EVENTS:
+    if not all(is_token(part) for part in parts[3:6]) or parts[6] not in _EVENTS:
         return None
     return EventAddress(parts[3], parts[4], parts[5], EventName(parts[6]))
 

@@ -232,7 +232,7 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
     sweeper = Consumer(ADVISORIES, SWEEPER, (), GATEWAY_ACK_WAIT_SECONDS, 1_024, max_deliver=-1, deliver="all")
     # A thread whose turns are gone need not be listed any more.
     threads = Bucket(THREADS, max_age_seconds=sizes.history_age_seconds)
-    buckets = tuple(threads if each.name == THREADS else each for each in BUCKETS)
+    buckets = tuple(threads if bucket.name == THREADS else bucket for bucket in BUCKETS)
     return Topology(streams, (*stages, *submitted, sweeper), buckets, sizes.replicas)
 
 

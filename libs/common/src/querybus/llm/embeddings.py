@@ -59,7 +59,7 @@ class OpenAIEmbeddingAddress:
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         try:
             said = json.loads(await self._client.post("/embeddings", body))
-            by_place = {int(each["index"]): each["embedding"] for each in said["data"]}
+            by_place = {int(item["index"]): item["embedding"] for item in said["data"]}
             vectors = [[float(number) for number in by_place[place]] for place in range(len(texts))]
             return vectors, int((said.get("usage") or {}).get("prompt_tokens") or 0)
         except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again

@@ -251,4 +251,4 @@ def _content(messages: Sequence[ChatMessage]) -> Attributes | None:
     """Return the prompt as a span may hold it; nothing is written out for a trace that is not kept."""
     if not is_sampled():
         return None
-    return prompt_content(json.dumps([{"role": each.role, "content": each.text} for each in messages]))
+    return prompt_content(json.dumps([{"role": message.role, "content": message.text} for message in messages]))

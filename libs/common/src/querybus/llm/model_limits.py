@@ -73,14 +73,14 @@ def granted(counters: Counters, replica: str, limit: Limit, wish: Wish, now_ms: 
     at = max(now_ms, counters.at)
     elapsed = at - counters.at if counters.at else MINUTE_MS
     requests = _filled(counters.requests, limit.requests_per_minute, elapsed, least=1.0)
-    each = wish.tokens / wish.requests if wish.requests else 0.0
-    tokens = _filled(counters.tokens, limit.tokens_per_minute, elapsed, least=each)
+    tokens_each = wish.tokens / wish.requests if wish.requests else 0.0
+    tokens = _filled(counters.tokens, limit.tokens_per_minute, elapsed, least=tokens_each)
     tokens -= wish.owed_tokens if limit.tokens_per_minute is not None else 0
     count = wish.requests
     if limit.requests_per_minute is not None:
         count = min(count, int(requests))
-    if limit.tokens_per_minute is not None and each:
-        count = min(count, max(0, int(tokens / each)))
+    if limit.tokens_per_minute is not None and tokens_each:
+        count = min(count, max(0, int(tokens / tokens_each)))
     held = {name: one for name, one in counters.holdings.items() if one.until > at and name != replica}
     wanted = 0 if limit.concurrency_max is None else wish.running + wish.requests
     slots = 0 if limit.concurrency_max is None else max(wish.running, _share(limit.concurrency_max, wanted, held))
@@ -89,13 +89,16 @@ def granted(counters: Counters, replica: str, limit: Limit, wish: Wish, now_ms: 
     if limit.requests_per_minute is not None:
         requests -= count
     if limit.tokens_per_minute is not None:
-        tokens -= count * each
+        tokens -= count * tokens_each
     if wanted:
         # What a call that waits for its rate does not use is not held.
         held[replica] = Holding(slots=wish.running + count, wants=wanted, until=at + LEASE_MS)
     again = 0
     if wish.requests > count:
-        waits = (_wait_ms(requests, limit.requests_per_minute, 1.0), _wait_ms(tokens, limit.tokens_per_minute, each))
+        waits = (
+            _wait_ms(requests, limit.requests_per_minute, 1.0),
+            _wait_ms(tokens, limit.tokens_per_minute, tokens_each),
+        )
         again = max(*waits, AGAIN_MS_MIN)
     return Counters(at=at, requests=requests, tokens=tokens, holdings=held), Grant(
         count, wish.running + count if wanted else 0, again

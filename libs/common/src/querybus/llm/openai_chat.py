@@ -68,7 +68,7 @@ class OpenAIChatAddress:
             {
                 "model": model,
                 "stream": False,
-                "messages": [{"role": each.role, "content": each.text} for each in messages],
+                "messages": [{"role": message.role, "content": message.text} for message in messages],
                 "max_completion_tokens": settings.llm_tokens_out_max,
                 "temperature": settings.llm_temperature,
             },
@@ -84,7 +84,7 @@ class OpenAIChatAddress:
             await asyncio.to_thread(_import_streaming_client)
             chat = self._chats[model] = self._make_chat(model)
         whole: AIMessageChunk | None = None
-        async for part in chat.astream([(each.role, each.text) for each in messages]):
+        async for part in chat.astream([(message.role, message.text) for message in messages]):
             if part.text:
                 on_text(str(part.text))
             whole = part if whole is None else whole + part

@@ -103,18 +103,18 @@ class NamedModels:
         """Return the reply of the model asked for, or of the first that stands in for it; else the last one's Failure."""
         chain = (await self._models()).chain(tenant, model)
         outcome: ModelReply | Failure = unavailable("not_configured", "no model of the name asked for is configured")
-        for place, each in enumerate(chain):
-            client = self._client(each)
+        for place, path in enumerate(chain):
+            client = self._client(path)
             # What the first may take leaves something for those that stand in for it.
             share = timeout_seconds / (2 if place + 1 < len(chain) else 1)
             began = client.seconds()
             outcome = await client.reply(
-                messages, timeout_seconds=share, on_text=on_text if place == 0 and each.streaming else None
+                messages, timeout_seconds=share, on_text=on_text if place == 0 and path.streaming else None
             )
             if isinstance(outcome, ModelReply):
-                cost = each.cost(outcome.tokens_in, outcome.tokens_out)
+                cost = path.cost(outcome.tokens_in, outcome.tokens_out)
                 if cost:
-                    self._metrics.model_cost(each.name, cost)
+                    self._metrics.model_cost(path.name, cost)
                 return outcome
             timeout_seconds -= client.seconds() - began
             if timeout_seconds < SECONDS_MIN:
@@ -200,5 +200,5 @@ def _own(settings: ModelServiceSettings) -> tuple[NamedModel, ...]:
 
 def _joined(known: Models, own: Sequence[NamedModel]) -> Models:
     """Return what is set, and behind it the models of the settings that have no name of it."""
-    names = {each.name for each in known.models}
-    return known.model_copy(update={"models": (*known.models, *(each for each in own if each.name not in names))})
+    names = {model.name for model in known.models}
+    return known.model_copy(update={"models": (*known.models, *(path for path in own if path.name not in names))})

@@ -129,7 +129,7 @@ class SharedLimit:
             read = await self._read()
             if read is not None:
                 state, revision = read
-                wish = Wish(len(waiting), sum(each.tokens for each in waiting), self._running, owed)
+                wish = Wish(len(waiting), sum(item.tokens for item in waiting), self._running, owed)
                 after, grant = granted(state, self._replica, self.limit, wish, self._clock())
                 if await self._write(after, revision):
                     self._slots = grant.slots

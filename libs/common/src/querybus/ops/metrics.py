@@ -26,7 +26,7 @@ STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancel
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
-_RULES: Final = frozenset(each.value for each in RuleName)
+_RULES: Final = frozenset(rule.value for rule in RuleName)
 
 Pass = Literal["first", "retry", "none"]
 
@@ -146,8 +146,8 @@ class Metrics:
                 self._metrics[row.name] = kinds[row.kind](row.name, row.meaning, row.labels, registry=self.registry)
         for outcome in Outcome:
             self._metrics["querybus_query_seconds"].labels(outcome)
-            for each in PASSES:
-                self._metrics["querybus_queries_total"].labels(outcome, each)
+            for item in PASSES:
+                self._metrics["querybus_queries_total"].labels(outcome, item)
         for attempt in ("first", "retry"):
             for result in ("success", "failure"):
                 self._metrics["querybus_sql_attempts_total"].labels(attempt, result)
@@ -192,7 +192,7 @@ class Metrics:
 
     def _repair(self, attempt: Attempt, outcome: str) -> None:
         known = (
-            [each for each in dict.fromkeys(attempt.rules) if each in _RULES] if attempt.origin is Origin.RULE else []
+            [item for item in dict.fromkeys(attempt.rules) if item in _RULES] if attempt.origin is Origin.RULE else []
         )
         for rule in known or [NO_RULE]:
             self._at("querybus_repairs_total", attempt.origin, rule, outcome).inc()
@@ -233,8 +233,8 @@ class Metrics:
 
     def consumer_unknown(self, name: str) -> None:
         """Forget what a durable's leader said before it fell silent: unknown is not the last value."""
-        for each in ("pending", "ack_pending", "oldest_seconds", "waiting"):
-            self._metrics[f"querybus_consumer_{each}"].remove_by_labels({"consumer": name})
+        for text in ("pending", "ack_pending", "oldest_seconds", "waiting"):
+            self._metrics[f"querybus_consumer_{text}"].remove_by_labels({"consumer": name})
         self._metrics["querybus_bus_leader"].labels("consumer", name).set(0)
 
     def stream(self, name: str, *, bytes_held: int, bytes_max: int) -> None:
@@ -290,8 +290,8 @@ class Metrics:
 
     def database_pool(self, connection: str, *, open_: int, idle: int, waiting: int) -> None:
         """Set the state of a connection's pool; the connection's rare counters exist from then on."""
-        for each in ("cancels", "timeouts", "rows", "bytes", "reconnects", "connections_opened"):
-            self._at(f"querybus_database_{each}_total", connection)
+        for name in ("cancels", "timeouts", "rows", "bytes", "reconnects", "connections_opened"):
+            self._at(f"querybus_database_{name}_total", connection)
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
             self._at("querybus_database_pool_connections", connection, state).set(count)
 

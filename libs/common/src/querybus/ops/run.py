@@ -41,13 +41,13 @@ async def end(*tasks: asyncio.Task[Any]) -> None:
     """
     left = set(tasks)
     while left:
-        for each in left:
-            each.cancel()
+        for task in left:
+            task.cancel()
         done, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
-        for each in done:
-            if not each.cancelled():
+        for task in done:
+            if not task.cancelled():
                 # Taken, so that no error is raised that nobody waits for.
-                each.exception()
+                task.exception()
 
 
 class Watchdog:

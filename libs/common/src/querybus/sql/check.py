@@ -98,7 +98,7 @@ def check_in_doubt(
         return refused
     warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
     tables, statement = guarded.tables, guarded.statement
-    if any(each.is_guarded for each in guarded.known.values()):
+    if any(item.is_guarded for item in guarded.known.values()):
         narrowed = narrow(statement, guarded.facts, guarded.known, guarded.index, reader)
         if isinstance(narrowed, Failure):
             return narrowed

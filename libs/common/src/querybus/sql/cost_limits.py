@@ -170,8 +170,8 @@ _PADDED: Final = frozenset(
 def _padded_type(node: exp.DataType) -> Failure | None:
     if node.this not in _PADDED:
         return None
-    for each in node.expressions:
-        width = each.this if isinstance(each, exp.DataTypeParam) else each
+    for expression in node.expressions:
+        width = expression.this if isinstance(expression, exp.DataTypeParam) else expression
         if isinstance(width, exp.Expr) and not extent(width) <= TIMES_MAX:
             return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
     return None
@@ -257,12 +257,14 @@ def extent(node: object) -> float:
         case exp.Length():
             return length(node.this)
         case exp.Least():
-            return min(extent(each) for each in (node.this, *node.expressions))
+            return min(extent(item) for item in (node.this, *node.expressions))
         case exp.Greatest() | exp.Coalesce():
-            return max(extent(each) for each in (node.this, *node.expressions))
+            return max(extent(item) for item in (node.this, *node.expressions))
         case exp.Case():
-            results = [each.args.get("true") for each in node.args.get("ifs") or ()]
-            return max((extent(each) for each in (*results, node.args.get("default")) if each is not None), default=0)
+            results = [condition.args.get("true") for condition in node.args.get("ifs") or ()]
+            return max(
+                (extent(result) for result in (*results, node.args.get("default")) if result is not None), default=0
+            )
         case exp.If():
             return max(extent(node.args.get("true")), extent(node.args.get("false") or exp.Null()))
         case exp.Null() | exp.Boolean():
@@ -290,13 +292,13 @@ def length(node: object) -> float:
         case exp.DPipe():
             return length(node.this) + length(node.expression)
         case exp.Concat() | exp.ConcatWs():
-            return sum(length(each) for each in node.expressions)
+            return sum(length(expression) for expression in node.expressions)
         case exp.Hex():
             return 2 * length(node.this)
         case exp.Anonymous():
             size = _size_argument(node)
             if size is None:
-                return sum((length(each) for each in node.expressions), _COLUMN_LENGTH)
+                return sum((length(expression) for expression in node.expressions), _COLUMN_LENGTH)
             return extent(size) * (length(node.expressions[0]) if str(node.this).lower() == "repeat" else 1)
         case exp.Paren() | exp.Upper() | exp.Lower() | exp.Cast():
             return length(node.this)
@@ -312,10 +314,10 @@ def _format(arguments: Sequence[exp.Expr]) -> Failure | None:
     if not isinstance(pattern, exp.Literal):
         return None if isinstance(pattern, exp.Column) else _cost(Rule.SIZE, "a format that is no plain text", "format")
     for width, precision in _WIDTH.findall(pattern.name):
-        for each in (width, precision):
-            if each == "*" and not all(extent(other) <= TIMES_MAX for other in arguments[1:] if _is_number(other)):
+        for text in (width, precision):
+            if text == "*" and not all(extent(other) <= TIMES_MAX for other in arguments[1:] if _is_number(other)):
                 return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
-            if each.isdigit() and int(each[:9]) > TIMES_MAX:
+            if text.isdigit() and int(text[:9]) > TIMES_MAX:
                 return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
     return None
 
@@ -450,8 +452,8 @@ def _recursion(cte: exp.CTE, dialect: Dialect) -> Failure | None:
     if not isinstance(body, exp.SetOperation):
         return None
     for arm in _arms(body):
-        tables = [each for each in arm.find_all(exp.Table) if isinstance(each.this, exp.Identifier)]
-        uses = [each for each in tables if fold_of(each.this, dialect) == name]
+        tables = [table for table in arm.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+        uses = [table for table in tables if fold_of(table.this, dialect) == name]
         if not uses:
             continue
         if len(uses) > 1:
@@ -468,18 +470,18 @@ def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | Non
     if limit is not None:
         return None if extent(limit.args.get("expression")) <= RECURSION_BOUND_MAX else "a recursion of too many rows"
     conditions = _conditions(arm)
-    for number in (each for condition in conditions for each in _bounding_numbers(condition)):
+    for number in (bounding_number for condition in conditions for bounding_number in _bounding_numbers(condition)):
         if extent(number) > RECURSION_BOUND_MAX:
             return f"a recursion of more than {RECURSION_BOUND_MAX:,} steps"
     if alone and not _changes(arm) and body.args.get("distinct") is False:
         return "a recursion that repeats itself"
     is_bound = _is_upper_bound if alone and _only_grows(arm) else _is_comparison
-    return None if any(_holds(each, is_bound) for each in conditions) else "a recursion without an end"
+    return None if any(_holds(condition, is_bound) for condition in conditions) else "a recursion without an end"
 
 
 def _conditions(arm: exp.Expr) -> list[exp.Expr]:
     """Return the conditions under which the recursion goes on; a join by USING or NATURAL counts as one."""
-    found: list[exp.Expr] = [each.this for each in arm.find_all(exp.Where)]
+    found: list[exp.Expr] = [condition.this for condition in arm.find_all(exp.Where)]
     for join in arm.find_all(exp.Join):
         if isinstance(join.args.get("on"), exp.Expr):
             found.append(join.args["on"])
@@ -517,13 +519,15 @@ def _is_upper_bound(node: exp.Expr) -> bool:
 
 
 def _changes(arm: exp.Expr) -> bool:
-    return any(not isinstance(each.unalias(), exp.Column | exp.Literal | exp.Star) for each in arm.expressions)
+    return any(
+        not isinstance(expression.unalias(), exp.Column | exp.Literal | exp.Star) for expression in arm.expressions
+    )
 
 
 def _only_grows(arm: exp.Expr) -> bool:
-    nodes = [node for each in arm.expressions for node in each.walk()]
-    return any(isinstance(each, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for each in nodes) and not any(
-        isinstance(each, exp.Sub) for each in nodes
+    nodes = [node for expression in arm.expressions for node in expression.walk()]
+    return any(isinstance(node, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for node in nodes) and not any(
+        isinstance(node, exp.Sub) for node in nodes
     )
 
 
@@ -531,25 +535,25 @@ def _arms(body: exp.Expr) -> list[exp.Expr]:
     arms: list[exp.Expr] = []
     stack = [body]
     while stack:
-        each = stack.pop()
-        if isinstance(each, exp.SetOperation):
-            stack.extend((each.this, each.expression))
+        arm = stack.pop()
+        if isinstance(arm, exp.SetOperation):
+            stack.extend((arm.this, arm.expression))
         else:
-            arms.append(each)
+            arms.append(arm)
     return arms
 
 
 def _bounding_numbers(node: exp.Expr) -> list[exp.Expr]:
     return [
         side
-        for each in node.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-        for side in (each.this, each.args.get("expression"), each.args.get("high"))
+        for item in node.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+        for side in (item.this, item.args.get("expression"), item.args.get("high"))
         if isinstance(side, exp.Expr) and side.find(exp.Column, exp.Query) is None and _is_numeric(side)
     ]
 
 
 def _is_numeric(node: exp.Expr) -> bool:
-    return any(isinstance(each, exp.Literal) and not each.is_string for each in node.walk()) and not isinstance(
+    return any(isinstance(item, exp.Literal) and not item.is_string for item in node.walk()) and not isinstance(
         node, exp.Func
     )
 
@@ -559,10 +563,10 @@ def _connect(connect: exp.Connect) -> Failure | None:
     if not isinstance(condition, exp.Expr):
         return _cost(Rule.RECURSION, "CONNECT BY without a condition", "connect by")
     numbers = _bounding_numbers(condition)
-    bounded = [each for each in condition.find_all(exp.LT, exp.LTE) if each.find(exp.Column, exp.Pseudocolumn)]
+    bounded = [node for node in condition.find_all(exp.LT, exp.LTE) if node.find(exp.Column, exp.Pseudocolumn)]
     if condition.find(exp.Prior) is None and not (bounded and numbers):
         return _cost(Rule.RECURSION, "CONNECT BY without an end", "connect by")
-    if any(extent(each) > RECURSION_BOUND_MAX for each in numbers):
+    if any(extent(number) > RECURSION_BOUND_MAX for number in numbers):
         return _cost(Rule.RECURSION, f"CONNECT BY of more than {RECURSION_BOUND_MAX:,} levels", "connect by")
     return None
 
@@ -572,11 +576,11 @@ def _unrelated(select: exp.Select, dialect: Dialect) -> int:
     sources = sources_of(select)
     if len(sources) < 2:
         return 1
-    names = {_source_name(each, dialect): at for at, each in enumerate(sources)}
+    names = {_source_name(source, dialect): at for at, source in enumerate(sources)}
     group = list(range(len(sources)))
 
     def unite(members: set[int]) -> None:
-        roots = {group[each] for each in members}
+        roots = {group[member] for member in members}
         if len(roots) > 1:
             lowest = min(roots)
             for at, root in enumerate(group):
@@ -603,7 +607,7 @@ def _unrelated(select: exp.Select, dialect: Dialect) -> int:
                     bare.add(column.name)
             # A column without a qualifier may belong to any source: two of them are taken to relate all.
             unite(set(range(len(sources))) if bare and len(qualified) + len(bare) > 1 else qualified)
-    return len({group[at] for at, each in enumerate(sources) if not _is_small(each)})
+    return len({group[at] for at, source in enumerate(sources) if not _is_small(source)})
 
 
 def _source_name(node: exp.Expr, dialect: Dialect) -> str:
@@ -617,13 +621,13 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     found: list[exp.Expr] = []
     stack = [node]
     while stack:
-        each = stack.pop()
-        if isinstance(each, exp.And):
-            stack.extend((each.this, each.expression))
-        elif isinstance(each, exp.Paren):
-            stack.append(each.this)
+        part = stack.pop()
+        if isinstance(part, exp.And):
+            stack.extend((part.this, part.expression))
+        elif isinstance(part, exp.Paren):
+            stack.append(part.this)
         else:
-            found.append(each)
+            found.append(part)
     return found
 
 
@@ -639,7 +643,10 @@ def _is_small(source: exp.Expr) -> bool:
         return (
             inner.args.get("group") is None
             and bool(inner.expressions)
-            and all(each.find(exp.AggFunc) is not None and each.find(exp.Window) is None for each in inner.expressions)
+            and all(
+                expression.find(exp.AggFunc) is not None and expression.find(exp.Window) is None
+                for expression in inner.expressions
+            )
         )
     if isinstance(inner, exp.Values | exp.Lateral | exp.Unnest | exp.TableFromRows | exp.Alias):
         return True

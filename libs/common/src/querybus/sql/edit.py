@@ -74,7 +74,7 @@ class Source:
 
     def owned(self, column: str) -> str | None:
         """Return the column's name as the source spells it, case ignored."""
-        return next((each for each in self.columns if each.lower() == column.lower()), None)
+        return next((text for text in self.columns if text.lower() == column.lower()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Site:
 
     def source(self, alias: str) -> Source | None:
         """Return the source of that alias, case ignored."""
-        return next((each for each in self.sources if each.alias.lower() == alias.lower()), None)
+        return next((source for source in self.sources if source.alias.lower() == alias.lower()), None)
 
     @property
     def select(self) -> exp.Select | None:
@@ -105,7 +105,7 @@ class Site:
         if self.qualifier:
             source = self.source(self.qualifier)
             return source is not None and not source.columns
-        return any(not each.columns for each in self.sources)
+        return any(not source.columns for source in self.sources)
 
     @property
     def is_output_alias(self) -> bool:
@@ -114,11 +114,15 @@ class Site:
         if (
             block is None
             or self.qualifier
-            or any(self.column is each or self.column in each.find_all(exp.Column) for each in block.expressions)
+            or any(
+                self.column is expression or self.column in expression.find_all(exp.Column)
+                for expression in block.expressions
+            )
         ):
             return False
         return any(
-            isinstance(each, exp.Alias) and each.alias.lower() == self.column.name.lower() for each in block.expressions
+            isinstance(expression, exp.Alias) and expression.alias.lower() == self.column.name.lower()
+            for expression in block.expressions
         )
 
     @property
@@ -128,7 +132,7 @@ class Site:
         if self.qualifier:
             source = self.source(self.qualifier)
             return source is not None and source.owned(name) is not None
-        return any(each.owned(name) for each in self.sources) or self.is_output_alias
+        return any(source.owned(name) for source in self.sources) or self.is_output_alias
 
 
 def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> list[Site]:
@@ -137,16 +141,16 @@ def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> lis
     Where all resolve and the engine still does not know the name, those are meant that only an outer block gives.
     """
     every = list(sites(tree, catalog))
-    found = [each for each in every if not each.is_resolved and not each.sees_unknown]
+    found = [item for item in every if not item.is_resolved and not item.sees_unknown]
     if found or name is None:
         return found
     return [
-        each
-        for each in every
-        if each.column.name.lower() == name.lower()
-        and not each.qualifier
-        and not each.is_output_alias
-        and not any(source.owned(name) for source in own_sources(each.scope, catalog))
+        item
+        for item in every
+        if item.column.name.lower() == name.lower()
+        and not item.qualifier
+        and not item.is_output_alias
+        and not any(source.owned(name) for source in own_sources(item.scope, catalog))
     ]
 
 
@@ -189,15 +193,15 @@ def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Gl
     columns = list(tree.find_all(exp.Column))
     return Glance(
         lacks=bool(lacking),
-        lacks_qualified=any(each.qualifier for each in lacking),
-        lacks_alias=any(each.qualifier and each.source(each.qualifier) is None for each in lacking),
-        lacks_in_joins=any(isinstance(each.column.find_ancestor(exp.Join, exp.Select), exp.Join) for each in lacking),
+        lacks_qualified=any(item.qualifier for item in lacking),
+        lacks_alias=any(item.qualifier and item.source(item.qualifier) is None for item in lacking),
+        lacks_in_joins=any(isinstance(item.column.find_ancestor(exp.Join, exp.Select), exp.Join) for item in lacking),
         shares=shares,
         has_sub_query=tree.find(exp.Subquery, exp.In) is not None,
         has_quoted=any(
-            isinstance(each.this, exp.Identifier) and bool(each.this.args.get("quoted")) for each in columns
+            isinstance(column.this, exp.Identifier) and bool(column.this.args.get("quoted")) for column in columns
         ),
-        has_text_comparison=any(isinstance(each.parent, exp.EQ | exp.NEQ | exp.Like) for each in columns),
+        has_text_comparison=any(isinstance(column.parent, exp.EQ | exp.NEQ | exp.Like) for column in columns),
     )
 
 
@@ -223,7 +227,7 @@ def own_columns(scope: Scope) -> list[exp.Column]:
     block = scope.expression
     if not isinstance(block, exp.Select):
         return list(scope.columns)
-    return [each for each in scope.columns if each.find_ancestor(exp.Select) is block]
+    return [column for column in scope.columns if column.find_ancestor(exp.Select) is block]
 
 
 def visible(scope: Scope, catalog: Catalog) -> tuple[Source, ...]:
@@ -241,10 +245,10 @@ def own_sources(scope: Scope, catalog: Catalog) -> Iterator[Source]:
     for alias, (_, source) in scope.selected_sources.items():
         if isinstance(source, exp.Table):
             table = catalog.table(source.name, source.db or None)
-            columns = tuple(each.name for each in table.columns) if table else ()
+            columns = tuple(column.name for column in table.columns) if table else ()
             yield Source(alias, columns, source.name)
         else:
-            columns = tuple(each for each in getattr(source.expression, "named_selects", ()) if each)
+            columns = tuple(item for item in getattr(source.expression, "named_selects", ()) if item)
             yield Source(alias, columns, None)
 
 
@@ -266,7 +270,7 @@ def reference(alias: str, name: str) -> exp.Column:
 
 def free_alias(tree: exp.Expr, table: str) -> str:
     """Return the table's own name, or the first of it with a number that nothing in the statement goes by."""
-    taken = {each.alias_or_name.lower() for each in tree.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    taken = {node.alias_or_name.lower() for node in tree.find_all(exp.Table, exp.Subquery, exp.CTE)}
     if table.lower() not in taken:
         return table
     return next(f"{table}_{number}" for number in range(2, 1_000) if f"{table}_{number}".lower() not in taken)
@@ -279,8 +283,8 @@ def equal(alias: str, columns: tuple[str, ...], other: str, other_columns: tuple
         for one, two in zip(columns, other_columns, strict=True)
     ]
     condition = parts[0]
-    for each in parts[1:]:
-        condition = exp.And(this=condition, expression=each)
+    for part in parts[1:]:
+        condition = exp.And(this=condition, expression=part)
     return condition
 
 
@@ -290,11 +294,11 @@ def keep_owners(select: exp.Select, scope: Scope, catalog: Catalog, added: tuple
     for column in own_columns(scope):
         if column.table or column.name.lower() not in added:
             continue
-        owner = next((each.alias for each in sources if each.owned(column.name)), None)
+        owner = next((source.alias for source in sources if source.owned(column.name)), None)
         if owner is not None:
             column.set("table", identifier(owner))
-    for place, each in enumerate(list(select.expressions)):
-        if isinstance(each, exp.Star):
+    for place, expression in enumerate(list(select.expressions)):
+        if isinstance(expression, exp.Star):
             stars: list[exp.Expr] = [exp.Column(this=exp.Star(), table=identifier(source.alias)) for source in sources]
             select.set("expressions", [*select.expressions[:place], *stars, *select.expressions[place + 1 :]])
             break

@@ -105,7 +105,7 @@ def _converted(node: exp.Expr, names: _Names) -> Iterator[str]:
     elif isinstance(node, _ARITHMETIC) and (names.is_text(node.this) or names.is_text(node.args.get("expression"))):
         yield COUNTED_WARNING
     is_ordered = isinstance(node, (*_ORDERS, exp.Between))
-    if any(_differ(names.sort(node.this), names.sort(each), is_ordered=is_ordered) for each in others):
+    if any(_differ(names.sort(node.this), names.sort(item), is_ordered=is_ordered) for item in others):
         yield COMPARED_WARNING
 
 
@@ -139,7 +139,8 @@ def _takes_first(node: exp.Subquery, names: _Names) -> bool:
     if limit is not None and isinstance(limit.args.get("expression"), exp.Literal) and limit.expression.name == "1":
         return False
     if select.args.get("group") is None and any(
-        each.find(exp.AggFunc) is not None and each.find(exp.Window) is None for each in select.expressions
+        expression.find(exp.AggFunc) is not None and expression.find(exp.Window) is None
+        for expression in select.expressions
     ):
         return False
     return not names.is_one_row(select)
@@ -149,22 +150,22 @@ class _Names:
     """Which catalog table and kind a column of the statement has, as far as that is plain."""
 
     def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
-        ctes = {each.alias.lower() for each in tree.find_all(exp.CTE)}
+        ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
         self._sources: dict[int, dict[str, Table | None]] = {}
         self._using: dict[int, set[str]] = {}
         for select in tree.find_all(exp.Select):
             joins: list[exp.Join] = select.args.get("joins") or []
             source = select.args.get("from_")
             sources: dict[str, Table | None] = {}
-            for each in [*([source.this] if source is not None else []), *(join.this for join in joins)]:
-                is_table = isinstance(each, exp.Table) and isinstance(each.this, exp.Identifier)
-                is_cte = is_table and each.name.lower() in ctes and not each.args.get("db")
+            for node in [*([source.this] if source is not None else []), *(join.this for join in joins)]:
+                is_table = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+                is_cte = is_table and node.name.lower() in ctes and not node.args.get("db")
                 table = (
-                    catalog.table(each.name, each.args["db"].name if each.args.get("db") else None)
+                    catalog.table(node.name, node.args["db"].name if node.args.get("db") else None)
                     if is_table
                     else None
                 )
-                sources[each.alias_or_name.lower()] = None if is_cte else table
+                sources[node.alias_or_name.lower()] = None if is_cte else table
             self._sources[id(select)] = sources
             self._using[id(select)] = {
                 column.name.lower() for join in joins for column in join.args.get("using") or []
@@ -203,7 +204,7 @@ class _Names:
         if column.table or select is None or self._using[id(select)] & {"*", column.name.lower()}:
             return False
         sources = self._sources[id(select)].values()
-        return sum(1 for each in sources if each is not None and each.column(column.name)) > 1
+        return sum(1 for source in sources if source is not None and source.column(column.name)) > 1
 
     def is_one_row(self, select: exp.Select) -> bool:
         """Return whether equations with a whole key of its one table leave at most one row."""
@@ -214,9 +215,9 @@ class _Names:
         if len(tables) != 1 or tables[0] is None or where is None:
             return False
         fixed: set[str] = set()
-        for each in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
-            if isinstance(each, exp.EQ):
-                fixed |= {side.name.lower() for side in (each.this, each.expression) if isinstance(side, exp.Column)}
+        for node in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+            if isinstance(node, exp.EQ):
+                fixed |= {side.name.lower() for side in (node.this, node.expression) if isinstance(side, exp.Column)}
         keys = [key for key in (tables[0].primary_key, *tables[0].unique_keys) if key]
         return any({column.lower() for column in key} <= fixed for key in keys)
 
@@ -228,7 +229,7 @@ class _Names:
                 if column.table.lower() in sources:
                     return _column_in(sources[column.table.lower()], column.name)
             elif sources:
-                owners = [each for each in sources.values() if each is None or each.column(column.name)]
+                owners = [source for source in sources.values() if source is None or source.column(column.name)]
                 if owners:
                     return _column_in(owners[0], column.name) if len(owners) == 1 else None
             select = select.find_ancestor(exp.Select)

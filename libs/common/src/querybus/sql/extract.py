@@ -179,9 +179,17 @@ def _structured(text: str, dialect: Dialect) -> str | Failure | None:
     lower = {name.lower(): value for name, value in answer.items()}
     for key in _SQL_KEYS:
         value = lower.get(key)
-        if isinstance(value, list) and value and all(isinstance(each, str) for each in cast("list[object]", value)):
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(element, str) for element in cast("list[object]", value))
+        ):
             statements = cast("list[str]", value)
-            value = statements[0] if len(statements) == 1 else ";\n".join(each.rstrip("; \n") for each in statements)
+            value = (
+                statements[0]
+                if len(statements) == 1
+                else ";\n".join(statement.rstrip("; \n") for statement in statements)
+            )
         if isinstance(value, str) and _starts_as_statement(_unfenced(value)):
             return _one_statement(_unfenced(value), dialect)
     return None
@@ -268,8 +276,8 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
         re.match(r"\(*\s*(SELECT|WITH)\b", text, re.IGNORECASE) and not _reads_as_prose(text)
     ):
         return _trimmed(text, dialect) or _one_statement(_BLANK_LINE.split(text, maxsplit=1)[0], dialect)
-    changing = {each.start() for each in _CHANGING_START.finditer(text)}
-    starts = sorted({*changing, *(each.start() for each in _QUERY_WORD.finditer(text))})
+    changing = {match.start() for match in _CHANGING_START.finditer(text)}
+    starts = sorted({*changing, *(match.start() for match in _QUERY_WORD.finditer(text))})
     for start in starts[:STARTS_TRIED_MAX]:
         before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t>*-`")
         opens_line = not before or before[-1] in ":："

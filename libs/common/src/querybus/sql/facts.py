@@ -97,7 +97,7 @@ def is_statement(node: exp.Expr) -> bool:
 def _use(node: exp.Table, dialect: Dialect) -> TableUse:
     schema, catalog = node.args.get("db"), node.args.get("catalog")
     name = fold_of(node.this, dialect)
-    parts = [each.name for each in (catalog, schema, node.this) if isinstance(each, exp.Expr)]
+    parts = [path.name for path in (catalog, schema, node.this) if isinstance(path, exp.Expr)]
     return TableUse(
         node=node,
         name=name,
@@ -134,7 +134,7 @@ def _cte_named(node: exp.Expr, name: str, dialect: Dialect) -> exp.CTE | None:
 
 
 def _tables_of(clause: exp.With) -> list[exp.CTE]:
-    return [each for each in clause.expressions if not each.args.get("scalar")]
+    return [expression for expression in clause.expressions if not expression.args.get("scalar")]
 
 
 def _named(cte: exp.CTE, name: str, dialect: Dialect) -> bool:
@@ -164,38 +164,40 @@ def sources_of(node: exp.Expr) -> list[exp.Expr]:
         ::-1
     ]
     while stack:
-        each = stack.pop()
-        if isinstance(each, exp.From | exp.Join):
-            stack.append(each.this)
+        source = stack.pop()
+        if isinstance(source, exp.From | exp.Join):
+            stack.append(source.this)
             continue
-        if not isinstance(each, exp.Expr):
+        if not isinstance(source, exp.Expr):
             continue
-        found.append(each)
-        if isinstance(each, exp.Table | exp.Subquery):
-            stack.extend(reversed(each.args.get("laterals") or ()))
-            stack.extend(reversed(each.args.get("joins") or ()))
+        found.append(source)
+        if isinstance(source, exp.Table | exp.Subquery):
+            stack.extend(reversed(source.args.get("laterals") or ()))
+            stack.extend(reversed(source.args.get("joins") or ()))
             # A join in brackets; its first source may be a derived table itself.
-            is_query = isinstance(each.this, exp.Query) and not isinstance(each.this, exp.Subquery)
-            if isinstance(each, exp.Subquery) and not each.args.get("alias") and not is_query:
-                stack.append(each.this)
+            is_query = isinstance(source.this, exp.Query) and not isinstance(source.this, exp.Subquery)
+            if isinstance(source, exp.Subquery) and not source.args.get("alias") and not is_query:
+                stack.append(source.this)
     return found
 
 
 def source_names(node: exp.Expr, dialect: Dialect) -> set[str]:
     """Return the folded names by which the sources of a query may qualify a column."""
     names: set[str] = set()
-    for each in sources_of(node):
-        alias = each.args.get("alias")
+    for source in sources_of(node):
+        alias = source.args.get("alias")
         if isinstance(alias, exp.TableAlias):
             if alias.this is not None:
                 names.add(fold_of(alias.this, dialect))
-            if isinstance(each, exp.Unnest | exp.Lateral | exp.Alias) or not isinstance(each, exp.Table | exp.Query):
+            if isinstance(source, exp.Unnest | exp.Lateral | exp.Alias) or not isinstance(
+                source, exp.Table | exp.Query
+            ):
                 names.update(fold_of(column, dialect) for column in alias.args.get("columns") or ())
         elif alias is not None:
             names.add(fold_of(alias, dialect))
-        elif isinstance(each, exp.Table) and isinstance(each.this, exp.Expr):
-            names.add(fold_of(each.this if isinstance(each.this, exp.Identifier) else each.this.name, dialect))
-        for pivot in each.args.get("pivots") or ():
+        elif isinstance(source, exp.Table) and isinstance(source.this, exp.Expr):
+            names.add(fold_of(source.this if isinstance(source.this, exp.Identifier) else source.this.name, dialect))
+        for pivot in source.args.get("pivots") or ():
             if pivot.args.get("alias"):
                 names.add(fold_of(pivot.args["alias"].this, dialect))
     names.discard("")

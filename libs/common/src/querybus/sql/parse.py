@@ -58,9 +58,9 @@ def _regexp(generator: Any, node: exp.RegexpLike) -> str:
     if node.args.get("flag"):
         return str(generator.function_fallback_sql(node))
     sides = (
-        each if isinstance(each, _CLOSED) else exp.Paren(this=each.copy()) for each in (node.this, node.expression)
+        item if isinstance(item, _CLOSED) else exp.Paren(this=item.copy()) for item in (node.this, node.expression)
     )
-    return " REGEXP ".join(generator.sql(each) for each in sides)
+    return " REGEXP ".join(generator.sql(side) for side in sides)
 
 
 _CLOSED: Final = (exp.Column, exp.Literal, exp.Paren, exp.Anonymous, exp.Concat, exp.Lower, exp.Upper, exp.Subquery)
@@ -262,8 +262,8 @@ def kind_of(sql: str, dialect: Dialect) -> str:
     except PARSER_ERRORS:
         word = re.search(r"[A-Za-z]+", sql)
         return word.group().upper() if word else "?"
-    kinds = [_kind(each) for each in _split(tokens)]
-    return next((each for each in kinds if each != "SELECT"), kinds[0] if kinds else "?")
+    kinds = [_kind(item) for item in _split(tokens)]
+    return next((kind for kind in kinds if kind != "SELECT"), kinds[0] if kinds else "?")
 
 
 def _over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
@@ -341,7 +341,7 @@ def _repeated(tokens: Sequence[Any]) -> Failure | None:
 
 
 def _executable(comments: Sequence[str]) -> bool:
-    return any(each.lstrip().startswith(("!", "M!", "m!")) for each in comments)
+    return any(comment.lstrip().startswith(("!", "M!", "m!")) for comment in comments)
 
 
 def _split(tokens: Sequence[Any]) -> list[list[Any]]:
@@ -351,13 +351,13 @@ def _split(tokens: Sequence[Any]) -> list[list[Any]]:
             statements.append([])
         else:
             statements[-1].append(token)
-    return [each for each in statements if each]
+    return [statement for statement in statements if statement]
 
 
 def _stacked(statements: list[list[Any]], dialect: Dialect) -> Failure:
-    for each in statements:
-        if not _may_start(each, dialect):
-            return unsafe(Rule.STATEMENT_KIND, "several statements, one of them no query", _kind(each))
+    for statement in statements:
+        if not _may_start(statement, dialect):
+            return unsafe(Rule.STATEMENT_KIND, "several statements, one of them no query", _kind(statement))
     return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
 
 
@@ -469,16 +469,16 @@ _NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 def _is_table(tokens: list[Any]) -> bool:
     """Return whether the tokens are `table` or `schema.table`."""
-    kinds = [each.token_type for each in tokens]
-    return len(kinds) in (1, 3) and all(each in _NAMES for each in kinds[::2]) and kinds[1:2] in ([], [TokenType.DOT])
+    kinds = [token.token_type for token in tokens]
+    return len(kinds) in (1, 3) and all(kind in _NAMES for kind in kinds[::2]) and kinds[1:2] in ([], [TokenType.DOT])
 
 
 def _table(tokens: list[Any]) -> exp.Expr:
     """Return the table that these names and dots name: at most schema and table."""
     names = [
-        exp.Identifier(this=each.text, quoted=each.token_type is TokenType.IDENTIFIER)
-        for each in tokens
-        if each.token_type is not TokenType.DOT
+        exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+        for token in tokens
+        if token.token_type is not TokenType.DOT
     ]
     return exp.Table(this=names[-1], db=names[-2] if len(names) > 1 else None)
 
@@ -493,12 +493,12 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "nested too deep for the parser")
     except PARSER_ERRORS as error:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
-    found = [each for each in trees if each is not None and not isinstance(each, exp.Semicolon)]
+    found = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(found) != 1:
         return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
     if _too_deep(found[0]):
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
-    if dialect in _TABLES_BEHIND_IN and any(each.token_type is TokenType.IN for each in tokens):
+    if dialect in _TABLES_BEHIND_IN and any(token.token_type is TokenType.IN for token in tokens):
         return _spell_out_tables(found[0], dialect)
     return found[0]
 

@@ -97,10 +97,10 @@ def _move_scalars(guarded: Guarded, dialect: Dialect) -> None:
 
     What a scalar stands for becomes one more column of the query that has it; where it is used, nothing is left.
     """
-    scalars = [each for each in guarded.facts.ctes if each.args.get("scalar")]
+    scalars = [cte for cte in guarded.facts.ctes if cte.args.get("scalar")]
     if not scalars:
         return
-    names = {fold_of(each.args["alias"].this, dialect) for each in scalars}
+    names = {fold_of(scalar.args["alias"].this, dialect) for scalar in scalars}
     for column in guarded.facts.columns:
         if column.args.get("table") is None and fold_of(column.this, dialect) in names:
             column.replace(exp.Null())
@@ -126,7 +126,7 @@ def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Se
     facts = guarded.facts
     if dialect is Dialect.CLICKHOUSE or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
         return None
-    if len(guarded.known) != len(facts.tables) or any(isinstance(each, _NOT_PLAIN) for each in facts.nodes):
+    if len(guarded.known) != len(facts.tables) or any(isinstance(node, _NOT_PLAIN) for node in facts.nodes):
         return None
     if any(join.args.get("using") or join.args.get("method") for join in tree.args.get("joins") or ()):
         return None
@@ -191,8 +191,9 @@ def _groups_by_columns(group: exp.Group, facts: StatementFacts, dialect: Dialect
     if any(value for name, value in group.args.items() if name != "expressions"):
         return False
     return all(
-        isinstance(each, exp.Column) and (each.args.get("table") or fold_of(each.this, dialect) not in facts.aliases)
-        for each in group.expressions
+        isinstance(expression, exp.Column)
+        and (expression.args.get("table") or fold_of(expression.this, dialect) not in facts.aliases)
+        for expression in group.expressions
     )
 
 
@@ -214,12 +215,12 @@ def _plain_owner(
 
 def _too_large(facts: StatementFacts, guarded: Guarded, dialect: Dialect) -> Failure | None:
     """Refuse what resolution would blow up: aliases made of aliases made of aliases, and stars of stars."""
-    stars = sum(isinstance(each, exp.Star) and not isinstance(each.parent, exp.Count) for each in facts.nodes)
-    widest = max((len(each.columns) for each in guarded.known.values()), default=1)
+    stars = sum(isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) for node in facts.nodes)
+    widest = max((len(table.columns) for table in guarded.known.values()), default=1)
     if stars > 1 and len(facts.selects) > 1 and stars * widest > EXPANDED_MAX:
         return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
     if not any(
-        each.args.get("table") is None and fold_of(each.this, dialect) in facts.aliases for each in facts.columns
+        column.args.get("table") is None and fold_of(column.this, dialect) in facts.aliases for column in facts.columns
     ):
         return None
     total = 0
@@ -251,19 +252,19 @@ def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
     if dialect is not Dialect.SQLITE:
         return 0
     quoted = [
-        each
-        for each in guarded.facts.columns
-        if isinstance(each.this, exp.Identifier)
-        and each.this.args.get("quoted")
-        and each.args.get("table") is None
-        and isinstance(each.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like)
+        column
+        for column in guarded.facts.columns
+        if isinstance(column.this, exp.Identifier)
+        and column.this.args.get("quoted")
+        and column.args.get("table") is None
+        and isinstance(column.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like)
     ]
     if not quoted:
         return 0
     names = _all_names(guarded, dialect)
-    unknown = [each for each in quoted if fold_of(each.this, dialect) not in names]
-    for each in unknown:
-        each.replace(exp.Literal.string(each.name))
+    unknown = [node for node in quoted if fold_of(node.this, dialect) not in names]
+    for path in unknown:
+        path.replace(exp.Literal.string(path.name))
     return len(unknown)
 
 
@@ -273,10 +274,10 @@ def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
         names.update(known.columns)
     for node in guarded.facts.nodes:
         if isinstance(node, exp.TableAlias):
-            names.update(fold_of(each, dialect) for each in node.args.get("columns") or ())
+            names.update(fold_of(column, dialect) for column in node.args.get("columns") or ())
             names.add(fold_of(node.this, dialect))
         elif isinstance(node, exp.Lambda):
-            names.update(fold_of(each, dialect) for each in node.expressions)
+            names.update(fold_of(expression, dialect) for expression in node.expressions)
         elif isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
             names.update(TABLE_FUNCTION_COLUMNS.get((dialect, str(node.this).lower()), ()))
         elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Aliases):
@@ -300,7 +301,7 @@ def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
             if isinstance(cte.parent, exp.With) and isinstance(cte.this, exp.SetOperation):
                 cte.parent.set("recursive", True)
     pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
-    real = {name for each in guarded.known.values() for name in each.columns} if pseudo else set[str]()
+    real = {name for table in guarded.known.values() for name in table.columns} if pseudo else set[str]()
     for column in guarded.facts.columns:
         if column.args.get("db") is not None and dialect in _TWO_PARTS:
             column.set("db", None)
@@ -321,7 +322,7 @@ def _name_columns(node: exp.Table, function: exp.Anonymous, dialect: Dialect) ->
     alias = node.args.get("alias")
     if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(function.this).lower())
-        node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(each) for each in columns]))
+        node.set("alias", exp.TableAlias(this=name, columns=[exp.to_identifier(column) for column in columns]))
 
 
 _NAMED: Final = re.compile(r"(?:Column|Ambiguous column|Cannot resolve|Cannot automatically join:)\s*'?\"?([^'\"]+)")
@@ -365,8 +366,8 @@ def _function_aliases(guarded: Guarded) -> set[str]:
 
 
 def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column | None:
-    same = [each for each in facts.columns if each.name == name] or [
-        each for each in facts.columns if fold_of(each.this, dialect).lower() == name.lower()
+    same = [column for column in facts.columns if column.name == name] or [
+        column for column in facts.columns if fold_of(column.this, dialect).lower() == name.lower()
     ]
     return same[0] if same else None
 
@@ -374,12 +375,12 @@ def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column |
 def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dialect: Dialect) -> Failure:
     """Return the facts of a column that does not resolve: which tables are in scope, who owns it, what is close."""
     if column is None:
-        tables = tuple({each.table.name: None for each in guarded.known.values()})[:8]
+        tables = tuple({link.table.name: None for link in guarded.known.values()})[:8]
         return refuse(FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {name[:200]}", name, tables=tables)
     # Several columns may share the name; the one that no table in its scope owns exactly once is meant.
-    for each in guarded.facts.columns:
-        if each.name == column.name and len(_owning(each, guarded, dialect)[0]) != 1:
-            column = each
+    for path in guarded.facts.columns:
+        if path.name == column.name and len(_owning(path, guarded, dialect)[0]) != 1:
+            column = path
             break
     owning, scope = _owning(column, guarded, dialect)
     qualifier = column.args["table"].name if column.args.get("table") else None
@@ -396,7 +397,7 @@ def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dial
         qualifier=qualifier,
         candidates=guarded.index.similar_columns(column.name, scope),
         owners=guarded.index.owners(column.name),
-        tables=tuple({each.table.name: None for each in (owning if len(owning) > 1 else scope)})[:8],
+        tables=tuple({link.table.name: None for link in (owning if len(owning) > 1 else scope)})[:8],
         line=where.get("line"),
         column=where.get("col"),
     )
@@ -416,7 +417,7 @@ def _owning(column: exp.Column, guarded: Guarded, dialect: Dialect) -> tuple[lis
                 continue
             if qualifier is None or _goes_by(source, qualifier, dialect):
                 here.append(known)
-        owners = [each for each in here if name in each.columns]
+        owners = [table for table in here if name in table.columns]
         scope.extend(here)
         if owners:
             return owners, scope
@@ -472,11 +473,11 @@ def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Co
     ):
         return None
     grouped = list(group.expressions) if isinstance(group, exp.Group) else []
-    projections = [each.unalias() for each in select.expressions]
-    if not grouped and not any(_aggregates(each) for each in projections):
+    projections = [expression.unalias() for expression in select.expressions]
+    if not grouped and not any(_aggregates(projection) for projection in projections):
         return None
     aliases = source_names(select, dialect)
-    free = {each.table for each in grouped if isinstance(each, exp.Column) and _is_key(each, grouped, select, guarded)}
+    free = {link.table for link in grouped if isinstance(link, exp.Column) and _is_key(link, grouped, select, guarded)}
     for projection in projections:
         for column in _outside_aggregates(projection, grouped):
             if column.table in aliases and column.table not in free:
@@ -486,10 +487,10 @@ def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Co
 
 def _aggregates(node: exp.Expr) -> bool:
     return any(
-        each.find_ancestor(exp.Window, exp.Select) is None
-        or isinstance(each.find_ancestor(exp.Window, exp.Select), exp.Select)
-        for each in node.find_all(exp.AggFunc)
-        if each.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
+        aggregate.find_ancestor(exp.Window, exp.Select) is None
+        or isinstance(aggregate.find_ancestor(exp.Window, exp.Select), exp.Select)
+        for aggregate in node.find_all(exp.AggFunc)
+        if aggregate.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
     )
 
 
@@ -497,17 +498,17 @@ def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Col
     found: list[exp.Column] = []
     stack = [node]
     while stack:
-        each = stack.pop()
-        if each in grouped or isinstance(
-            each, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Query | exp.Window | exp.Pseudocolumn
+        part = stack.pop()
+        if part in grouped or isinstance(
+            part, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Query | exp.Window | exp.Pseudocolumn
         ):
             continue
-        if isinstance(each, exp.Anonymous | exp.AnonymousAggFunc) and each.expressions:
+        if isinstance(part, exp.Anonymous | exp.AnonymousAggFunc) and part.expressions:
             continue  # may be an aggregate that the parser does not know
-        if isinstance(each, exp.Column):
-            found.append(each)
+        if isinstance(part, exp.Column):
+            found.append(part)
             continue
-        stack.extend(each.iter_expressions())
+        stack.extend(part.iter_expressions())
     return found
 
 
@@ -519,9 +520,9 @@ def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, gua
             for known in guarded.known.values():
                 if known.key == key and known.table.primary_key:
                     names = {
-                        each.name.lower()
-                        for each in grouped
-                        if isinstance(each, exp.Column) and each.table == column.table
+                        link.name.lower()
+                        for link in grouped
+                        if isinstance(link, exp.Column) and link.table == column.table
                     }
-                    return {each.lower() for each in known.table.primary_key} <= names
+                    return {column.lower() for column in known.table.primary_key} <= names
     return False

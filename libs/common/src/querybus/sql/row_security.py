@@ -75,7 +75,9 @@ def _parsed(condition: str, dialect: Dialect) -> exp.Expr:
     found = cast("exp.Expr", where.this)
     for node in found.find_all(exp.Placeholder, exp.Parameter):
         if not isinstance(node, exp.Placeholder) or node.name not in ROW_FILTER_PARAMETERS:
-            raise BadFilter(f"a parameter that is none of {', '.join(':' + each for each in ROW_FILTER_PARAMETERS)}")
+            raise BadFilter(
+                f"a parameter that is none of {', '.join(':' + parameter for parameter in ROW_FILTER_PARAMETERS)}"
+            )
     if found.find(exp.With) is not None:
         raise BadFilter("a WITH clause; write its query in place of its name")
     # Without what was only there to read it, so that nothing of it counts as a query around the condition.
@@ -162,7 +164,7 @@ def unnarrowed(
         select = _around(node)
         try:
             if select is not None and _is_expected(select, node, table, index, reader):
-                inside.update(id(each) for each in select.walk())
+                inside.update(id(node) for node in select.walk())
         except BadFilter as error:
             return _bad(table, error)
     if all(id(node) in inside for node, _ in guarded):
@@ -233,7 +235,7 @@ def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader
     expressions: list[exp.Expr] = [exp.Star()]
     if table.masked or table.denied:
         expressions = [
-            _shown(each, table, dialect) for each in table.table.columns if each.name.lower() not in table.denied
+            _shown(column, table, dialect) for column in table.table.columns if column.name.lower() not in table.denied
         ]
     select = exp.Select(expressions=expressions, from_=exp.From(this=inner))
     condition = filter_of(table, dialect, reader)
@@ -263,7 +265,7 @@ def _may_fail(facts: StatementFacts) -> bool:
     """
     shows_aliases = any(
         column.args.get("table") is None and column.name in names and _place(column) is not None
-        for names in ({each.alias for each in facts.nodes if isinstance(each, exp.Alias)},)
+        for names in ({node.alias for node in facts.nodes if isinstance(node, exp.Alias)},)
         for column in facts.columns
     )
     for node in facts.nodes:
@@ -297,7 +299,7 @@ def _may_have_two_rows(query: exp.Subquery) -> bool:
     return not (
         isinstance(inner, exp.Select)
         and not inner.args.get("group")
-        and all(isinstance(each.unalias(), exp.AggFunc) for each in inner.expressions)
+        and all(isinstance(expression.unalias(), exp.AggFunc) for expression in inner.expressions)
     )
 
 
@@ -365,7 +367,7 @@ def masked_in_use(facts: StatementFacts, known: Mapping[int, KnownTable], dialec
 
     The mask alone keeps the value: this keeps a condition on it from silently finding nothing.
     """
-    masked = {name for each in known.values() for name in each.masked}
+    masked = {name for item in known.values() for name in item.masked}
     if not masked:
         return None
     for column in facts.columns:
@@ -373,7 +375,7 @@ def masked_in_use(facts: StatementFacts, known: Mapping[int, KnownTable], dialec
             return _used(column.name)
     for node in facts.nodes:
         if isinstance(node, exp.Join):
-            using = {each.name.lower() for each in node.args.get("using") or ()}
+            using = {column.name.lower() for column in node.args.get("using") or ()}
             if using & masked or node.args.get("method") == "NATURAL":
                 return _used("a join by names")
     return None
@@ -396,7 +398,7 @@ def _may_be_masked(column: exp.Column, known: Mapping[int, KnownTable], dialect:
             called = fold_of(alias.this if isinstance(alias, exp.TableAlias) and alias.this else source.this, dialect)
             if qualifier is not None and called != qualifier:
                 continue
-            if table is not None and name not in table.masked and name in {each.lower() for each in table.columns}:
+            if table is not None and name not in table.masked and name in {column.lower() for column in table.columns}:
                 return False
             if table is None or name in table.masked:
                 return True

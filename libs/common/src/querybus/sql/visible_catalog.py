@@ -13,16 +13,16 @@ from querybus.core.policy import ConnectionPolicy
 def visible(catalog: Catalog, policy: ConnectionPolicy) -> Catalog:
     """Return the catalog without what nobody may read; the policy is the one of the reader's tenant."""
     tables = tuple(shown for table in catalog.tables if (shown := _shown(table, catalog, policy)) is not None)
-    names = {each.name.lower() for each in tables}
+    names = {table.name.lower() for table in tables}
     return catalog.model_copy(
         update={
             "tables": tuple(
-                each.model_copy(
+                table.model_copy(
                     update={
-                        "foreign_keys": tuple(key for key in each.foreign_keys if key.referred_table.lower() in names)
+                        "foreign_keys": tuple(key for key in table.foreign_keys if key.referred_table.lower() in names)
                     }
                 )
-                for each in tables
+                for table in tables
             )
         }
     )
@@ -31,25 +31,25 @@ def visible(catalog: Catalog, policy: ConnectionPolicy) -> Catalog:
 def _shown(table: Table, catalog: Catalog, policy: ConnectionPolicy) -> Table | None:
     names = {table.name.lower(), f"{table.schema_name}.{table.name}".lower()}
     schema = (table.schema_name or catalog.default_schema or "").lower()
-    if policy.schemas_allowed is not None and schema not in {each.lower() for each in policy.schemas_allowed}:
+    if policy.schemas_allowed is not None and schema not in {schema.lower() for schema in policy.schemas_allowed}:
         return None
-    if policy.tables_allowed is not None and names.isdisjoint(each.lower() for each in policy.tables_allowed):
+    if policy.tables_allowed is not None and names.isdisjoint(table.lower() for table in policy.tables_allowed):
         return None
-    filtered = not names.isdisjoint(each.lower() for each in policy.row_filters)
-    open_views = {each.lower() for each in policy.views_open}
+    filtered = not names.isdisjoint(row_filter.lower() for row_filter in policy.row_filters)
+    open_views = {view.lower() for view in policy.views_open}
     if table.kind == "view" and policy.protects_parts and not filtered and open_views.isdisjoint(names | {"*"}):
         return None
     denied = {
-        column.lower() for each, columns in policy.columns_denied.items() if each.lower() in names for column in columns
+        column.lower() for name, columns in policy.columns_denied.items() if name.lower() in names for column in columns
     }
     if not denied:
         return table
     return table.model_copy(
         update={
-            "columns": tuple(each for each in table.columns if each.name.lower() not in denied),
-            "primary_key": tuple(each for each in table.primary_key if each.lower() not in denied),
+            "columns": tuple(column for column in table.columns if column.name.lower() not in denied),
+            "primary_key": tuple(column for column in table.primary_key if column.lower() not in denied),
             "foreign_keys": tuple(
-                key for key in table.foreign_keys if denied.isdisjoint(each.lower() for each in key.columns)
+                key for key in table.foreign_keys if denied.isdisjoint(column.lower() for column in key.columns)
             ),
         }
     )

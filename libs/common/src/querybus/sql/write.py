@@ -213,8 +213,8 @@ def _protected(
         condition = filter_of(known, dialect, Reader("", ""))
     except BadFilter as error:
         return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, f"the row filter of {known.table.name}: {error}")
-    held = {each.name.lower() for each in condition.find_all(exp.Column)} if condition is not None else set[str]()
-    moved = next((each for each in parts.columns if each.lower() in held), None)
+    held = {column.name.lower() for column in condition.find_all(exp.Column)} if condition is not None else set[str]()
+    moved = next((column for column in parts.columns if column.lower() in held), None)
     if moved is not None:
         return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, "a column by which rows are filtered", moved)
     return None
@@ -244,9 +244,9 @@ def _target(node: object, dialect: Dialect, index: NameIndex) -> tuple[exp.Table
 def _insert(tree: exp.Expr, dialect: Dialect, index: NameIndex) -> _Parts | Failure:
     into, columns = tree.this, tuple[str, ...]()
     if isinstance(into, exp.Schema):
-        if not all(isinstance(each, exp.Identifier) for each in into.expressions):
+        if not all(isinstance(expression, exp.Identifier) for expression in into.expressions):
             return unsafe(Rule.TABLE_FORM, "no plain columns to fill")
-        columns = tuple(each.name for each in into.expressions)
+        columns = tuple(expression.name for expression in into.expressions)
         into = into.this
     target = _target(into, dialect, index)
     if isinstance(target, Failure):
@@ -254,7 +254,10 @@ def _insert(tree: exp.Expr, dialect: Dialect, index: NameIndex) -> _Parts | Fail
     node, known = target
     source = tree.args.get("expression")
     if isinstance(source, exp.Values):
-        cells = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in source.expressions]
+        cells = [
+            expression.expressions if isinstance(expression, exp.Tuple) else [expression]
+            for expression in source.expressions
+        ]
         read = exp.Select(expressions=[cell.copy() for row in cells for cell in row])
         return _Parts(StatementKind.INSERT, _name(node), node, known, columns, rows=len(cells), read=read)
     if not isinstance(source, exp.Query):
@@ -277,11 +280,11 @@ def _update(tree: exp.Expr, dialect: Dialect, index: NameIndex) -> _Parts | Fail
     node, known = target
     columns: list[str] = []
     values: list[exp.Expr] = []
-    for each in tree.expressions:
-        if not isinstance(each, exp.EQ) or not isinstance(each.this, exp.Column):
+    for expression in tree.expressions:
+        if not isinstance(expression, exp.EQ) or not isinstance(expression.this, exp.Column):
             return unsafe(Rule.NODE, "SET of something else than a column")
-        columns.append(each.this.name)
-        values += [each.this.copy(), each.expression.copy()]
+        columns.append(expression.this.name)
+        values += [expression.this.copy(), expression.expression.copy()]
     return _Parts(
         StatementKind.UPDATE,
         _name(node),
@@ -358,14 +361,14 @@ def _create(tree: exp.Expr, dialect: Dialect, index: NameIndex) -> _Parts | Fail
     if found is not None:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.TABLE_FORM, f"the table {node.name[:200]} is there already")
     names: list[str] = []
-    for each in schema.expressions:
-        if isinstance(each, exp.ColumnDef):
-            problem = _column_def(each)
+    for expression in schema.expressions:
+        if isinstance(expression, exp.ColumnDef):
+            problem = _column_def(expression)
             if problem is not None:
                 return problem
-            names.append(each.name)
-        elif not isinstance(each, exp.PrimaryKey) or not all(
-            isinstance(part, exp.Identifier | exp.Ordered | exp.Column) for part in each.expressions
+            names.append(expression.name)
+        elif not isinstance(expression, exp.PrimaryKey) or not all(
+            isinstance(part, exp.Identifier | exp.Ordered | exp.Column) for part in expression.expressions
         ):
             return unsafe(Rule.NODE, "a constraint that is not known", "CREATE")
     return _Parts(StatementKind.CREATE, _name(node), node, None, tuple(names))
@@ -384,8 +387,8 @@ def _column_def(column: exp.ColumnDef) -> Failure | None:
     kind = column.args.get("kind")
     if not isinstance(kind, exp.DataType) or kind.this is exp.DataType.Type.USERDEFINED:
         return unsafe(Rule.CAST, "a column of no built-in type")
-    for each in column.args.get("constraints") or ():
-        held = each.args.get("kind")
+    for constraint in column.args.get("constraints") or ():
+        held = constraint.args.get("kind")
         if not isinstance(held, _CONSTRAINTS):
             return unsafe(Rule.NODE, "a constraint that is not known")
         if isinstance(held, exp.DefaultColumnConstraint) and not isinstance(

@@ -47,9 +47,9 @@ def cell(value: Any) -> str | int | float | bool | None:
 
 def _nested(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(cell(key)): _nested(each) for key, each in value.items()}
+        return {str(cell(key)): _nested(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_nested(each) for each in value]
+        return [_nested(element) for element in value]
     return cell(value)
 
 

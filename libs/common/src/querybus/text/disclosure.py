@@ -150,7 +150,7 @@ def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str =
     if not found:
         return ()
     spoken = said.casefold()
-    return tuple(dict.fromkeys(each for each in found if each.casefold() not in spoken))[:FOUND_MAX]
+    return tuple(dict.fromkeys(text for text in found if text.casefold() not in spoken))[:FOUND_MAX]
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -218,9 +218,11 @@ class _Names:
     __slots__ = ("known", "phrases", "technical")
 
     def __init__(self, identifiers: frozenset[str]) -> None:
-        self.known = frozenset(each.lower() for each in identifiers)
-        technical = {each.lower() for each in identifiers if len(each) > 1 and not is_plain_word(each)}
-        self.technical = frozenset(each for each in technical if _WORD.fullmatch(each))
+        self.known = frozenset(identifier.lower() for identifier in identifiers)
+        technical = {
+            identifier.lower() for identifier in identifiers if len(identifier) > 1 and not is_plain_word(identifier)
+        }
+        self.technical = frozenset(item for item in technical if _WORD.fullmatch(item))
         self.phrases = tuple(sorted(technical - self.technical))
 
 
@@ -256,7 +258,7 @@ def is_plain_word(name: str) -> bool:
     ['city', 'Orders', '客户']
     """
     if " " in name.strip():
-        return all(is_plain_word(each) for each in name.split())
+        return all(is_plain_word(part) for part in name.split())
     if name.isdigit() or _QUARTER.fullmatch(name):
         return True
     if _HAN.search(name):

@@ -34,13 +34,13 @@ def _terms(name: str, catalog: Catalog) -> Iterable[str]:
 
 
 def _offered(*texts: str | None) -> tuple[str, ...]:
-    return tuple(each.strip() for each in texts if each and each.strip())
+    return tuple(text.strip() for text in texts if text and text.strip())
 
 
 def _shown(offered: Iterable[str], name: str, catalog: Catalog | None) -> str | None:
     """Return the first name for people that is short, on one line and not technical."""
-    for each in offered:
-        is_own = each.casefold() == name.casefold() and not is_plain_word(each)
-        if len(each) <= LABEL_LENGTH_MAX and each.isprintable() and not is_own and not leaks(each, catalog, "en"):
-            return each
+    for text in offered:
+        is_own = text.casefold() == name.casefold() and not is_plain_word(text)
+        if len(text) <= LABEL_LENGTH_MAX and text.isprintable() and not is_own and not leaks(text, catalog, "en"):
+            return text
     return None

@@ -167,20 +167,21 @@ def _options(envelope: Envelope[Concluded], clarification: Clarification | None)
     # An option's own text may name a column; to ask the same again names nothing that the person has not said.
     return tuple(
         Option(
-            id=each.id,
+            id=option.id,
             text=RETRY_TEXTS[envelope.language],
             question=envelope.question,
             action=OptionAction.RETRY_AS_IS,
         )
-        for each in clarification.options
-        if each.action is OptionAction.RETRY_AS_IS
+        for option in clarification.options
+        if option.action is OptionAction.RETRY_AS_IS
     )
 
 
 def _columns(envelope: Envelope[Concluded], result: Result) -> tuple[AnswerColumn, ...]:
     if envelope.audience == "analyst":
-        return tuple(AnswerColumn(id=each.name, label=each.name, kind=each.kind) for each in result.columns)
+        return tuple(AnswerColumn(id=column.name, label=column.name, kind=column.kind) for column in result.columns)
     label = LABEL_TEXTS[envelope.language]
     return tuple(
-        AnswerColumn(id=f"c{n}", label=label.format(n=n), kind=each.kind) for n, each in enumerate(result.columns, 1)
+        AnswerColumn(id=f"c{n}", label=label.format(n=n), kind=column.kind)
+        for n, column in enumerate(result.columns, 1)
     )

@@ -115,7 +115,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "code": answer.code.value if answer.code else None,
         "message": answer.message,
         "next_step": answer.next_step,
-        "options": [_option(each) for each in answer.options],
+        "options": [_option(option) for option in answer.options],
         "trigger": answer.trigger.value if answer.trigger else None,
         "confirmation": _confirmation(answer, is_analyst=is_analyst),
         "rows_affected": answer.rows_affected,
@@ -134,8 +134,8 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "explanation": answer.explanation,
         "classification": _classification(envelope, is_analyst=is_analyst),
         "retries": _retries(envelope),
-        "attempts": [_attempt(each, is_analyst=is_analyst) for each in envelope.attempts],
-        "path": [_step(each) for each in envelope.path if each.stage in _STEPS],
+        "attempts": [_attempt(attempt, is_analyst=is_analyst) for attempt in envelope.attempts],
+        "path": [_step(step) for step in envelope.path if step.stage in _STEPS],
         "asked_at": envelope.asked_at,
         "deadline_at": envelope.deadline_at,
     }
@@ -164,7 +164,7 @@ def total_of(answer: Answer) -> int | None:
 
 def public_columns(answer: Answer, audience: Audience) -> list[Json]:
     """Return a result's columns; for business readers the ids are `c1`..`cn` whatever the answer says."""
-    return [_column(each, n, audience) for n, each in enumerate(answer.columns, 1)]
+    return [_column(column, n, audience) for n, column in enumerate(answer.columns, 1)]
 
 
 def public_page(answer: Answer, rows: Sequence[Sequence[Any]], audience: Audience) -> Json:
@@ -210,13 +210,13 @@ def _early_result(result: Result, envelope: Envelope[Any], audience: Audience) -
     """Return the rows of a conclusion, which the presenter has not labelled yet."""
     label = LABEL_TEXTS[envelope.language]
     names = [
-        (each.name, each.name) if audience == "analyst" else (f"c{n}", label.format(n=n))
-        for n, each in enumerate(result.columns, 1)
+        (column.name, column.name) if audience == "analyst" else (f"c{n}", label.format(n=n))
+        for n, column in enumerate(result.columns, 1)
     ]
     return {
         "columns": [
-            {"id": name, "label": shown, "kind": each.kind.value}
-            for (name, shown), each in zip(names, result.columns, strict=True)
+            {"id": name, "label": shown, "kind": column.kind.value}
+            for (name, shown), column in zip(names, result.columns, strict=True)
         ],
         "rows": [list(row) for row in result.rows],
         "row_count": result.row_count,
@@ -294,14 +294,14 @@ def _analysis(analysis: Analysis) -> Json:
         "tables": list(analysis.tables),
         "links": [
             {
-                "text": each.text,
-                "table": each.table,
-                "column": each.column,
-                "value": each.value,
-                "score": each.score,
-                "reason": each.reason,
+                "text": link.text,
+                "table": link.table,
+                "column": link.column,
+                "value": link.value,
+                "score": link.score,
+                "reason": link.reason,
             }
-            for each in analysis.links
+            for link in analysis.links
         ],
         "model": analysis.model,
         "prompt_version": analysis.prompt_version,

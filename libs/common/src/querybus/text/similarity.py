@@ -87,7 +87,7 @@ def closest(written: str, known: Iterable[str]) -> str | None:
     >>> closest("name1", ["name2", "name3"]) is None
     True
     """
-    ranked = sorted(((score(written, each), each) for each in dict.fromkeys(known)), reverse=True)
+    ranked = sorted(((score(written, item), item) for item in dict.fromkeys(known)), reverse=True)
     if not ranked or ranked[0][0] < SCORE_MIN:
         return None
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < MARGIN_MIN:
@@ -102,7 +102,7 @@ def words(name: str) -> tuple[str, ...]:
     >>> words("petTypes"), words("level_of_membership"), words("HTTPCode2")
     (('pet', 'type'), ('level', 'of', 'membership'), ('http', 'code', '2'))
     """
-    return tuple(singular(each.casefold()) for each in _WORD.findall(name[:NAME_LENGTH_MAX]))
+    return tuple(singular(match.casefold()) for match in _WORD.findall(name[:NAME_LENGTH_MAX]))
 
 
 def spoken(text: str) -> frozenset[str]:
@@ -111,7 +111,7 @@ def spoken(text: str) -> frozenset[str]:
     >>> sorted(spoken("Which cities' names?"))
     ['city', 'name', 'which']
     """
-    return frozenset(singular(each.casefold()) for each in _WORD.findall(text[:TEXT_LENGTH_MAX]))
+    return frozenset(singular(match.casefold()) for match in _WORD.findall(text[:TEXT_LENGTH_MAX]))
 
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
@@ -143,8 +143,8 @@ def variant_score(written: str, known: str, table: str, key: str | None = None) 
     ):
         return 0.9
     own = {*words(table), singular(plain(table))}
-    one = [each for each in words(written) if each not in own]
-    other = [each for each in words(known) if each not in own]
+    one = [word for word in words(written) if word not in own]
+    other = [word for word in words(known) if word not in own]
     if (one or other) and one == other:
         return 0.92
     if not one and other == ["name"]:
@@ -164,7 +164,7 @@ def variant_score(written: str, known: str, table: str, key: str | None = None) 
         _is_short_for(a, b, alone=False) for a, b in zip(whole, known_whole, strict=True)
     ):
         return 0.82
-    if [each if each not in _NAMES else "name" for each in one] == (other or ["name"]):
+    if [item if item not in _NAMES else "name" for item in one] == (other or ["name"]):
         return 0.8
     shared = len(set(words(written)) & set(words(known)) - _EMPTY)
     return SHARED_WORD_SCORE * shared / max(len(words(written)), len(words(known))) + 0.3 if shared else 0.0
@@ -183,4 +183,4 @@ def _is_short_for(written: str, known: str, *, alone: bool) -> bool:
     if len(written) < TYPED_LENGTH_MIN or written[0] != known[0]:
         return False
     letters = iter(known)
-    return known.startswith(written) or (not alone and all(each in letters for each in written))
+    return known.startswith(written) or (not alone and all(item in letters for item in written))

@@ -52,7 +52,7 @@ def unit(numbers: Sequence[float], dimensions_max: int) -> Vector | None:
     """
     kept = numbers[:dimensions_max]
     length = math.sqrt(sum(map(mul, kept, kept)))
-    return array("f", [each / length for each in kept]) if 0 < length < math.inf else None
+    return array("f", [item / length for item in kept]) if 0 < length < math.inf else None
 
 
 def text_of(table: Table) -> str:
@@ -81,10 +81,10 @@ class NearIndex:
         for vector in self.vectors:
             total = list(map(add, total, vector))
         count = len(self.vectors) + _MEAN_AFTER
-        self._mean = [each / count for each in total]
+        self._mean = [item / count for item in total]
         centred = [self._centred(vector) for vector in self.vectors]
-        self._lengths = [math.sqrt(sum(map(mul, each, each))) for each in centred]
-        self._sketches = [_sketch(each) for each in centred]
+        self._lengths = [math.sqrt(sum(map(mul, item, item))) for item in centred]
+        self._sketches = [_sketch(item) for item in centred]
 
     @property
     def size_bytes(self) -> int:
@@ -118,4 +118,4 @@ class NearIndex:
 
 
 def _sketch(centred: Sequence[float]) -> int:
-    return int("".join(["1" if each > 0 else "0" for each in centred]) or "0", 2)
+    return int("".join(["1" if item > 0 else "0" for item in centred]) or "0", 2)

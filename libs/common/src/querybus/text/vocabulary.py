@@ -381,7 +381,7 @@ def is_word(text: str) -> bool:
     >>> [each for each in ("city", "cities", "hired", "running", "songid", "albumid", "qty") if is_word(each)]
     ['city', 'cities', 'hired', 'running']
     """
-    return text in WORDS or any(each in WORDS for each in _stems(text))
+    return text in WORDS or any(stem in WORDS for stem in _stems(text))
 
 
 def _stems(text: str) -> list[str]:
@@ -409,7 +409,7 @@ def _stems(text: str) -> list[str]:
         stem = text[: -len(ending)]
         if len(stem) < 3:
             continue
-        found += [stem + each for each in others]
+        found += [stem + item for item in others]
         if ending in ("ed", "ing", "er", "ers", "est") and stem[-1] == stem[-2] and stem[-1] in _DOUBLED:
             found.append(stem[:-1])
     return found

@@ -42,13 +42,13 @@ def choice_of(
     for about, rewrites in _rewrites(question, readings, index, language):
         options: dict[str, str] = {}
         for meaning in rewrites[:_MEANINGS_MAX]:
-            for each in meaning:
-                if each == question or not read_left:
+            for item in meaning:
+                if item == question or not read_left:
                     continue
                 read_left -= 1
-                found = read_again(each)
+                found = read_again(item)
                 if found is not None and found.written.sql not in options:
-                    options[found.written.sql] = each
+                    options[found.written.sql] = item
                     break
         if len(options) >= 2:
             return Choice(about, tuple(options.values())[:OPTIONS_MAX])
@@ -68,20 +68,20 @@ def _rewrites(
                 for number, role in enumerate(index.roles)
                 if role.table == table and role.source in {keys[0].source, keys[0].target}
             ]
-            yield nodes[place].text, [[_with(question, nodes[place], each)] for each in named]
+            yield nodes[place].text, [[_with(question, nodes[place], item)] for item in named]
     for target, ways in best.written.ways:
         for place, _ in _naming(best, {target}):
             said = nodes[place].text
             owners = [display(index.table(table), language) for way in ways for table in sorted(way)]
             yield (
                 said,
-                [[_with(question, nodes[place], each) for each in _owned(said, owner, language)] for owner in owners],
+                [[_with(question, nodes[place], item) for item in _owned(said, owner, language)] for owner in owners],
             )
     for place, picks in _rival_picks(readings):
         node = nodes[place]
         yield (
             node.text,
-            [[_with(question, node, each) for each in _qualified(pick, node, index, language)] for pick in picks],
+            [[_with(question, node, item) for item in _qualified(pick, node, index, language)] for pick in picks],
         )
 
 
@@ -99,7 +99,7 @@ def _rival_picks(readings: Sequence[Reading]) -> Iterator[tuple[int, list[Candid
         picks = [pick]
         for other in readings[1:_RIVALS_MAX]:
             meant = other.sketch.assignment.picks.get(place)
-            if meant is not None and all((meant.table, meant.column) != (each.table, each.column) for each in picks):
+            if meant is not None and all((meant.table, meant.column) != (pick.table, pick.column) for pick in picks):
                 picks.append(meant)
         if len(picks) > 1:
             yield place, picks

@@ -71,7 +71,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     unread = _unread(sketch, form)
     picks = sketch.assignment.picks
     # A follow-up without links speaks of what was said before.
-    scores = [each.score for each in picks.values()] or [1.0 if sketch.context else 0.5]
+    scores = [pick.score for pick in picks.values()] or [1.0 if sketch.context else 0.5]
     mean, least = sum(scores) / len(scores), min(scores)
     rule = (
         0.98
@@ -94,7 +94,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "unread_literals": float(unread.literals),
         "links_apart": 1 - mean,
         "link_weakest": 1 - least,
-        "links_faint": float(sum(1 for each in scores if each < _FAINT_LINK_MAX)),
+        "links_faint": float(sum(1 for score in scores if score < _FAINT_LINK_MAX)),
         "doubts": min(1.0, sketch.doubts),
         "joins": float(written.joins),
         "keys_ambiguous": float(len(written.keys)),
@@ -109,7 +109,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_ordered": float(bool(form.order) and form.limit is None),
         "is_combined": float(form.combined is not None),
         **_where_unread(sketch),
-        "is_absent": float(any(isinstance(each, Membership) for _, each in sketch.absences)),
+        "is_absent": float(any(isinstance(absence, Membership) for _, absence in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
     return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)

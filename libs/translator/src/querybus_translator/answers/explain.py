@@ -80,7 +80,7 @@ def explain(question: str, catalog: Catalog, *, language: Language | None = None
         confidence_min=CONFIDENCE_MIN,
         is_answered=isinstance(answer, Translated),
         not_accounted=best.judgement.unread if best is not None else (),
-        others=tuple((describe(each.form, index), each.confidence) for each in read.readings[1:]),
+        others=tuple((describe(reading.form, index), reading.confidence) for reading in read.readings[1:]),
         asked=answer.about if isinstance(answer, NotRead) else "",
         options=answer.options if isinstance(answer, NotRead) else (),
         notes=answer.notes if isinstance(answer, Translated) else (),
@@ -96,7 +96,7 @@ def _words(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex) -> 
         if pick is None and node.candidates:
             pick = node.candidates[0]
         if pick is not None:
-            others = tuple(_meaning(each, index) for each in node.candidates if each is not pick)[:3]
+            others = tuple(_meaning(candidate, index) for candidate in node.candidates if candidate is not pick)[:3]
             role = "value" if pick.value is not None else ("table" if pick.column is None else "column")
             found.append(WordRead(node.text, role, _meaning(pick, index), round(pick.score, 3), others, taken))
         else:

@@ -85,11 +85,11 @@ def follow_up(text: str) -> FollowUp:
     while grew:
         grew = False
         for key in ("adds", "opens"):
-            found = next((each for each in words[key] if _opens(rest, each)), None)
+            found = next((word for word in words[key] if _opens(rest, word)), None)
             if found is not None:
                 rest, adds, marked, grew = rest[len(found) :].strip(_MARKS), adds or key == "adds", True, True
         for key in ("ends_adding", "ends"):
-            found = next((each for each in words[key] if _ends(rest, each)), None)
+            found = next((word for word in words[key] if _ends(rest, word)), None)
             if found is not None:
                 rest, adds, marked, grew = rest[: -len(found)].strip(_MARKS), adds or key == "ends_adding", True, True
     return FollowUp(rest, adds, marked)
@@ -112,15 +112,15 @@ def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Readi
         return None
     nodes = read_nodes(said.text, index, today)
     found = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
-    readings = [each for each in found if each is not None]
-    return max(readings, key=lambda each: each.confidence, default=None)
+    readings = [item for item in found if item is not None]
+    return max(readings, key=lambda item: item.confidence, default=None)
 
 
 def _followed(
     previous: Form, said: FollowUp, nodes: tuple[Node, ...], index: CatalogIndex, today: date, place: int
 ) -> Reading | None:
     # What is counted or added up comes first: a period is about its time.
-    figures = [each.home for each in previous.targets if each.aggregate is not None and each.home is not None]
+    figures = [target.home for target in previous.targets if target.aggregate is not None and target.home is not None]
     tables = tuple(dict.fromkeys((*figures, *tables_of(previous))))
     assignments = resolve(nodes, index, near=frozenset(tables))
     if place >= len(assignments):
@@ -138,7 +138,7 @@ def _followed(
     form = _changed(previous, sketch, adds=said.adds)
     if form is None or form.is_idle or _says_nothing(sketch):
         return None
-    if form.limit is not None and not form.group and all(each.aggregate is not None for each in form.targets):
+    if form.limit is not None and not form.group and all(target.aggregate is not None for target in form.targets):
         # There is but one row to take the first of.
         return None
     written = write(form, index, hints_of(nodes))
@@ -174,21 +174,25 @@ def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
     form = _refigured(asked, sketch)
     form = replace(form, where=_where(form.where, read_alternatives(sketch), sketch))
     form = _ordered(form, sketch)
-    for _, each in sketch.having:
-        counted = each if each.left.home is not None else Comparison(_count(form), each.operator, each.right)
+    for _, condition in sketch.having:
+        counted = (
+            condition
+            if condition.left.home is not None
+            else Comparison(_count(form), condition.operator, condition.right)
+        )
         form = replace(form, having=(*(one for one in form.having if one.left != counted.left), counted))
     return form
 
 
 def _count(form: Form) -> Measure:
     """The figure of each group: the one that is asked for, else a count of rows."""
-    figures = [each for each in form.targets if each.aggregate is not None]
+    figures = [target for target in form.targets if target.aggregate is not None]
     return figures[0] if figures else Measure(aggregate=Aggregate.COUNT, table=_head(form))
 
 
 def _head(form: Form) -> int | None:
     """Whose rows the form is about."""
-    homes = [each.home for each in form.targets if each.home is not None]
+    homes = [target.home for target in form.targets if target.home is not None]
     return homes[0] if homes else (form.everything if form.everything is not None else next(iter(form.tables), None))
 
 
@@ -196,13 +200,15 @@ def _grouped(form: Form, sketch: Sketch, *, adds: bool) -> Form:
     group, shown = read_groups_of(sketch)
     if not group:
         return form
-    figures = [each for each in form.targets if each.aggregate is not None] or [_count(form)]
-    old = [each for each in form.targets if each.aggregate is None and each.column in form.group] if adds else []
+    figures = [target for target in form.targets if target.aggregate is not None] or [_count(form)]
+    old = (
+        [target for target in form.targets if target.aggregate is None and target.column in form.group] if adds else []
+    )
     kept = form.group if adds else ()
-    order = tuple(each for each in form.order if each.by.aggregate is not None)
+    order = tuple(ordering for ordering in form.order if ordering.by.aggregate is not None)
     return replace(
         form,
-        targets=tuple(dict.fromkeys((*old, *(Measure(each) for each in shown), *figures))),
+        targets=tuple(dict.fromkeys((*old, *(Measure(column) for column in shown), *figures))),
         group=tuple(dict.fromkeys((*kept, *group))),
         order=order,
         limit=form.limit if order else None,
@@ -216,12 +222,15 @@ def _asked(form: Form, sketch: Sketch, *, adds: bool) -> Form | None:
     new = [measure for _, measure in sketch.targets if measure.column is None or measure.column not in form.group]
     if not new:
         return form
-    new = [replace(each, table=_head(form)) if each.column is None and each.table is None else each for each in new]
-    figures = [each for each in new if each.aggregate is not None]
-    plain = [each for each in form.targets if each.aggregate is None]
+    new = [replace(link, table=_head(form)) if link.column is None and link.table is None else link for link in new]
+    figures = [item for item in new if item.aggregate is not None]
+    plain = [target for target in form.targets if target.aggregate is None]
     if figures:
-        kept = form.targets if adds else [each for each in plain if each.column in form.group]
-        order = tuple(replace(each, by=figures[0]) if each.by.aggregate is not None else each for each in form.order)
+        kept = form.targets if adds else [item for item in plain if item.column in form.group]
+        order = tuple(
+            replace(ordering, by=figures[0]) if ordering.by.aggregate is not None else ordering
+            for ordering in form.order
+        )
         return replace(form, targets=tuple(dict.fromkeys((*kept, *figures))), order=order, everything=None)
     if len(plain) == len(form.targets) and not form.group:
         return replace(form, targets=tuple(dict.fromkeys((*plain, *new))))
@@ -234,7 +243,7 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
     if len(places) != 1:
         return form
     figure = _FIGURES[sketch.op(places[0]) or Op.SUM]
-    if not any(each.aggregate is not None and each.column is not None for each in form.targets):
+    if not any(target.aggregate is not None and target.column is not None for target in form.targets):
         return form
     sketch.take(*places)
 
@@ -242,23 +251,23 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
         counts = measure.aggregate is None or measure.column is None or measure.distinct
         return measure if counts else replace(measure, aggregate=figure)
 
-    sketch.targets += [(places[0], other(each)) for each in form.targets if other(each) != each]
-    order = tuple(replace(each, by=other(each.by)) for each in form.order)
-    return replace(form, targets=tuple(dict.fromkeys(other(each) for each in form.targets)), order=order)
+    sketch.targets += [(places[0], other(target)) for target in form.targets if other(target) != target]
+    order = tuple(replace(ordering, by=other(ordering.by)) for ordering in form.order)
+    return replace(form, targets=tuple(dict.fromkeys(other(target) for target in form.targets)), order=order)
 
 
 def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch) -> tuple[Condition, ...]:
     kept = list(old)
-    for each in new:
-        condition, columns = each, _columns(each)
+    for item in new:
+        condition, columns = item, _columns(item)
         times = {column for column in columns if _is_time(column, sketch)}
         if times:
             before = {column for one in kept for column in _columns(one) if _is_time(column, sketch)}
             if len(times) == 1 and len(before) == 1:
                 # "Last year" speaks of the same time as the period that it replaces.
-                condition = _moved(each, next(iter(times)), next(iter(before)))
+                condition = _moved(item, next(iter(times)), next(iter(before)))
             kept = [one for one in kept if not any(_is_time(column, sketch) for column in _columns(one))]
-        elif not _is_negative(each):
+        elif not _is_negative(item):
             kept = [one for one in kept if _columns(one) != columns or _is_negative(one)]
         kept.append(condition)
     return tuple(dict.fromkeys(kept))
@@ -278,7 +287,7 @@ def _columns(condition: Condition) -> frozenset[ColumnRef]:
 
 def _moved(condition: Condition, column: ColumnRef, target: ColumnRef) -> Condition:
     if isinstance(condition, AllOf | AnyOf):
-        return replace(condition, conditions=tuple(_moved(each, column, target) for each in condition.conditions))
+        return replace(condition, conditions=tuple(_moved(item, column, target) for item in condition.conditions))
     if isinstance(condition, Comparison) and condition.left.column == column:
         return replace(condition, left=replace(condition.left, column=target))
     return condition
@@ -286,8 +295,8 @@ def _moved(condition: Condition, column: ColumnRef, target: ColumnRef) -> Condit
 
 def _ordered(form: Form, sketch: Sketch) -> Form:
     order = tuple(
-        Ordering(_count(form) if each.by.aggregate is Aggregate.COUNT else each.by, each.descending)
-        for each in sketch.orderings
+        Ordering(_count(form) if ordering.by.aggregate is Aggregate.COUNT else ordering.by, ordering.descending)
+        for ordering in sketch.orderings
     )
     if order:
         form = replace(form, order=order)
@@ -295,7 +304,7 @@ def _ordered(form: Form, sketch: Sketch) -> Form:
         by = ranking.by if ranking.by is not None and ranking.by.column is not None else _count(form)
         form = replace(form, order=(Ordering(by, ranking.descending),), limit=ranking.count)
     if sketch.limit is not None:
-        figures = [each for each in form.targets if each.aggregate is not None]
+        figures = [target for target in form.targets if target.aggregate is not None]
         if not form.order and form.group and figures:
             form = replace(form, order=(Ordering(figures[0], descending=True),))
         form = replace(form, limit=sketch.limit)

@@ -17,7 +17,7 @@ OPTIONS_MAX = 3
 def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> tuple[str, ...]:
     """Return up to OPTIONS_MAX questions about the given tables, or about the catalog's largest."""
     chosen = list(tables) or sorted(
-        range(len(index.catalog.tables)), key=lambda each: (-(index.table(each).row_estimate or 0), each)
+        range(len(index.catalog.tables)), key=lambda item: (-(index.table(item).row_estimate or 0), item)
     )
     found: list[str] = []
     for number in chosen[:2]:

@@ -54,7 +54,7 @@ def says_key(sketch: Sketch, place: int | None) -> bool:
         return False
     words = lexicon()
     text = sketch.nodes[place].text.lower()
-    return any(each in text for each in (*words.key_words, *words.related.get("number", ())))
+    return any(key_word in text for key_word in (*words.key_words, *words.related.get("number", ())))
 
 
 def old_near(sketch: Sketch, figure: int) -> bool:

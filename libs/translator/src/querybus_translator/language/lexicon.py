@@ -152,15 +152,15 @@ def lexicon() -> Lexicon:
     for group in words["groups"]:
         members = frozenset((*group["en"], *group["zh"]))
         chinese_words.update(group["zh"])
-        for each in members:
-            related[each] = related.get(each, frozenset()) | members
+        for member in members:
+            related[member] = related.get(member, frozenset()) | members
     stored: dict[str, tuple[str, ...]] = {}
     for row in forms["stored"]:
-        for each in (*row.get("en", ()), *row.get("zh", ())):
-            stored[each] = tuple(row["as"])
+        for item in (*row.get("en", ()), *row.get("zh", ())):
+            stored[item] = tuple(row["as"])
     return Lexicon(
         english=english,
-        english_length_max=max(len(each) for each in english),
+        english_length_max=max(len(item) for item in english),
         chinese=chinese,
         stopwords=frozenset((*stop["en"], *stop["light"])),
         light_words=frozenset(stop["light"]),
@@ -235,8 +235,8 @@ def _superlative(forms: list[str], degree: str) -> list[str]:
 
 
 def _join(known: tuple[Phrase, ...], new: Phrase) -> tuple[Phrase, ...]:
-    for place, each in enumerate(known):
-        if each.op is new.op:
-            merged = Phrase(each.op, each.words, (*each.concepts, *new.concepts))
+    for place, item in enumerate(known):
+        if item.op is new.op:
+            merged = Phrase(item.op, item.words, (*item.concepts, *new.concepts))
             return (*known[:place], merged, *known[place + 1 :])
     return (*known, new)

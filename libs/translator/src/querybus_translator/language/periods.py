@@ -66,7 +66,9 @@ def _times() -> _Times:
             relative[tuple(form.split())] = (Unit[row["unit"].upper()], row["offset"])
         chinese.update(row.get("zh", ()))
     units = {word: Unit[name.upper()] for language in read["units"].values() for word, name in language.items()}
-    chinese.update(read["rolling"]["zh"], read["units"]["zh"], (each for each in read["quarters"] if len(each) > 2))
+    chinese.update(
+        read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
+    )
     chinese.update(read["halves"])
     return _Times(
         relative=relative,
@@ -110,16 +112,16 @@ def chinese_number(text: str) -> int | None:
         return None
     total = part = 0
     digit: int | None = None
-    for each in text:
-        if each in scales:
-            scale = scales[each]
+    for character in text:
+        if character in scales:
+            scale = scales[character]
             if scale >= _MYRIAD:
                 total, part = (total + part + (digit or 0)) * scale, 0
             else:
                 part += (1 if digit is None else digit) * scale
             digit = None
-        elif each in digits and (digit is None or digit == 0):
-            digit = digits[each]
+        elif character in digits and (digit is None or digit == 0):
+            digit = digits[character]
         else:
             return None
     return total + part + (digit or 0)
@@ -172,9 +174,9 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
     text = token.text[:10].strip()
     try:
         if "/" in text:
-            month, day, year = (int(each) for each in text.split("/"))
+            month, day, year = (int(character) for character in text.split("/"))
         else:
-            year, month, day = (int(each) for each in text.split("-"))
+            year, month, day = (int(character) for character in text.split("-"))
         read = date(year, month, day)
     except ValueError:
         return None
@@ -184,7 +186,7 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
 def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     times = _times()
     for length in (4, 3, 2, 1):
-        key = tuple(each.norm for each in tokens[start : start + length])
+        key = tuple(token.norm for token in tokens[start : start + length])
         if len(key) == length and key in times.relative:
             unit, offset = times.relative[key]
             read = _unit_period(today, unit, offset)
@@ -246,13 +248,13 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
     if month is None or not tokens[start].text[:1].isupper():
         return None
     rest = tokens[start + 1 : start + 5]
-    norms = [each.norm for each in rest]
+    norms = [item.norm for item in rest]
     if rest and _as_year(rest[0]) is not None:
         return start + 2, _of_month(int(norms[0]), month)
     if len(rest) >= 2 and norms[0] in {",", "of"} and _as_year(rest[1]) is not None:
         return start + 3, _of_month(int(norms[1]), month)
     if rest and norms[0].removesuffix("st").removesuffix("nd").removesuffix("rd").removesuffix("th").isdecimal():
-        day = int("".join(each for each in norms[0] if each.isdecimal()))
+        day = int("".join(norm for norm in norms[0] if norm.isdecimal()))
         place = 2 if len(rest) > 2 and norms[1] == "," else 1
         if place < len(rest) and _as_year(rest[place]) is not None:
             try:
@@ -285,7 +287,7 @@ def _half(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period
     if before is not None and before[1].whole_year is not None:
         place, year = before[0], before[1].whole_year
     for length in (2, 1):
-        number = _times().halves.get(tuple(each.norm for each in tokens[place : place + length]))
+        number = _times().halves.get(tuple(token.norm for token in tokens[place : place + length]))
         if number is None:
             continue
         end = place + length

@@ -56,23 +56,25 @@ class _Speaker:
 
     def form(self, form: Form) -> str:
         alone = len(tables_of(form)) == 1
-        parts = [self._listed([self.measure(each, alone=False) for each in form.targets])] if form.targets else []
+        parts = [self._listed([self.measure(target, alone=False) for target in form.targets])] if form.targets else []
         if form.everything is not None:
             parts.append(self.text("everything", what=self.table(form.everything)))
-        homes = {each.home for each in form.targets} | {form.everything} | {each.table for each in form.group}
-        joined = [each for each in form.tables if each not in homes]
+        homes = {target.home for target in form.targets} | {form.everything} | {part.table for part in form.group}
+        joined = [table for table in form.tables if table not in homes]
         if joined and parts:
-            parts[0] = self.text("of", what=parts[0], table=self._listed([self.table(each) for each in joined]))
+            parts[0] = self.text("of", what=parts[0], table=self._listed([self.table(item) for item in joined]))
         if form.where or form.having:
-            conditions = [self.condition(each, alone=alone) for each in (*form.where, *form.having)]
+            conditions = [self.condition(condition, alone=alone) for condition in (*form.where, *form.having)]
             parts.append(self.text("where", what=self._listed(conditions)))
         if form.group:
             # A key beside the label that stands for it says nothing to people.
-            shown = [each for each in form.group if not self._is_key(each)] or list(form.group)
-            parts.append(self.text("each", what=self._listed(list(dict.fromkeys(self.column(each) for each in shown)))))
-        for each in form.order:
-            key = "sorted_down" if each.descending else "sorted_up"
-            parts.append(self.text(key, what=self.measure(each.by, alone=alone)))
+            shown = [part for part in form.group if not self._is_key(part)] or list(form.group)
+            parts.append(
+                self.text("each", what=self._listed(list(dict.fromkeys(self.column(column) for column in shown))))
+            )
+        for ordering in form.order:
+            key = "sorted_down" if ordering.descending else "sorted_up"
+            parts.append(self.text(key, what=self.measure(ordering.by, alone=alone)))
         if form.limit is not None:
             parts.append(self.text("first", count=str(form.limit)))
         if form.combined is not None:
@@ -109,24 +111,24 @@ class _Speaker:
     def condition(self, condition: Condition, *, alone: bool) -> str:
         if isinstance(condition, AllOf):
             return self._within(condition, alone=alone) or self._listed(
-                [self.condition(each, alone=alone) for each in condition.conditions]
+                [self.condition(item, alone=alone) for item in condition.conditions]
             )
         if isinstance(condition, AnyOf):
-            said = [self.condition(each, alone=alone) for each in condition.conditions]
+            said = [self.condition(item, alone=alone) for item in condition.conditions]
             joined = said[0]
-            for each in said[1:]:
-                joined = self.text("any", one=joined, other=each)
+            for item in said[1:]:
+                joined = self.text("any", one=joined, other=item)
             return joined
         if isinstance(condition, Membership):
             key = "absent" if condition.negated else "among"
             inner = condition.form
             said_inner = self._listed(
                 [
-                    *(self.table(each) for each in tables_of(inner)),
+                    *(self.table(table) for table in tables_of(inner)),
                     *(
-                        self.condition(each, alone=True)
-                        for each in inner.where
-                        if not (isinstance(each, Comparison) and each.operator is Operator.NOT_NULL)
+                        self.condition(condition, alone=True)
+                        for condition in inner.where
+                        if not (isinstance(condition, Comparison) and condition.operator is Operator.NOT_NULL)
                     ),
                 ]
             )

@@ -90,7 +90,7 @@ def _scaled(tokens: Sequence[Token]) -> list[Token]:
         if last is not None and follows and token.kind is TokenKind.WORD and token.norm in scales:
             found[-1] = _times(last, scales[token.norm], f"{last.text} {token.text}")
         elif last is not None and follows and token.kind is TokenKind.HAN:
-            scale = next((each for each in longest if token.text.startswith(each)), "")
+            scale = next((item for item in longest if token.text.startswith(item)), "")
             if scale:
                 found[-1] = _times(last, scales[scale], last.text + scale)
                 if token.text != scale:

@@ -47,7 +47,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
         if column is not None and column.table == anchor and missing and column_place is not None:
             if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
                 return
-            sketch.targets = [each for each in sketch.targets if each[0] != column_place]
+            sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
             sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.IS_NULL)))
             return
@@ -56,10 +56,14 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     table = sketch.table(named)
     if table is None:
         return
-    inside = [each for each in sketch.conditions if place < each.place < end and _belongs(each, anchor, table)]
-    if any(place < each.place < end for each in sketch.rankings):
+    inside = [
+        condition
+        for condition in sketch.conditions
+        if place < condition.place < end and _belongs(condition, anchor, table)
+    ]
+    if any(place < ranking.place < end for ranking in sketch.rankings):
         sketch.doubts += 0.5
-    inside_count = [each for each in sketch.having if place < each[0] < end]
+    inside_count = [condition for condition in sketch.having if place < condition[0] < end]
     if inside_count:
         _counted_absence(sketch, place, anchor, inside_count)
         sketch.take(place, named)
@@ -86,17 +90,17 @@ def _counted_absence(sketch: Sketch, place: int, anchor: int, counts: list[tuple
     if not key:
         sketch.doubts += 0.5
         return
-    for each in counts:
-        sketch.having.remove(each)
+    for count in counts:
+        sketch.having.remove(count)
     form = Form(
         targets=(Measure(key[0]),),
         tables=(anchor,),
         group=key,
-        having=tuple(each for _, each in counts),
+        having=tuple(count for _, count in counts),
     )
-    for _, each in counts:
-        if each.left.table is not None:
-            sketch.hidden_tables.add(each.left.table)
+    for _, count in counts:
+        if count.left.table is not None:
+            sketch.hidden_tables.add(count.left.table)
     sketch.absences.append((place, Membership(key[0], form, negated=True)))
 
 
@@ -113,7 +117,7 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
             if edge.target != anchor or edge.source == anchor:
                 continue
             if any(close.get(word, 0.0) >= _VERB_MIN for word in sketch.index.table_words[edge.source]):
-                inside = [each for each in sketch.conditions if place < each.place < end]
+                inside = [condition for condition in sketch.conditions if place < condition.place < end]
                 if absent_from(sketch, place, anchor, edge.source, inside):
                     sketch.take(place, other)
                     _hide(sketch, place, end, anchor)
@@ -123,7 +127,7 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
 
 def _belongs(placed: Placed, anchor: int, table: int) -> bool:
     tables = condition_tables(placed.condition)
-    return all(each != anchor or table == anchor for each in tables)
+    return all(item != anchor or table == anchor for item in tables)
 
 
 def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | None:
@@ -159,7 +163,7 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     own = columns_named(sketch.index, anchor, near[:1])
     beyond = path[0].target if path[0].source == anchor else path[0].source
     theirs = columns_named(sketch.index, beyond, far[:1])
-    conditions: tuple[Condition, ...] = tuple(each.condition for each in inside)
+    conditions: tuple[Condition, ...] = tuple(item.condition for item in inside)
     refers = path[0].source == anchor and path[0].to_one
     if refers and len(path) == 1 and not inside:
         # The row itself names at most one of them: an empty key says that there is none.
@@ -171,8 +175,8 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
         # One empty key would make NOT IN exclude everything.
         conditions = (*conditions, Comparison(Measure(theirs[0]), Operator.NOT_NULL))
     form = Form(targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and inside else (), where=conditions)
-    for each in inside:
-        sketch.conditions.remove(each)
+    for item in inside:
+        sketch.conditions.remove(item)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
     return True
 
@@ -185,7 +189,9 @@ def _ends(edge: Edge, anchor: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> None:
     """ "Did not visit Paris", "never sold a red one": the first condition behind the negation is what is absent."""
-    behind = sorted((each for each in sketch.conditions if place < each.place < end), key=lambda each: each.place)
+    behind = sorted(
+        (condition for condition in sketch.conditions if place < condition.place < end), key=lambda item: item.place
+    )
     if not behind or any(sketch.op(other) in {Op.SHOW, Op.BUT} for other in range(place + 1, behind[0].place)):
         return
     first = behind[0]
@@ -204,7 +210,9 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
 
 
 def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
-    behind = sorted((each for each in sketch.conditions if place < each.place < end), key=lambda each: each.place)
+    behind = sorted(
+        (condition for condition in sketch.conditions if place < condition.place < end), key=lambda item: item.place
+    )
     return bool(behind) and _without_attribute(sketch, place, anchor, behind[0])
 
 

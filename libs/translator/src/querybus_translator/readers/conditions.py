@@ -197,7 +197,7 @@ def _last_compared(sketch: Sketch, place: int) -> Measure | None:
     joint = sketch.before(place)
     if sketch.op(joint) not in {Op.AND, Op.OR, Op.BUT, Op.BOTH} or not sketch.conditions:
         return None
-    last = max(sketch.conditions, key=lambda each: each.place)
+    last = max(sketch.conditions, key=lambda item: item.place)
     if last.place < place and isinstance(last.condition, Comparison) and joint is not None and joint - last.place <= 4:
         sketch.take(joint)
         return last.condition.left

@@ -37,7 +37,7 @@ def read_orders(sketch: Sketch) -> None:
     descending = any(sketch.op(place) is Op.DESCENDING for place in places)
     first, last = places[0], places[-1]
     found: list[Measure] = []
-    for place in sorted(places, key=lambda each: (not sketch.nodes[each].text.lower().endswith((" by", " of")), each)):
+    for place in sorted(places, key=lambda item: (not sketch.nodes[item].text.lower().endswith((" by", " of")), item)):
         found = _keys_behind_by(sketch, place) or _keys_from(sketch, place)
         if found:
             break
@@ -49,7 +49,7 @@ def read_orders(sketch: Sketch) -> None:
             if 0 <= beside < len(sketch.nodes) and sketch.op(beside) is Op.BY:
                 sketch.take(beside)
     if found:
-        sketch.orderings = [Ordering(each, descending) for each in found]
+        sketch.orderings = [Ordering(item, descending) for item in found]
         return
     if any(node.op is Op.COUNT for node in sketch.nodes) and not any(
         _sorts_letters(sketch.nodes[place].text) for place in places
@@ -73,7 +73,7 @@ def read_orders(sketch: Sketch) -> None:
 
 
 def _sorts_letters(text: str) -> bool:
-    return any(each in text.lower() for each in ("alphabet", "lexic", "字母"))
+    return any(name in text.lower() for name in ("alphabet", "lexic", "字母"))
 
 
 def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
@@ -316,8 +316,8 @@ def _by_time(sketch: Sketch, place: int) -> bool:
     column = sketch.column(other - 1)
     if column is not None and sketch.kind(column) not in TEMPORAL:
         return False
-    columns = [each for table in sketch.tables_with_time(place) for each in sketch.time_columns(table)]
-    columns = [each for each in columns if sketch.kind(each) in TEMPORAL]
+    columns = [column for table in sketch.tables_with_time(place) for column in sketch.time_columns(table)]
+    columns = [column for column in columns if sketch.kind(column) in TEMPORAL]
     if column is None and not columns:
         return False
     chosen = column or columns[0]

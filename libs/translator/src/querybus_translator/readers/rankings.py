@@ -293,9 +293,9 @@ def _is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
     words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
     for concept in _concepts(sketch, place):
-        if any(words & sketch.index.similar(each).keys() for each in concept.of):
+        if any(words & sketch.index.similar(item).keys() for item in concept.of):
             return False
-        if any(words & sketch.index.similar(each).keys() for each in concept.against):
+        if any(words & sketch.index.similar(item).keys() for item in concept.against):
             return True
     return False
 
@@ -325,6 +325,6 @@ def _concepts(sketch: Sketch, place: int) -> tuple[Concept, ...]:
     node = sketch.nodes[place]
     if node.phrase is not None and node.op in ADJECTIVES:
         return node.phrase.concepts
-    words = tuple(each for each in node.text.lower().split() if each != "the")
+    words = tuple(item for item in node.text.lower().split() if item != "the")
     phrases = lexicon().english.get(words, ()) or lexicon().chinese.get(node.text.removesuffix("的"), ())
     return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)

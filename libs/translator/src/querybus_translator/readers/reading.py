@@ -54,7 +54,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         judgement = judge(sketch, form, written, assignments[0].score)
         score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
         found.append((score, form, written, sketch, judgement))
-    found.sort(key=lambda each: -each[0])
+    found.sort(key=lambda item: -item[0])
     return tuple(_beside_rivals(place, found) for place in range(len(found)))
 
 
@@ -66,6 +66,6 @@ def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
 def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
     score, form, written, sketch, judgement = found[place]
     own = gist(form)
-    rivals = [each[0] for each in found if each[2].sql != written.sql and gist(each[1]) != own]
+    rivals = [item[0] for item in found if item[2].sql != written.sql and gist(item[1]) != own]
     facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
     return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))

@@ -59,7 +59,7 @@ def read_targets(sketch: Sketch) -> None:
     _listed_values(sketch)
     _joined_tables(sketch)
     seen: dict[Measure, int] = {}
-    for place, measure in sorted(sketch.targets, key=lambda each: each[0]):
+    for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
 
@@ -96,7 +96,9 @@ def _head(sketch: Sketch) -> None:
             continue
         following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
         column = sketch.column(following)
-        ranked = any(each.grouped == column or (each.by and each.by.column == column) for each in sketch.rankings)
+        ranked = any(
+            ranking.grouped == column or (ranking.by and ranking.by.column == column) for ranking in sketch.rankings
+        )
         pick = sketch.pick(following)
         if column is not None and not ranked and pick is not None and not pick.with_table:
             sketch.targets.append((place, Measure(column)))
@@ -124,7 +126,7 @@ def _names_of_columns(sketch: Sketch) -> None:
         other = sketch.column(following)
         if other is None or following is None or not sketch.is_free(following):
             continue
-        between = {each.text.lower() for each in sketch.nodes[place + 1 : following]}
+        between = {node.text.lower() for node in sketch.nodes[place + 1 : following]}
         if not between & {"of", "for"}:
             continue
         if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
@@ -158,7 +160,7 @@ def _joined_tables(sketch: Sketch) -> None:
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue
-        sketch.targets += [(place, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+        sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)]
 
 
 _POSSESSIVES = frozenset({"their", "its", "his", "her"})
@@ -179,14 +181,14 @@ def _listed_tables(sketch: Sketch) -> None:
             table = sketch.table(where)
             if table is not None and where is not None:
                 sketch.targets += [
-                    (where, Measure(each)) for each in labels(sketch.index, table, chinese=sketch.chinese)
+                    (where, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)
                 ]
         return
 
 
 def _direct_rankings(sketch: Sketch) -> None:
     """ "What is the highest price?" asks for the figure, unless other columns are asked for as well."""
-    direct = [each for each in sketch.rankings if each.direct]
+    direct = [ranking for ranking in sketch.rankings if ranking.direct]
     if (
         not direct
         or _asks_who(sketch)
@@ -203,11 +205,11 @@ def _direct_rankings(sketch: Sketch) -> None:
     )
     if others:
         return
-    for each in direct:
-        if each.by is not None and each.by.column is not None and each.by.aggregate is None:
-            aggregate = Aggregate.MAXIMUM if each.descending else Aggregate.MINIMUM
-            sketch.targets.append((each.place, Measure(each.by.column, aggregate)))
-            sketch.rankings.remove(each)
+    for item in direct:
+        if item.by is not None and item.by.column is not None and item.by.aggregate is None:
+            aggregate = Aggregate.MAXIMUM if item.descending else Aggregate.MINIMUM
+            sketch.targets.append((item.place, Measure(item.by.column, aggregate)))
+            sketch.rankings.remove(item)
 
 
 def _asks_who(sketch: Sketch) -> bool:
@@ -338,7 +340,9 @@ def _figures(sketch: Sketch, place: int) -> None:
 def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
     if sketch.is_numeric(column):
         return True
-    return all(each in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for each in aggregates) or not sketch.is_key(column)
+    return all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates) or not sketch.is_key(
+        column
+    )
 
 
 def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:

@@ -65,8 +65,8 @@ def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRe
     if beside is None or beside != place + 1 or sketch.column(beside) is None:
         return False
     return any(
-        each.table == column.table and (each.column is None or each.column == column.column)
-        for each in sketch.nodes[beside].candidates
+        candidate.table == column.table and (candidate.column is None or candidate.column == column.column)
+        for candidate in sketch.nodes[beside].candidates
     )
 
 
@@ -76,7 +76,7 @@ def read_text(sketch: Sketch, place: int) -> None:
     column = sketch.column(left) if sketch.is_free(left) else None
     if column is None and sketch.op(left) is Op.OR:
         # 'Had the outcome "A" or "B"': the second text is one of the same column.
-        last = max(sketch.conditions, key=lambda each: each.place, default=None)
+        last = max(sketch.conditions, key=lambda item: item.place, default=None)
         if last is not None and isinstance(last.condition, Comparison) and last.place >= (left or 0) - 2:
             column, left = last.condition.left.column, None
     if column is None and sketch.table(left) is not None:

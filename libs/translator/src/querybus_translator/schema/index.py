@@ -88,7 +88,7 @@ class CatalogIndex:
             if not is_han(word):
                 self._stems[stem(word)].add(word)
                 self._initials[word[:1]].append(word)
-        self.han_length_max = max((len(each) for each in self.han_words), default=1)
+        self.han_length_max = max((len(word) for word in self.han_words), default=1)
 
     def entries_of_table(self, number: int) -> Entry:
         """Return the entry of the table itself."""
@@ -135,7 +135,7 @@ class CatalogIndex:
     def knows(self, term: str) -> bool:
         """Return whether a term is already the whole name of a table or column."""
         words = name_words(term)
-        return any(words in self.entries[each].names for each in self.own.get(words[0] if words else "", ()))
+        return any(words in self.entries[item].names for item in self.own.get(words[0] if words else "", ()))
 
     def holds_figures(self, table: int, column: int) -> bool:
         """Return whether a column holds figures: by its type, or as texts that are all numbers."""
@@ -145,7 +145,7 @@ class CatalogIndex:
             known = read.kind in {ColumnKind.INTEGER, ColumnKind.NUMBER} or (
                 read.kind is ColumnKind.TEXT
                 and bool(read.values)
-                and all(_FIGURE.fullmatch(each) for each in read.values)
+                and all(_FIGURE.fullmatch(value) for value in read.values)
             )
             self._figures[table, column] = known
         return known
@@ -190,7 +190,7 @@ class CatalogIndex:
         return found
 
     def _collect_han(self) -> None:
-        self._called = frozenset(each for table in self.catalog.tables for each in _said(table) if is_han(each))
+        self._called = frozenset(item for table in self.catalog.tables for item in _said(table) if is_han(item))
         for table in self.catalog.tables:
             for named in (table, *table.columns):
                 for text in _said(named):
@@ -199,7 +199,7 @@ class CatalogIndex:
                         if named is not table:
                             self.han_words.update(self._shorter(text, table))
             for column in table.columns:
-                self.han_words.update(each for each in column.values if is_han(each))
+                self.han_words.update(value for value in column.values if is_han(value))
 
     def _add_table(self, number: int, table: Table) -> None:
         table_names = _with_key_name(table, self._names(table, owner=""))
@@ -231,7 +231,7 @@ class CatalogIndex:
         self._add(Entry(number, None, tuple(dict.fromkeys(names)), said))
         for place in range(len(table.columns)):
             theirs = self.entry_of_column(role.table, place).names
-            called = tuple(dict.fromkeys((*name, *each) for name in role.names for each in theirs))
+            called = tuple(dict.fromkeys((*name, *item) for name in role.names for item in theirs))
             self._add(Entry(number, place, called, said))
 
     def _without_entity_names(
@@ -248,7 +248,7 @@ class CatalogIndex:
             referred = self.catalog.table(key.referred_table, key.referred_schema)
             if key.columns == (column.name,) and referred is not None and referred is not table:
                 theirs = set(self._names(referred, owner=""))
-                kept = tuple(each for each in names[1:] if each not in theirs and _singular(each) not in theirs)
+                kept = tuple(name for name in names[1:] if name not in theirs and _singular(name) not in theirs)
                 return (names[0], *kept)
         return names
 
@@ -267,23 +267,25 @@ class CatalogIndex:
             words = name_words(text)
             found.append(words)
             if table is not None and is_han(text):
-                found += [(each,) for each in self._shorter(text, table)]
+                found += [(item,) for item in self._shorter(text, table)]
             if len(words) == 1 and is_han(words[0]):
                 pieces = segment(words[0], self.han_words - {words[0]}, 12)
                 if len(pieces) > 1 and all(known for _, known in pieces):
                     found.append(tuple(piece for piece, _ in pieces))
             elif len(words) == 1 and owner and words[0] not in lexicon().related:
                 found.append(split_prefix(words[0], _plain_words(), owner))
-        return tuple(dict.fromkeys(each for each in found if each))
+        return tuple(dict.fromkeys(item for item in found if item))
 
     def _shorter(self, text: str, table: Table) -> tuple[str, ...]:
         """In Chinese 供应商评级 is called 评级 beside its table, and 入职日期 is what 入职 happened on."""
-        found = [text.removeprefix(each) for each in _said(table) if each in self._called and text.startswith(each)]
-        found += [text.removesuffix(each) for each in lexicon().time_suffixes if text.endswith(each)]
+        found = [text.removeprefix(item) for item in _said(table) if item in self._called and text.startswith(item)]
+        found += [
+            text.removesuffix(time_suffix) for time_suffix in lexicon().time_suffixes if text.endswith(time_suffix)
+        ]
         return tuple(
-            each
-            for each in found
-            if len(each) >= HAN_WORD_LENGTH_MIN and each not in lexicon().label_words and each not in self._called
+            item
+            for item in found
+            if len(item) >= HAN_WORD_LENGTH_MIN and item not in lexicon().label_words and item not in self._called
         )
 
     def _add_values(self, table: int, place: int, column: Column) -> None:
@@ -291,12 +293,12 @@ class CatalogIndex:
             tokens = tokenize(text)
             if not 1 <= len(tokens) <= VALUE_TOKENS_MAX:
                 continue
-            if all(each.kind in {TokenKind.NUMBER, TokenKind.MARK, TokenKind.DATE} for each in tokens):
+            if all(token.kind in {TokenKind.NUMBER, TokenKind.MARK, TokenKind.DATE} for token in tokens):
                 continue
             stored = StoredValue(table, place, text)
-            key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
+            key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
             self.values[key].append(stored)
-            base = tuple(each.base for each in tokens if each.kind is not TokenKind.MARK)
+            base = tuple(token.base for token in tokens if token.kind is not TokenKind.MARK)
             if base != key:
                 self.values[base].append(stored)
 
@@ -306,7 +308,7 @@ def _said(named: Table | Column) -> tuple[str, ...]:
 
 
 def _singular(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(base_form(each) for each in words)
+    return tuple(base_form(word) for word in words)
 
 
 def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
@@ -321,7 +323,9 @@ def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tu
 
 def _titled_by_table(table: Table) -> int | None:
     """Return the column that is called as the table itself, where no column is called a name: it holds the names."""
-    texts = [(place, name_words(each.name)) for place, each in enumerate(table.columns) if each.kind is ColumnKind.TEXT]
+    texts = [
+        (place, name_words(column.name)) for place, column in enumerate(table.columns) if column.kind is ColumnKind.TEXT
+    ]
     if any(words and words[-1] in lexicon().label_words for _, words in texts):
         return None
     own = name_words(table.name)
@@ -330,7 +334,7 @@ def _titled_by_table(table: Table) -> int | None:
 
 @lru_cache(maxsize=1)
 def _plain_words() -> frozenset[str]:
-    words = {each for each in lexicon().related if not is_han(each)}
+    words = {item for item in lexicon().related if not is_han(item)}
     return frozenset(words | set(lexicon().abbreviations))
 
 

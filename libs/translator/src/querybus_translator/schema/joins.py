@@ -54,17 +54,17 @@ class JoinGraph:
 
     def between(self, one: int, other: int) -> tuple[Edge, ...]:
         """Return the keys that join two tables directly, cheapest first."""
-        found = [each for each in self._edges.get(one, ()) if {each.source, each.target} == {one, other}]
-        return tuple(sorted(found, key=lambda each: each.cost))
+        found = [item for item in self._edges.get(one, ()) if {item.source, item.target} == {one, other}]
+        return tuple(sorted(found, key=lambda item: item.cost))
 
     def rival_keys(self, edge: Edge, hints: frozenset[str]) -> tuple[Edge, ...]:
         """Return the other keys that join the same two tables as cheaply; none where a hint distinguishes them."""
         rivals = tuple(
-            each for each in self.between(edge.source, edge.target) if each != edge and each.cost <= edge.cost
+            item for item in self.between(edge.source, edge.target) if item != edge and item.cost <= edge.cost
         )
         if not rivals:
             return ()
-        shared = frozenset.intersection(*(self._words[each] for each in (edge, *rivals)))
+        shared = frozenset.intersection(*(self._words[item] for item in (edge, *rivals)))
         return () if hints & (self._words[edge] - shared) else rivals
 
     def rival_paths(self, sources: Iterable[int], path: tuple[Edge, ...], target: int) -> tuple[frozenset[int], ...]:
@@ -76,9 +76,9 @@ class JoinGraph:
         if not 2 <= len(path) <= RIVAL_PATH_MAX:
             return ()
         own = frozenset(table for edge in path for table in (edge.source, edge.target)) - joined - {target}
-        most = sum(each.cost for each in path) + _PATHS_ALIKE
+        most = sum(step.cost for step in path) + _PATHS_ALIKE
         found: dict[frozenset[int], None] = {own: None}
-        ways: list[tuple[int, float, frozenset[int]]] = [(each, 0.0, frozenset()) for each in joined]
+        ways: list[tuple[int, float, frozenset[int]]] = [(item, 0.0, frozenset()) for item in joined]
         for step in range(len(path)):
             grown: list[tuple[int, float, frozenset[int]]] = []
             for at, cost, between in ways:
@@ -112,7 +112,7 @@ class JoinGraph:
         Of several keys between two tables the one whose column shares a word with `hints` is cheaper.
         """
         queue: list[tuple[float, int, int, tuple[Edge, ...]]] = [
-            (0.0, place, each, ()) for place, each in enumerate(sources)
+            (0.0, place, source, ()) for place, source in enumerate(sources)
         ]
         heapq.heapify(queue)
         pushed = len(queue)
@@ -149,7 +149,7 @@ class JoinGraph:
 
 
 def _declared(catalog: Catalog) -> Iterable[Edge]:
-    places = {(each.schema_name, each.name.lower()): index for index, each in enumerate(catalog.tables)}
+    places = {(table.schema_name, table.name.lower()): index for index, table in enumerate(catalog.tables)}
     for number, table in enumerate(catalog.tables):
         for key in table.foreign_keys:
             target = places.get((key.referred_schema or table.schema_name, key.referred_table.lower()))
@@ -171,20 +171,20 @@ def _of_roles(catalog: Catalog, roles: Sequence[Role]) -> Iterable[Edge]:
     for number, role in enumerate(roles, len(catalog.tables)):
         unique = _is_unique(catalog.tables[role.table], (role.referred,))
         yield Edge(role.source, (role.column,), number, (role.referred,), _DECLARED_COST, unique)
-        for each in declared:
-            if each.source == role.table and each.target != role.table and each.to_one:
+        for item in declared:
+            if item.source == role.table and item.target != role.table and item.to_one:
                 yield Edge(
                     number,
-                    each.source_columns,
-                    each.target,
-                    each.target_columns,
-                    each.cost + _OF_ROLE_COST,
+                    item.source_columns,
+                    item.target,
+                    item.target_columns,
+                    item.cost + _OF_ROLE_COST,
                     to_one=True,
                 )
 
 
 def _may_be_null(table: Table, columns: tuple[str, ...]) -> bool:
-    return any((found := table.column(each)) is not None and found.nullable for each in columns)
+    return any((found := table.column(column)) is not None and found.nullable for column in columns)
 
 
 def _plausible(table: Table, columns: tuple[str, ...], target: Table, referred: tuple[str, ...]) -> bool:
@@ -192,7 +192,7 @@ def _plausible(table: Table, columns: tuple[str, ...], target: Table, referred: 
 
 
 def _inferred(catalog: Catalog) -> Iterable[Edge]:
-    joined = {frozenset((each.source, each.target)) for each in _declared(catalog)}
+    joined = {frozenset((item.source, item.target)) for item in _declared(catalog)}
     keyed: dict[str, list[int]] = defaultdict(list)
     titled: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, table in enumerate(catalog.tables):
@@ -239,6 +239,6 @@ def _names_a_key(name: str) -> bool:
 
 
 def _is_unique(table: Table, columns: tuple[str, ...]) -> bool:
-    wanted = {each.lower() for each in columns}
+    wanted = {column.lower() for column in columns}
     keys = (table.primary_key, *table.unique_keys)
-    return any({each.lower() for each in key} == wanted for key in keys if key)
+    return any({column.lower() for column in key} == wanted for key in keys if key)

@@ -28,12 +28,12 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
             continue
         names = index.entry_of_column(table, number).names
         if chinese and column.display_names.get("zh"):
-            names = tuple(each for each in names if is_han("".join(each))) or names
+            names = tuple(name for name in names if is_han("".join(name))) or names
         rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
         if rests and column.name not in foreign:
             found.append((min(rests), number, ColumnRef(table, number)))
     if found:
-        least = min(each[0] for each in found)
+        least = min(item[0] for item in found)
         chosen = [ref for rest, _, ref in found if rest == least]
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
@@ -45,13 +45,13 @@ def _rest(name: tuple[str, ...], table_words: frozenset[str]) -> int:
     """How many words of a label's name say more than the table and the label word do."""
     if is_han(name[-1]) and name[-1] not in lexicon().label_words:
         return 1
-    return sum(1 for each in name[:-1] if each not in table_words)
+    return sum(1 for part in name[:-1] if part not in table_words)
 
 
 def _is_label(word: str) -> bool:
     """Chinese names hold the word without a gap: 书名."""
     words = lexicon().label_words
-    return word in words or (is_han(word) and any(word.endswith(each) for each in words))
+    return word in words or (is_han(word) and any(word.endswith(item) for item in words))
 
 
 def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
@@ -59,5 +59,5 @@ def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
     own = index.table(table)
     if len(own.primary_key) != 1:
         return ()
-    places = {each.name: place for place, each in enumerate(own.columns)}
+    places = {column.name: place for place, column in enumerate(own.columns)}
     return (ColumnRef(table, places[own.primary_key[0]]),) if own.primary_key[0] in places else ()

@@ -143,14 +143,14 @@ def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
     place = 0
     while place + 3 < len(found):
         one, joint, other, noun = found[place : place + 4]
-        if joint.norm in {"and", "or", "&"} and all(each.kind is TokenKind.WORD for each in (one, other, noun)):
+        if joint.norm in {"and", "or", "&"} and all(column.kind is TokenKind.WORD for column in (one, other, noun)):
             alone = max(
-                (each.score for each in _schema([one.base], index, bounded=False) if each.column is not None),
+                (table.score for table in _schema([one.base], index, bounded=False) if table.column is not None),
                 default=0.0,
             )
             both = [
-                max((each.score for each in _schema([each.base, noun.base], index, bounded=False)), default=0.0)
-                for each in (one, other)
+                max((table.score for table in _schema([item.base, noun.base], index, bounded=False)), default=0.0)
+                for item in (one, other)
             ]
             plain = (
                 noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
@@ -169,7 +169,7 @@ class _Words:
         self._lists = lists
 
     def __contains__(self, word: object) -> bool:
-        return any(word in each for each in self._lists) or chinese_number(str(word)) is not None  # pyright: ignore[reportOperatorIssue]
+        return any(word in list_ for list_ in self._lists) or chinese_number(str(word)) is not None  # pyright: ignore[reportOperatorIssue]
 
 
 def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[_Span]:
@@ -215,8 +215,8 @@ def _number(text: str) -> int | float:
 
 
 def _text(tokens: Sequence[Token], start: int, end: int) -> str:
-    pieces = [each.text for each in tokens[start:end]]
-    return ("" if any(is_han(each) for each in pieces) else " ").join(pieces)
+    pieces = [token.text for token in tokens[start:end]]
+    return ("" if any(is_han(piece) for piece in pieces) else " ").join(pieces)
 
 
 _AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
@@ -237,7 +237,7 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
     if first.kind is TokenKind.HAN:
         # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
         counts = start > 0 and any(
-            index.entries[each].column is None for each in index.own.get(tokens[start - 1].norm, ())
+            index.entries[item].column is None for item in index.own.get(tokens[start - 1].norm, ())
         )
         return [
             _Span(
@@ -253,7 +253,7 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
         start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
     )
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
-        key = tuple(each.norm for each in tokens[start : start + length])
+        key = tuple(token.norm for token in tokens[start : start + length])
         for phrase in words.english.get(key, ()):
             if phrase.op is Op.WRITE and start and not opens:
                 continue
@@ -265,7 +265,7 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
             sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
                 phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
             )
-            weight = sum(_weight_of(each, index, sure=sure) for each in key) + 0.02 * length
+            weight = sum(_weight_of(column, index, sure=sure) for column in key) + 0.02 * length
             named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
             if opens and phrase.op in _AT_START and not named:
                 weight += 0.6
@@ -300,7 +300,7 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
     return any(
         phrase.op in _FIGURE_OPS
         for length in (1, 2, 3)
-        for phrase in lexicon().english.get(tuple(each.norm for each in tokens[place : place + length]), ())
+        for phrase in lexicon().english.get(tuple(token.norm for token in tokens[place : place + length]), ())
     )
 
 
@@ -363,41 +363,49 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
                 found_names = _schema(words, index, bounded=bounded)
                 if not found_names and len(words) > 1 and token.base in lexicon().fillers:
                     found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
-                candidates += [each for each in found_names if not light or each.score >= _LIGHT_SCORE_MIN]
+                candidates += [
+                    found_name for found_name in found_names if not light or found_name.score >= _LIGHT_SCORE_MIN
+                ]
         if end - start == 1 and any(
             phrase.op is Op.SUM
             for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
         ):
             # "Total" alone asks for a sum, unless a column bears just that name.
             candidates = [
-                each for each in candidates if each.value is not None or _is_bare_name(token.base, each, index)
+                candidate
+                for candidate in candidates
+                if candidate.value is not None or _is_bare_name(token.base, candidate, index)
             ]
         if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
             # "Number of orders" counts the orders; their "order number" is a key.
             candidates = [
-                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+                candidate
+                for candidate in candidates
+                if candidate.column is None or not index.is_key(candidate.table, candidate.column)
             ]
         if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
             candidates = [
-                each for each in candidates if each.column is None or not index.is_key(each.table, each.column)
+                candidate
+                for candidate in candidates
+                if candidate.column is None or not index.is_key(candidate.table, candidate.column)
             ]
         if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
             # "By month" cuts time, unless a column is called exactly so.
-            candidates = [each for each in candidates if each.score >= _LIGHT_SCORE_MIN]
+            candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
         if not candidates:
             continue
-        candidates.sort(key=lambda each: -each.score)
+        candidates.sort(key=lambda link: -link.score)
         best = candidates[0].score
         # Where a word is all of a table's name, columns that merely hold it among others are not meant.
         exact = candidates[0].score >= _EXACT_SCORE and any(
-            each.column is None and each.score >= _EXACT_SCORE for each in candidates[:3]
+            candidate.column is None and candidate.score >= _EXACT_SCORE for candidate in candidates[:3]
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
-        kept = tuple(each for each in candidates if each.score >= least)[:CANDIDATES_MAX]
+        kept = tuple(candidate for candidate in candidates if candidate.score >= least)[:CANDIDATES_MAX]
         content = sum(
             1
-            for each in tokens[start:end]
-            if (each.norm not in stops or each.norm in lexicon().light_words) and each.kind is not TokenKind.MARK
+            for token in tokens[start:end]
+            if (token.norm not in stops or token.norm in lexicon().light_words) and token.kind is not TokenKind.MARK
         )
         weight = (
             best * max(content, 0.5)
@@ -425,44 +433,44 @@ def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, b
     """ "Director name" for a column of directors: the last word adds nothing."""
     labels = filler in lexicon().label_words
     return tuple(
-        replace(each, score=each.score - _FILLER_COST)
-        for each in _schema(words, index, bounded=bounded)
-        if each.column is not None
-        and (index.column(each.table, each.column).kind is ColumnKind.TEXT or not labels)
-        and each.score >= _SHARED_SCORE_MIN
+        replace(table, score=table.score - _FILLER_COST)
+        for table in _schema(words, index, bounded=bounded)
+        if table.column is not None
+        and (index.column(table.table, table.column).kind is ColumnKind.TEXT or not labels)
+        and table.score >= _SHARED_SCORE_MIN
     )
 
 
 def _is_function_word(*ends: Token) -> bool:
     words = lexicon()
-    return any(each.norm in words.stopwords and each.norm not in words.light_words for each in ends)
+    return any(item.norm in words.stopwords and item.norm not in words.light_words for item in ends)
 
 
 def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
     span = tokens[start:end]
     if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
         return []
-    key = tuple(each.norm for each in span if each.kind is not TokenKind.MARK)
+    key = tuple(part.norm for part in span if part.kind is not TokenKind.MARK)
     hits = index.values.get(key, [])
     closeness = 0.97
     if not hits:
-        base = tuple(each.base for each in span if each.kind is not TokenKind.MARK)
+        base = tuple(part.base for part in span if part.kind is not TokenKind.MARK)
         hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
         # Several words that are all alike are hardly alike by chance: "store managers".
-        content = sum(each not in lexicon().stopwords for each in key)
+        content = sum(column not in lexicon().stopwords for column in key)
         closeness = 0.85 if content < 2 else 0.97
-    found = [Candidate(each.table, each.column, each.text, closeness) for each in hits]
+    found = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
         capital = span[0].text[:1].isupper() and start > 0
         if plain:
             same = span[0].text if capital and key[0] not in {"i", "a"} else ""
-            found = [replace(each, score=0.8) for each in found if each.value == same]
+            found = [replace(item, score=0.8) for item in found if item.value == same]
         elif not capital and not is_han(key[0]):
-            found = [replace(each, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for each in found]
+            found = [replace(item, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for item in found]
     # What is stored just as it was said needs no other spelling beside it.
-    said = {each.table: each.column for each in found}
-    found += [each for each in _stored_otherwise(key, index) if said.get(each.table, each.column) == each.column]
+    said = {link.table: link.column for link in found}
+    found += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
     return found
 
 
@@ -479,16 +487,16 @@ def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candida
 
 
 def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
-    return len({each.lower() for each in index.column(table, column).values}) <= 4
+    return len({value.lower() for value in index.column(table, column).values}) <= 4
 
 
 def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
     tokens = tokenize(text)
-    key = tuple(each.norm for each in tokens if each.kind is not TokenKind.MARK)
-    hits = index.values.get(key, []) or index.values.get(tuple(base_form(each) for each in key), [])
-    exact = [each for each in hits if each.text == text]
+    key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
+    hits = index.values.get(key, []) or index.values.get(tuple(base_form(column) for column in key), [])
+    exact = [hit for hit in hits if hit.text == text]
     found = [
-        Candidate(each.table, each.column, each.text, 1.0 if each.text == text else 0.95) for each in exact or hits
+        Candidate(link.table, link.column, link.text, 1.0 if link.text == text else 0.95) for link in exact or hits
     ]
     return tuple(found or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
 
@@ -517,7 +525,7 @@ def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tupl
 
 
 def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
-    similar = [index.similar(each) for each in words]
+    similar = [index.similar(word) for word in words]
     common: set[int] = set()
     for place, close in enumerate(similar):
         hits: set[int] = set()
@@ -530,14 +538,14 @@ def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) 
             return ()
     if len(common) > ENTRIES_COMPARED_MAX:
         # A word that half of the catalog bears says little: the shortest names are the closest to it.
-        common = set(sorted(common, key=lambda each: (len(index.entries[each].names[0]), each))[:ENTRIES_COMPARED_MAX])
+        common = set(sorted(common, key=lambda item: (len(index.entries[item].names[0]), item))[:ENTRIES_COMPARED_MAX])
     found: list[Candidate] = []
     for number in common:
         entry = index.entries[number]
         score, with_table = _closeness(entry, similar, index, bounded=bounded)
         if score >= _SCORE_MIN:
             found.append(Candidate(entry.table, entry.column, None, score, with_table))
-    found.sort(key=lambda each: (-each.score, each.table, each.column or 0))
+    found.sort(key=lambda link: (-link.score, link.table, link.column or 0))
     return tuple(found[: 4 * CANDIDATES_MAX])
 
 

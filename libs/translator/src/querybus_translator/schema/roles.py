@@ -31,9 +31,9 @@ class Role:
 
 def roles_of(catalog: Catalog) -> tuple[Role, ...]:
     """Return the roles of a catalog in its order, at most ROLES_MAX."""
-    places = {(each.schema_name, each.name.lower()): number for number, each in enumerate(catalog.tables)}
-    taken = {name_words(each.name) for each in catalog.tables}
-    taken |= {name for each in catalog.tables if len(each.primary_key) == 1 for name in _names(*each.primary_key)}
+    places = {(table.schema_name, table.name.lower()): number for number, table in enumerate(catalog.tables)}
+    taken = {name_words(table.name) for table in catalog.tables}
+    taken |= {name for table in catalog.tables if len(table.primary_key) == 1 for name in _names(*table.primary_key)}
     found: list[Role] = []
     for number, table in enumerate(catalog.tables):
         keys = [
@@ -66,5 +66,5 @@ def _names(*texts: str) -> Iterator[tuple[str, ...]]:
         words = name_words(text)
         while words and words[-1] in keys:
             words = words[:-1]
-        if words and (is_han(words[0]) or all(not each.isdigit() for each in words)):
+        if words and (is_han(words[0]) or all(not word.isdigit() for word in words)):
             yield words

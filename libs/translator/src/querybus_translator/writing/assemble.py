@@ -52,8 +52,8 @@ def _anchor(sketch: Sketch) -> int | None:
         return sketch.anchor
     if sketch.everything is not None:
         return sketch.everything
-    grouped = {place for place, each in sketch.groups if isinstance(each, int)}
-    counted = {each.counted for each in sketch.rankings}
+    grouped = {place for place, group in sketch.groups if isinstance(group, int)}
+    counted = {ranking.counted for ranking in sketch.rankings}
     if sketch.chinese:
         head = _chinese_head(sketch, grouped, counted)
         if head is not None:
@@ -69,9 +69,9 @@ def _anchor(sketch: Sketch) -> int | None:
     plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
     if plain:
         return plain[0]
-    for place, each in sketch.groups:
+    for place, group in sketch.groups:
         del place
-        return each if isinstance(each, int) else each.table
+        return group if isinstance(group, int) else group.table
     mentioned = sketch.mentioned_tables()
     return mentioned[0] if mentioned else None
 
@@ -97,11 +97,11 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     group, shown = read_groups_of(sketch)
     targets = [measure for _, measure in sketch.targets]
     places = [place for place, _ in sketch.targets]
-    targets = [_counting(each, anchor) for each in targets]
-    having = tuple(_counting_in(each, anchor) for _, each in sketch.having)
-    plain = [each for each in targets if each.aggregate is None]
-    figures = [each for each in targets if each.aggregate is not None]
-    order = [Ordering(_counting(each.by, anchor), each.descending) for each in sketch.orderings]
+    targets = [_counting(target, anchor) for target in targets]
+    having = tuple(_counting_in(condition, anchor) for _, condition in sketch.having)
+    plain = [target for target in targets if target.aggregate is None]
+    figures = [target for target in targets if target.aggregate is not None]
+    order = [Ordering(_counting(ordering.by, anchor), ordering.descending) for ordering in sketch.orderings]
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
         by = _ranked_by(sketch, anchor, ranking, tables)
@@ -117,28 +117,28 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
             refs, names = _group_of(sketch, ranking.grouped, has_columns=bool(plain))
-            group += [each for each in refs if each not in group]
+            group += [ref for ref in refs if ref not in group]
             if not plain:
                 shown += names
     if len(sketch.rankings) > 1:
         sketch.doubts += 0.3
     targets = _without_echoes(
-        sketch, [_named(sketch, place, each) for place, each in zip(places, targets, strict=True)]
+        sketch, [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
     )
-    plain = [each for each in targets if each.aggregate is None]
-    counts_rows = having or any(each.by.aggregate is not None for each in order)
+    plain = [target for target in targets if target.aggregate is None]
+    counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
     if not targets and sketch.everything is None and not shown:
         plain = _labels(sketch, anchor)
         targets = list(plain)
         if not targets:
             return None
-    known = {each.column for each in plain}
-    targets = [*(Measure(each) for each in shown if each not in known), *targets]
-    plain = [each for each in targets if each.aggregate is None and each.column is not None]
+    known = {item.column for item in plain}
+    targets = [*(Measure(column) for column in shown if column not in known), *targets]
+    plain = [target for target in targets if target.aggregate is None and target.column is not None]
     if (figures or counts_rows) and plain and not group:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
-        group += [each.column for each in plain if each.column is not None and each.column not in group]
+        group += [item.column for item in plain if item.column is not None and item.column not in group]
     where = read_alternatives(sketch)
     where += [membership for _, membership in sketch.absences]
     form = Form(
@@ -149,7 +149,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         having=having,
         order=tuple(order),
         limit=limit,
-        distinct=sketch.distinct and not group and all(each.aggregate is None for each in targets),
+        distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
     combined = _combined(sketch, form)
@@ -169,7 +169,7 @@ def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef 
     own = sketch.index.column(column.table, column.column)
     words = lexicon().key_words
     asked = sketch.nodes[place].text.lower()
-    if own.kind is not ColumnKind.INTEGER or not own.display_names or any(each in asked for each in (*words, "number")):
+    if own.kind is not ColumnKind.INTEGER or not own.display_names or any(word in asked for word in (*words, "number")):
         return None
     for edge in sketch.index.graph.edges_of(column.table):
         if edge.source == column.table and edge.source_columns == (own.name,) and edge.target != column.table:
@@ -182,14 +182,14 @@ def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef 
 def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
     """Both ends of a key are the same value: one of them is enough."""
     found: list[Measure] = []
-    for each in targets:
+    for target in targets:
         if (
-            each.column is not None
-            and each.aggregate is None
-            and any(_same_key(sketch, each.column, one) for one in found)
+            target.column is not None
+            and target.aggregate is None
+            and any(_same_key(sketch, target.column, one) for one in found)
         ):
             continue
-        found.append(each)
+        found.append(target)
     return found
 
 
@@ -212,7 +212,7 @@ def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targe
     home = by.home
     if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
         return None
-    if any(each.home == home for each in targets) or is_many(sketch, anchor, home):
+    if any(target.home == home for target in targets) or is_many(sketch, anchor, home):
         return None
     key = key_columns(sketch.index, home)
     if not key or not is_many(sketch, home, anchor):
@@ -231,7 +231,9 @@ def _with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Co
         return None
     sketch.take(*places)
     figure = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
-    inside = tuple(each.condition for each in sketch.conditions if set(condition_tables(each.condition)) == {anchor})
+    inside = tuple(
+        condition.condition for condition in sketch.conditions if set(condition_tables(condition.condition)) == {anchor}
+    )
     return Comparison(by, Operator.EQUAL, Form(targets=(Measure(by.column, figure),), where=inside))
 
 
@@ -239,7 +241,7 @@ def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int])
     """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
     counted = ranking.counted
     if isinstance(ranking.grouped, int) and counted is None:
-        many = [each for each in tables if each != ranking.grouped and is_many(sketch, ranking.grouped, each)]
+        many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
         if many:
             return Measure(aggregate=Aggregate.COUNT, table=many[0])
     return _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=counted)
@@ -281,20 +283,20 @@ def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
 
 
 def _labels(sketch: Sketch, table: int) -> list[Measure]:
-    return [Measure(each) for each in labels(sketch.index, table, chinese=sketch.chinese)]
+    return [Measure(label) for label in labels(sketch.index, table, chinese=sketch.chinese)]
 
 
 def read_groups_of(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:
     """Return the columns to group by, and those of them to show."""
     group: list[ColumnRef] = []
     shown: list[ColumnRef] = []
-    for _, each in sketch.groups:
-        if isinstance(each, int) and _is_own(sketch, each):
+    for _, item in sketch.groups:
+        if isinstance(item, int) and _is_own(sketch, item):
             continue
-        has_columns = not isinstance(each, int) or any(
-            measure.aggregate is None and measure.home == each for _, measure in sketch.targets
+        has_columns = not isinstance(item, int) or any(
+            measure.aggregate is None and measure.home == item for _, measure in sketch.targets
         )
-        refs, names = _group_of(sketch, each, has_columns=has_columns)
+        refs, names = _group_of(sketch, item, has_columns=has_columns)
         group += [ref for ref in refs if ref not in group]
         shown += [ref for ref in names if ref not in shown]
     return group, shown
@@ -311,20 +313,22 @@ def _is_own(sketch: Sketch, table: int) -> bool:
     )
 
 
-def _group_of(sketch: Sketch, each: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
-    if isinstance(each, ColumnRef):
-        named_by = next((_referred_label(sketch, place, each) for place, other in sketch.groups if other == each), None)
+def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
+    if isinstance(group, ColumnRef):
+        named_by = next(
+            (_referred_label(sketch, place, group) for place, other in sketch.groups if other == group), None
+        )
         if named_by is not None:
             return [named_by], [named_by]
-        return [each], [each]
-    key = list(key_columns(sketch.index, each))
-    named = [] if has_columns else list(labels(sketch.index, each, chinese=sketch.chinese))
+        return [group], [group]
+    key = list(key_columns(sketch.index, group))
+    named = [] if has_columns else list(labels(sketch.index, group, chinese=sketch.chinese))
     return [*key, *(name for name in named if name not in key)], named
 
 
 def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: bool) -> list[ColumnRef]:
-    columns = [each.column for each in plain if each.column is not None]
-    tables = {each.table for each in columns}
+    columns = [item.column for item in plain if item.column is not None]
+    tables = {column.table for column in columns}
     key = key_columns(sketch.index, columns[0].table)
     others = set(sketch.mentioned_tables()) - tables
     if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
@@ -334,18 +338,18 @@ def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: 
 
 def read_alternatives(sketch: Sketch) -> list[Condition]:
     """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
-    placed = sorted(sketch.conditions, key=lambda each: each.place)
+    placed = sorted(sketch.conditions, key=lambda item: item.place)
     found: list[list[Placed]] = []
-    for each in placed:
-        if found and _is_alternative(sketch, found[-1][-1], each):
-            found[-1].append(each)
+    for item in placed:
+        if found and _is_alternative(sketch, found[-1][-1], item):
+            found[-1].append(item)
         else:
-            found.append([each])
+            found.append([item])
     for place in sketch.free_places(Op.OR):
         sketch.take(place)
-        if not any(len(each) > 1 for each in found):
+        if not any(len(item) > 1 for item in found):
             sketch.doubts += 0.25
-    return [each[0].condition if len(each) == 1 else AnyOf(tuple(one.condition for one in each)) for each in found]
+    return [item[0].condition if len(item) == 1 else AnyOf(tuple(one.condition for one in item)) for item in found]
 
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
@@ -372,9 +376,9 @@ def _combined(sketch: Sketch, form: Form) -> Form:
     for comparisons in equal.values():
         if len(comparisons) != 2 or not _excludes(comparisons[0], comparisons[1]):
             continue
-        rest = tuple(each for each in form.where if each not in comparisons)
+        rest = tuple(condition for condition in form.where if condition not in comparisons)
         has_both = any(node.op is Op.BOTH for node in sketch.nodes)
-        if form.group or form.order or form.limit is not None or any(each.aggregate for each in form.targets):
+        if form.group or form.order or form.limit is not None or any(target.aggregate for target in form.targets):
             sketch.doubts += 0.4
             return form
         for place in sketch.free_places(Op.BOTH):

@@ -149,8 +149,8 @@ class Form:
     @property
     def is_idle(self) -> bool:
         """A figure of the very column that the rows are grouped by says nothing: the question meant another."""
-        figures = (*self.targets, *(each.by for each in self.order))
-        return any(each.aggregate is not None and each.column in self.group for each in figures)
+        figures = (*self.targets, *(ordering.by for ordering in self.order))
+        return any(figure.aggregate is not None and figure.column in self.group for figure in figures)
 
 
 def tables_of(form: Form) -> tuple[int, ...]:
@@ -181,7 +181,7 @@ def tables_of(form: Form) -> tuple[int, ...]:
 def condition_tables(condition: Condition) -> tuple[int, ...]:
     """Return the tables whose columns a condition compares."""
     if isinstance(condition, AnyOf | AllOf):
-        return tuple(table for each in condition.conditions for table in condition_tables(each))
+        return tuple(table for item in condition.conditions for table in condition_tables(item))
     if isinstance(condition, Membership):
         return (condition.left.table,)
     found = [condition.left.home] if condition.left.home is not None else []
@@ -193,8 +193,8 @@ def condition_tables(condition: Condition) -> tuple[int, ...]:
 def columns_of(form: Form) -> frozenset[ColumnRef]:
     """Return every column that a form names, nested forms included."""
     found: set[ColumnRef] = set(form.group)
-    found.update(each.column for each in form.targets if each.column is not None)
-    found.update(each.by.column for each in form.order if each.by.column is not None)
+    found.update(target.column for target in form.targets if target.column is not None)
+    found.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
     for condition in (*form.where, *form.having):
         found |= _condition_columns(condition)
     if form.combined is not None:
@@ -204,7 +204,7 @@ def columns_of(form: Form) -> frozenset[ColumnRef]:
 
 def _condition_columns(condition: Condition) -> set[ColumnRef]:
     if isinstance(condition, AnyOf | AllOf):
-        return {column for each in condition.conditions for column in _condition_columns(each)}
+        return {column for item in condition.conditions for column in _condition_columns(item)}
     if isinstance(condition, Membership):
         return {condition.left, *columns_of(condition.form)}
     found = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()
@@ -219,17 +219,17 @@ def gist(form: Form) -> tuple[object, ...]:
     """Return what distinguishes two forms in what they mean: groups, their labels and counts say by their tables only."""
     grouped = {column.table for column in form.group}
     plain = {
-        (each.aggregate, each.home if each.aggregate is Aggregate.COUNT else each.column)
-        for each in form.targets
-        if each.aggregate is not None or each.home not in grouped
+        (target.aggregate, target.home if target.aggregate is Aggregate.COUNT else target.column)
+        for target in form.targets
+        if target.aggregate is not None or target.home not in grouped
     }
     return (
         frozenset(tables_of(form)),
         frozenset(plain),
         frozenset(form.where),
         frozenset(grouped),
-        tuple((each.left.home, each.operator, each.right) for each in form.having),
-        tuple((each.by.aggregate, each.by.home, each.descending) for each in form.order),
+        tuple((condition.left.home, condition.operator, condition.right) for condition in form.having),
+        tuple((ordering.by.aggregate, ordering.by.home, ordering.descending) for ordering in form.order),
         form.limit,
         form.everything,
         None if form.combined is None else (form.combined[0], gist(form.combined[1])),
@@ -254,21 +254,21 @@ class _Printer:
         self._names = names
 
     def form(self, form: Form) -> str:
-        asked = [self.measure(each) for each in form.targets]
+        asked = [self.measure(target) for target in form.targets]
         if form.everything is not None:
             asked.append(f"everything about {self._names.title(form.everything)}")
         parts = [("distinct " if form.distinct else "") + ", ".join(asked)]
-        joined = [table for table in form.tables if table not in {each.home for each in form.targets}]
+        joined = [table for table in form.tables if table not in {target.home for target in form.targets}]
         if joined:
-            parts.append("of " + ", ".join(self._names.title(each) for each in joined))
+            parts.append("of " + ", ".join(self._names.title(item) for item in joined))
         if form.where:
-            parts.append("where " + " and ".join(self.condition(each) for each in form.where))
+            parts.append("where " + " and ".join(self.condition(condition) for condition in form.where))
         if form.group:
-            parts.append("for each " + ", ".join(self.column(each) for each in form.group))
+            parts.append("for each " + ", ".join(self.column(part) for part in form.group))
         if form.having:
-            parts.append("having " + " and ".join(self.condition(each) for each in form.having))
+            parts.append("having " + " and ".join(self.condition(condition) for condition in form.having))
         if form.order:
-            keys = (f"{self.measure(each.by)} {'down' if each.descending else 'up'}" for each in form.order)
+            keys = (f"{self.measure(ordering.by)} {'down' if ordering.descending else 'up'}" for ordering in form.order)
             parts.append("ordered by " + ", ".join(keys))
         if form.limit is not None:
             parts.append(f"first {form.limit}")
@@ -291,9 +291,9 @@ class _Printer:
 
     def condition(self, condition: Condition) -> str:
         if isinstance(condition, AnyOf):
-            return "(" + " or ".join(self.condition(each) for each in condition.conditions) + ")"
+            return "(" + " or ".join(self.condition(item) for item in condition.conditions) + ")"
         if isinstance(condition, AllOf):
-            return "(" + " and ".join(self.condition(each) for each in condition.conditions) + ")"
+            return "(" + " and ".join(self.condition(item) for item in condition.conditions) + ")"
         if isinstance(condition, Membership):
             verb = "not among" if condition.negated else "among"
             return f"{self.column(condition.left)} {verb} [{self.form(condition.form)}]"

@@ -26,10 +26,12 @@ _FIGURES = frozenset({Aggregate.SUM, Aggregate.AVERAGE})
 
 def semi_joined(form: Form, index: CatalogIndex) -> Form:
     """Return the form with joins that fan out turned into memberships, where they would falsify its figures."""
-    homes = {each.home for each in form.targets}
+    homes = {target.home for target in form.targets}
     if form.group or form.having or form.order or len(homes) != 1:
         return form
-    if not any(each.aggregate in _FIGURES for each in form.targets) and any(each.aggregate for each in form.targets):
+    if not any(target.aggregate in _FIGURES for target in form.targets) and any(
+        target.aggregate for target in form.targets
+    ):
         return form
     home = next(iter(homes))
     others = [table for table in tables_of(form) if table != home]
@@ -42,7 +44,7 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form:
         first = path[0]
         if first.source == home and first.to_one:
             continue
-        if len(others) > 1 and any(condition_tables(each) not in {(home,), (table,)} for each in form.where):
+        if len(others) > 1 and any(condition_tables(condition) not in {(home,), (table,)} for condition in form.where):
             return form
         return _with_membership(form, index, home, table)
     return form
@@ -59,11 +61,11 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
         else (edge.target_columns, edge.source_columns)
     )
     beyond = edge.target if edge.source == home else edge.source
-    inner: list[Condition] = [each for each in form.where if home not in condition_tables(each)]
-    outer = [each for each in form.where if home in condition_tables(each)]
+    inner: list[Condition] = [condition for condition in form.where if home not in condition_tables(condition)]
+    outer = [condition for condition in form.where if home in condition_tables(condition)]
     inside = Form(
         targets=(Measure(_column(index, beyond, far[0])),),
-        tables=tuple(each for each in form.tables if each != home),
+        tables=tuple(table for table in form.tables if table != home),
         where=tuple(inner),
     )
     membership = Membership(_column(index, home, near[0]), inside, negated=False)
@@ -71,5 +73,5 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
 
 
 def _column(index: CatalogIndex, table: int, name: str) -> ColumnRef:
-    names = [each.name.lower() for each in index.table(table).columns]
+    names = [column.name.lower() for column in index.table(table).columns]
     return ColumnRef(table, names.index(name.lower()))

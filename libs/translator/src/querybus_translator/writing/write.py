@@ -133,7 +133,7 @@ class _Writer:
     def _select(self, form: Form) -> exp.Select:
         plan = self._plan(tables_of(form))
         names = _Names(self._index, plan)
-        targets: list[exp.Expr] = [self._measure(each, names, plan) for each in form.targets]
+        targets: list[exp.Expr] = [self._measure(target, names, plan) for target in form.targets]
         if form.everything is not None:
             targets.append(names.star(form.everything))
         select = exp.select(*targets).from_(names.table(plan.root))
@@ -171,12 +171,12 @@ class _Writer:
         steps: list[tuple[int, Edge]] = []
         left = list(tables[1:])
         while left:
-            paths = [(self._index.graph.path(joined, each, self._hints), each) for each in left]
-            reachable = [(path, each) for path, each in paths if path is not None]
+            paths = [(self._index.graph.path(joined, item, self._hints), item) for item in left]
+            reachable = [(path, item) for path, item in paths if path is not None]
             if not reachable:
                 raise _Unjoinable
             path, target = min(
-                reachable, key=lambda found: (sum(each.cost for each in found[0]), tables.index(found[1]))
+                reachable, key=lambda found: (sum(item.cost for item in found[0]), tables.index(found[1]))
             )
             rival_ways = self._index.graph.rival_paths(joined, path, target)
             if rival_ways:
@@ -190,7 +190,7 @@ class _Writer:
                 rivals = self._index.graph.rival_keys(edge, self._hints)
                 if rivals:
                     self.keys.append((edge, *rivals))
-            left = [each for each in left if each not in joined and each != target]
+            left = [item for item in left if item not in joined and item != target]
         return _Plan(tables[0], tuple(steps))
 
     def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
@@ -225,10 +225,10 @@ class _Writer:
     def _condition(self, condition: Condition, names: _Names, plan: _Plan) -> exp.Expr:
         if isinstance(condition, AnyOf):
             return exp.paren(
-                exp.or_(*(self._condition(each, names, plan) for each in condition.conditions)), copy=False
+                exp.or_(*(self._condition(item, names, plan) for item in condition.conditions)), copy=False
             )
         if isinstance(condition, AllOf):
-            return exp.and_(*(self._condition(each, names, plan) for each in condition.conditions))
+            return exp.and_(*(self._condition(item, names, plan) for item in condition.conditions))
         if isinstance(condition, Membership):
             found = exp.In(this=names.column(condition.left), query=exp.Subquery(this=self.query(condition.form)))
             return exp.Not(this=found) if condition.negated else found
@@ -322,5 +322,5 @@ def _identifier(name: str) -> exp.Identifier:
 
 def columns_named(index: CatalogIndex, table: int, names: Iterable[str]) -> tuple[ColumnRef, ...]:
     """Return references to columns of a table by their names."""
-    places = {each.name.lower(): place for place, each in enumerate(index.table(table).columns)}
-    return tuple(ColumnRef(table, places[each.lower()]) for each in names)
+    places = {column.name.lower(): place for place, column in enumerate(index.table(table).columns)}
+    return tuple(ColumnRef(table, places[name.lower()]) for name in names)

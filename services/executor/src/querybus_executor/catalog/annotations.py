@@ -24,10 +24,10 @@ class Known:
         without_values: Collection[str],
         values: bool,
     ) -> None:
-        self._display_names = {key.casefold(): each for key, each in display_names.items()}
-        self._synonyms = {key.casefold(): tuple(each) for key, each in synonyms.items()}
-        self._personal = frozenset(each.casefold() for each in personal)
-        self._without_values = frozenset(each.casefold() for each in without_values)
+        self._display_names = {key.casefold(): name for key, name in display_names.items()}
+        self._synonyms = {key.casefold(): tuple(synonym) for key, synonym in synonyms.items()}
+        self._personal = frozenset(text.casefold() for text in personal)
+        self._without_values = frozenset(without_value.casefold() for without_value in without_values)
         self._values = values
 
     def names_of(self, table: str, column: str | None = None) -> Names:

@@ -48,7 +48,7 @@ def kind_of_values(values: Iterable[object]) -> ColumnKind:
 
     Text counts as a date or time only in ISO form, because only then do an engine's date functions read it.
     """
-    found = {_kind_of_value(each) for each in values if each is not None}
+    found = {_kind_of_value(value) for value in values if value is not None}
     if len(found) == 1:
         return found.pop()
     if found == {ColumnKind.INTEGER, ColumnKind.NUMBER}:
@@ -67,7 +67,7 @@ def kind_of_column(type_text: str, values: Iterable[object]) -> ColumnKind:
     (<ColumnKind.DATE: 'date'>, <ColumnKind.TEXT: 'text'>, <ColumnKind.DATE: 'date'>)
     """
     declared = kind_of_type(type_text)
-    sampled = [each for each in values if each is not None]
+    sampled = [value for value in values if value is not None]
     held = kind_of_values(sampled)
     if not sampled:
         return declared
@@ -76,7 +76,7 @@ def kind_of_column(type_text: str, values: Iterable[object]) -> ColumnKind:
             return held
         case ColumnKind.BOOLEAN:
             # Flags kept as 0 and 1 stay flags; 'Y' and 'N' are text to every comparison.
-            return ColumnKind.BOOLEAN if all(each in (0, 1) for each in sampled) else held
+            return ColumnKind.BOOLEAN if all(item in (0, 1) for item in sampled) else held
         case ColumnKind.JSON | ColumnKind.BYTES:
             return declared
         case ColumnKind.NUMBER:

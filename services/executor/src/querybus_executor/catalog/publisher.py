@@ -70,29 +70,29 @@ class CatalogPublisher:
 
     async def start(self) -> None:
         """List the connections, read each database once, then keep them fresh."""
-        for each in self._databases.all:
-            each.on_catalog = self._catalogs.write
-            await self._connections.write(each.config.public())
-        reading = [self._spawn(self._refresh(each)) for each in self._databases.all]
+        for item in self._databases.all:
+            item.on_catalog = self._catalogs.write
+            await self._connections.write(item.config.public())
+        reading = [self._spawn(self._refresh(item)) for item in self._databases.all]
         # A huge or unreachable database must not keep the others waiting; it is listed when it is read.
         await asyncio.wait(reading, timeout=START_SECONDS_MAX)
         self._stop_listening = await self._subscribe(refresh_subject("any", "any").replace("any", "*"), self._asked)
-        for each in self._databases.all:
-            self._schedules[each] = self._spawn(self._on_schedule(each))
+        for item in self._databases.all:
+            self._schedules[item] = self._spawn(self._on_schedule(item))
 
     async def adopt(self, added: Sequence[ConnectedDatabase], removed: Sequence[ConnectedDatabase]) -> None:
         """List and read what is new, forget what is gone."""
-        for each in removed:
-            schedule = self._schedules.pop(each, None)
+        for item in removed:
+            schedule = self._schedules.pop(item, None)
             if schedule is not None:
                 schedule.cancel()
-            if self._databases.get(each.config.name) is None:
-                await self._connections.remove(each.config.name)
-        for each in added:
-            each.on_catalog = self._catalogs.write
-            await self._connections.write(each.config.public())
-            self._spawn(self._refresh(each))
-            self._schedules[each] = self._spawn(self._on_schedule(each))
+            if self._databases.get(item.config.name) is None:
+                await self._connections.remove(item.config.name)
+        for item in added:
+            item.on_catalog = self._catalogs.write
+            await self._connections.write(item.config.public())
+            self._spawn(self._refresh(item))
+            self._schedules[item] = self._spawn(self._on_schedule(item))
 
     async def drain(self) -> None:
         """Stop listening and reading."""

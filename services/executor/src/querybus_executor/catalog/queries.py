@@ -104,15 +104,15 @@ async def read_catalog(
     made = await asyncio.to_thread(_tables, parts, known, default_schema, allowed)
     if queries.values:
         looks = _Looks(ask, queries, timer() + SECONDS_MAX, timer)
-        places = [_place(each, default_schema, queries) for each in made]
-        counted = [each.row_estimate for each in made]
+        places = [_place(item, default_schema, queries) for item in made]
+        counted = [table.row_estimate for table in made]
         if not queries.estimates_are_bounds:
             counted = await looks.rows(places)
         wanted = [
             _Wanted(number, place, column, rows)
-            for number, (each, place, rows) in enumerate(zip(made, places, counted, strict=True))
-            for column in each.columns
-            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(each.name, column.name)
+            for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
+            for column in table.columns
+            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
         ]
         found = await looks.values(wanted)
         made = await asyncio.to_thread(_filled, made, counted, found, known)
@@ -131,7 +131,7 @@ def _tables(
     default_schema: str | None,
     tables_allowed: Sequence[str] | None,
 ) -> list[Table]:
-    allowed = None if tables_allowed is None else {each.casefold() for each in tables_allowed}
+    allowed = None if tables_allowed is None else {table.casefold() for table in tables_allowed}
     columns: defaultdict[_Place, list[Column]] = defaultdict(list)
     for schema, table, name, type_text, nullable, comment in parts[1]:
         columns[str(schema), str(table)].append(
@@ -172,12 +172,12 @@ def _tables(
                 row_estimate=rows if isinstance(rows, int) and rows >= 0 else None,
             )
         )
-    made.sort(key=lambda each: (each.schema_name is not None, each.schema_name or "", each.kind, each.name))
+    made.sort(key=lambda table: (table.schema_name is not None, table.schema_name or "", table.kind, table.name))
     return _with_keys(made, parts[3], default_schema)
 
 
 def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_schema: str | None) -> list[Table]:
-    by_place = {(each.schema_name or default_schema or "", each.name): each for each in tables}
+    by_place = {(table.schema_name or default_schema or "", table.name): table for table in tables}
     found: defaultdict[_Place, dict[tuple[str, str, str], list[tuple[str, str]]]] = defaultdict(dict)
     for schema, table, key, column, referred_schema, referred_table, referred_column in rows:
         target = str(key), str(referred_schema), str(referred_table)
@@ -192,7 +192,7 @@ def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_sc
                 made.add((own_columns, referred.name, others, referred.schema_name))
         made_keys = tuple(
             ForeignKey(columns=own, referred_table=other, referred_columns=others, referred_schema=where)
-            for own, other, others, where in sorted(made, key=lambda each: each[:3])
+            for own, other, others, where in sorted(made, key=lambda item: item[:3])
         )
         finished.append(table.model_copy(update={"foreign_keys": made_keys}))
     return finished
@@ -232,19 +232,19 @@ class _Looks:
         found: list[int | None] = []
         for start in range(0, len(places), TABLES_AT_ONCE):
             answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
-            found += [int(each[0][0] or 0) if each else None for each in answers]
+            found += [int(answer[0][0] or 0) if answer else None for answer in answers]
         return found
 
     async def values(self, wanted: Sequence[_Wanted]) -> _Found:
         """Return what was found of each column, small tables first."""
         found: dict[tuple[int, str], _Answer] = {}
-        small = [each for each in wanted if each.is_small]
-        large = [each for each in wanted if not each.is_small]
+        small = [item for item in wanted if item.is_small]
+        large = [item for item in wanted if not item.is_small]
         for columns, at_once in ((small, COLUMNS_AT_ONCE), (large, 1)):
             for start in range(0, len(columns), at_once):
                 some = columns[start : start + at_once]
                 answers = await self._together(some, self._frequent, COLUMN_VALUES_MAX)
-                found |= {(each.table, each.column.name): answer for each, answer in zip(some, answers, strict=True)}
+                found |= {(link.table, link.column.name): answer for link, answer in zip(some, answers, strict=True)}
         return found
 
     def _count(self, places: Sequence[str]) -> str:
@@ -302,10 +302,10 @@ def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Foun
     for number, (table, rows) in enumerate(zip(tables, counted, strict=True)):
         scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
         columns = tuple(
-            _with_values(each, found.get((number, each.name), ()), rows if scanned_all else None)
-            if each.kind is ColumnKind.TEXT and known.wants_values(table.name, each.name)
-            else each
-            for each in table.columns
+            _with_values(column, found.get((number, column.name), ()), rows if scanned_all else None)
+            if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
+            else column
+            for column in table.columns
         )
         if rows is None:
             filled.append(table.model_copy(update={"columns": columns}))

@@ -171,7 +171,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     try:
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
-        raise BadConnections("\n".join(_rendered_error(each) for each in error.errors(include_url=False))) from None
+        raise BadConnections("\n".join(_rendered_error(item) for item in error.errors(include_url=False))) from None
     for number, entry in enumerate(entries):
         problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
@@ -199,7 +199,7 @@ def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -
             if isinstance(url, str):
                 found: list[str] = []
                 values[key] = _VARIABLE.sub(lambda match, found=found: _secret(match, environment, found), url)
-                problems += [f"connections[{number}].{key}: {each}" for each in found]
+                problems += [f"connections[{number}].{key}: {item}" for item in found]
         entries.append(values)
     return {**file, "connections": entries}
 

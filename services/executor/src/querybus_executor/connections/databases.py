@@ -162,8 +162,8 @@ class Connected:
     def replace(self, databases: Sequence[ConnectedDatabase]) -> None:
         """Know these and no others from now on."""
         self.all = tuple(databases)
-        self._by_name = {each.config.name: each for each in databases}
-        self._by_token = {token(each.config.name): each for each in databases}
+        self._by_name = {database.config.name: database for database in databases}
+        self._by_token = {token(database.config.name): database for database in databases}
 
     def get(self, connection: str) -> ConnectedDatabase | None:
         """Return the database of that connection's name."""

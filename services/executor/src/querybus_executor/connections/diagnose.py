@@ -73,9 +73,9 @@ async def diagnose(path: Path, name: str, environment: Mapping[str, str] = os.en
         configs = load_connections(path, environment)
     except BadConnections as error:
         return Finding(name, Trouble.FILE, str(error))
-    config = next((each for each in configs if each.name == name), None)
+    config = next((config for config in configs if config.name == name), None)
     if config is None:
-        known = ", ".join(each.name for each in configs)
+        known = ", ".join(config.name for config in configs)
         return Finding(name, Trouble.UNKNOWN, f"{path.name} has no connection {name}; it has {known}")
     engines = Engines(children=1, reserved=1)
     try:

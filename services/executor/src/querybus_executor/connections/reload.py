@@ -92,18 +92,18 @@ class ConnectionsReload:
         return True
 
     async def _swap(self, configs: Sequence[ConnectionConfig]) -> None:
-        known = {each.config.name: each for each in self._databases.all}
-        changed = [each for each in configs if each.name not in known or known[each.name].config != each]
+        known = {item.config.name: item for item in self._databases.all}
+        changed = [config for config in configs if config.name not in known or known[config.name].config != config]
         added = self._engines.connected(changed, metrics=self._metrics)
-        made = {each.config.name: each for each in added}
-        now = [made.get(each.name) or known[each.name] for each in configs]
-        removed = [each for each in self._databases.all if each not in now]
+        made = {item.config.name: item for item in added}
+        now = [made.get(config.name) or known[config.name] for config in configs]
+        removed = [item for item in self._databases.all if item not in now]
         self._databases.replace(now)
         self._replaced(configs)
-        _log.info("connections.replaced", added=sorted(made), removed=sorted(each.config.name for each in removed))
+        _log.info("connections.replaced", added=sorted(made), removed=sorted(item.config.name for item in removed))
         await self._backup.adopt(added, removed)
-        for each in removed:
-            task = asyncio.get_running_loop().create_task(self._engines.release(each))
+        for item in removed:
+            task = asyncio.get_running_loop().create_task(self._engines.release(item))
             self._releasing.add(task)
             task.add_done_callback(self._releasing.discard)
 
@@ -118,11 +118,11 @@ class ConnectionsReload:
 
 def _state(path: Path) -> State:
     found: list[tuple[str, int, int, int]] = []
-    for each in files_of(path):
+    for file in files_of(path):
         try:
-            stat = each.stat()
+            stat = file.stat()
         except OSError:
-            found.append((str(each), 0, 0, 0))
+            found.append((str(file), 0, 0, 0))
         else:
-            found.append((str(each), stat.st_ino, stat.st_mtime_ns, stat.st_size))
+            found.append((str(file), stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(found)

@@ -52,8 +52,8 @@ class Writers:
 
     async def drain(self) -> None:
         """Let go of what is held."""
-        for each in self._closing:
-            await each.close()
+        for item in self._closing:
+            await item.close()
 
     async def ping(self) -> str | None:
         """Return None: a database that is away is no fault of this process."""

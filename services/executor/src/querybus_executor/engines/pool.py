@@ -136,8 +136,8 @@ class SessionPool:
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
-        for each in idle:
-            await self._end(each)
+        for item in idle:
+            await self._end(item)
 
     async def give_back(self, lent: _OfPool) -> None:
         try:

@@ -65,7 +65,7 @@ class Engines:
         await edge.close()
         pool = self._of_edge.pop(edge, None)
         if pool is not None:
-            self._pools = [each for each in self._pools if each[1] is not pool]
+            self._pools = [item for item in self._pools if item[1] is not pool]
             await pool.drain()
 
     @asynccontextmanager

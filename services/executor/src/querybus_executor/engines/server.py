@@ -246,11 +246,11 @@ def away(error: BaseException) -> Failure:
     """
     inner = error if error.__cause__ is None else error.__cause__
     causes = (error, inner)
-    if any(isinstance(each, ssl.SSLError) or "SSL" in str(each) for each in causes):
+    if any(isinstance(cause, ssl.SSLError) or "SSL" in str(cause) for cause in causes):
         code = "tls"
-    elif any(isinstance(each, socket.gaierror) for each in causes):
+    elif any(isinstance(cause, socket.gaierror) for cause in causes):
         code = "host"
-    elif any(isinstance(each, ConnectionRefusedError) or "refused" in str(each).lower() for each in causes):
+    elif any(isinstance(cause, ConnectionRefusedError) or "refused" in str(cause).lower() for cause in causes):
         code = "refused"
     else:
         code = type(error).__name__

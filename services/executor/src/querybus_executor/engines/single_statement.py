@@ -26,7 +26,7 @@ def not_one_query(sql: str, dialect: str, *, describes: bool = False) -> Failure
         tokens = sqlglot.tokenize(sql, dialect=dialect)
     except SqlglotError:
         return Failure.of(FailureCode.SYNTAX_ERROR, "the statement cannot be read")
-    ends = [index for index, each in enumerate(tokens) if each.token_type is sqlglot.TokenType.SEMICOLON]
+    ends = [index for index, token in enumerate(tokens) if token.token_type is sqlglot.TokenType.SEMICOLON]
     if ends and ends[0] < len(tokens) - 1:
         return Failure.of(FailureCode.MULTI_STATEMENT, "one statement at a time")
     beginnings = _BEGINNINGS | {sqlglot.TokenType.DESCRIBE} if describes else _BEGINNINGS

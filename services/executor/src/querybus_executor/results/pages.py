@@ -47,8 +47,8 @@ class RunPages:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for each in self._tasks:
-            each.cancel()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def put(self, batches: Sequence[Batch]) -> bool:
@@ -57,13 +57,13 @@ class RunPages:
         if self._failed:
             self._free.release()
             return False
-        self._rows.append(sum(each.num_rows for each in batches))
+        self._rows.append(sum(batch.num_rows for batch in batches))
         self._tasks.append(asyncio.get_running_loop().create_task(self._send(len(self._rows), batches)))
         return True
 
     async def kept(self) -> PagesAddress | None:
         """Return the address of all pages, or None where one was not kept; raises BusTrouble."""
-        sha256 = [each for each in await asyncio.gather(*self._tasks) if each is not None]
+        sha256 = [item for item in await asyncio.gather(*self._tasks) if item is not None]
         if len(sha256) < len(self._tasks):
             return None
         return PagesAddress(

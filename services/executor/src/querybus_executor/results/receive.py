@@ -202,17 +202,17 @@ def first_page(rows: Sequence[Sequence[Scalar]], page_size: int) -> tuple[tuple[
 def bytes_of(row: Sequence[Any]) -> int:
     """Return about how long the row is as JSON."""
     total = 2
-    for each in row:
-        if isinstance(each, str):
-            total += 3 + (len(each) if each.isascii() else 3 * len(each))
-        elif isinstance(each, bytes):
-            total += 2 * len(each)
-        elif isinstance(each, list | tuple | dict):
-            total += len(str(each))
+    for value in row:
+        if isinstance(value, str):
+            total += 3 + (len(value) if value.isascii() else 3 * len(value))
+        elif isinstance(value, bytes):
+            total += 2 * len(value)
+        elif isinstance(value, list | tuple | dict):
+            total += len(str(value))
         else:
             total += 8
     return total
 
 
 def _cells(rows: Sequence[Sequence[Any]]) -> list[Sequence[Scalar]]:
-    return [tuple([each if type(each) in _CELLS else cell(each) for each in row]) for row in rows]
+    return [tuple([item if type(item) in _CELLS else cell(item) for item in row]) for row in rows]

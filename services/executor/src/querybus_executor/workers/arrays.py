@@ -40,7 +40,7 @@ def arrays_of(frame: bytes) -> Arrays:
 
     if not frame.startswith(COLUMNS):
         table = pa.ipc.open_stream(pa.py_buffer(frame).slice(1)).read_all().combine_chunks()
-        arrays = [each.chunk(0) if each.num_chunks else pa.array([], type=each.type) for each in table.columns]
+        arrays = [column.chunk(0) if column.num_chunks else pa.array([], type=column.type) for column in table.columns]
         return Arrays(arrays, [b""] * len(arrays), table.num_rows)
     start = len(COLUMNS) + _LENGTH.size
     size = _LENGTH.unpack(frame[len(COLUMNS) : start])[0]
@@ -62,9 +62,9 @@ def arrays_of(frame: bytes) -> Arrays:
             marks.append(b"")
             continue
         buffers: list[Any] = []
-        for each in lengths:
-            buffers.append(whole.slice(place, each))
-            place += each
+        for length in lengths:
+            buffers.append(whole.slice(place, length))
+            place += length
         validity = buffers[0] if lengths[0] else None
         parts = [validity, *buffers[1:]] if code in "sbj" else [validity, buffers[2]]
         made.append(pa.Array.from_buffers(types[code], rows, parts))

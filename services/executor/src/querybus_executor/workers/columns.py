@@ -26,10 +26,10 @@ Buffers = tuple[str, bytes, bytes, bytes]
 
 def columns_frame(rows: Sequence[Sequence[Any]], cell: Callable[[object], object]) -> bytes:
     """Return the rows, at least one, as a frame of columns; `cell` makes JSON of what has no type here."""
-    made = [_column(each, cell) for each in zip(*rows, strict=True)]
+    made = [_column(row, cell) for row in zip(*rows, strict=True)]
     lengths = [[code, *map(len, buffers)] for code, *buffers in made]
     head = json.dumps({"rows": len(rows), "columns": lengths}, separators=(",", ":")).encode()
-    return b"".join((COLUMNS, _LENGTH.pack(len(head)), head, *chain.from_iterable(each[1:] for each in made)))
+    return b"".join((COLUMNS, _LENGTH.pack(len(head)), head, *chain.from_iterable(item[1:] for item in made)))
 
 
 def _column(cells: Sequence[Any], cell: Callable[[object], object]) -> Buffers:
@@ -41,18 +41,18 @@ def _column(cells: Sequence[Any], cell: Callable[[object], object]) -> Buffers:
     validity = _validity(cells) if has_null else b""
     one = kinds.pop() if len(kinds) == 1 else None
     if one is int and _fits(cells):
-        return "q", validity, b"", array("q", [each or 0 for each in cells] if has_null else cells).tobytes()
+        return "q", validity, b"", array("q", [cell or 0 for cell in cells] if has_null else cells).tobytes()
     if one is float:
         return "d", validity, b"", array("d", [0.0 if e is None else e for e in cells] if has_null else cells).tobytes()
     if one is bool:
-        return "t", validity, b"", _bits([bool(each) for each in cells])
+        return "t", validity, b"", _bits([bool(cell) for cell in cells])
     if one is str:
-        texts = [each or "" for each in cells] if has_null else cells
+        texts = [cell or "" for cell in cells] if has_null else cells
         return _text("s", validity, texts)
     if one is bytes:
-        parts = [each or b"" for each in cells] if has_null else cells
+        parts = [cell or b"" for cell in cells] if has_null else cells
         return "b", validity, _offsets(map(len, parts)), b"".join(parts)
-    texts = [json.dumps(cell(each), ensure_ascii=False) for each in cells]
+    texts = [json.dumps(cell(item), ensure_ascii=False) for item in cells]
     return _text("j", b"", texts)
 
 
@@ -60,12 +60,12 @@ def _text(code: str, validity: bytes, texts: Sequence[str]) -> Buffers:
     whole = "".join(texts)
     if whole.isascii():
         return code, validity, _offsets(map(len, texts)), whole.encode("ascii")
-    parts = [each.encode("utf-8", "replace") for each in texts]
+    parts = [text.encode("utf-8", "replace") for text in texts]
     return code, validity, _offsets(map(len, parts)), b"".join(parts)
 
 
 def _fits(cells: Sequence[Any]) -> bool:
-    numbers = [each for each in cells if each is not None]
+    numbers = [cell for cell in cells if cell is not None]
     return min(numbers) >= _INT64_MIN and max(numbers) <= _INT64_MAX
 
 
@@ -74,10 +74,10 @@ def _offsets(lengths: Any) -> bytes:
 
 
 def _validity(cells: Sequence[Any]) -> bytes:
-    return _bits([each is not None for each in cells])
+    return _bits([cell is not None for cell in cells])
 
 
 def _bits(flags: Sequence[bool]) -> bytes:
     # The first row is the lowest bit, as Arrow has it.
-    number = int("".join("1" if each else "0" for each in reversed(flags)), 2)
+    number = int("".join("1" if flag else "0" for flag in reversed(flags)), 2)
     return number.to_bytes((len(flags) + 7) // 8, "little")

@@ -39,7 +39,11 @@ RenderError = Callable[[int, str, str, str], Failure]
 
 def child_command(module: str, *libraries: Path) -> list[str]:
     """Return how to run that module of this package alone: no site-packages but the folders of `libraries`."""
-    folders = [str(Path(__file__).parents[2]), str(Path(cells.__file__).parents[2]), *(str(each) for each in libraries)]
+    folders = [
+        str(Path(__file__).parents[2]),
+        str(Path(cells.__file__).parents[2]),
+        *(str(library) for library in libraries),
+    ]
     program = f"import sys; sys.path[:0] = {folders!r}; from querybus_executor.{module} import main; main()"
     return [sys.executable, "-I", "-S", "-E", "-c", program]
 

@@ -102,7 +102,7 @@ class EmbeddedWriter:
         if "error" in last:
             error = last["error"]
             rendered_error = self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), sql)
-            if any("committing" in each for each in said):
+            if any("committing" in item for item in said):
                 return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, rendered_error.detail, rendered_error.facts)
             return rendered_error
         return Failure.of(FailureCode.TIMEOUT, "the change was ended before it was committed; nothing was changed")

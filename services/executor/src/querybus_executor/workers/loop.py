@@ -165,7 +165,7 @@ def serve(
         finish()
         # Memory once taken is seldom given back: after a big sort a fresh process is the smaller one. What thousands
         # of tables take just by being there, the next process would take as well.
-        if resident_kilobytes() > tired_kilobytes + sum(each.opened_kilobytes for each in databases.values()):
+        if resident_kilobytes() > tired_kilobytes + sum(database.opened_kilobytes for database in databases.values()):
             end["tired"] = True
         write(out, frame_of(end, rows))
 
@@ -184,7 +184,7 @@ def _rows_json(rows: Sequence[tuple[Any, ...]], cell: Callable[[object], object]
     try:
         return _json(rows)
     except (TypeError, ValueError):
-        return _json([[cell(each) for each in row] for row in rows])
+        return _json([[cell(item) for item in row] for row in rows])
 
 
 def _json(value: object) -> bytes:

@@ -103,12 +103,12 @@ class Children:
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the children that live."""
-        return tuple(each.pid for each in self._all)
+        return tuple(item.pid for item in self._all)
 
     @property
     def idle(self) -> int:
         """Children that wait for work."""
-        return sum(len(each) for each in self._idle.values())
+        return sum(len(item) for item in self._idle.values())
 
     async def start(self) -> None:
         """Start one child of each sort, so that the first statement does not wait for it."""
@@ -118,8 +118,8 @@ class Children:
 
     async def drain(self) -> None:
         """End all children; statements that run are ended with them."""
-        for each in tuple(self._all):
-            await self._end(each)
+        for item in tuple(self._all):
+            await self._end(item)
         for idle in self._idle.values():
             idle.clear()
         if self._settling:

@@ -130,7 +130,7 @@ def _duckdb(request: dict[str, Any]) -> None:
     try:
         opened.execute("BEGIN")
         found = opened.execute(str(request["sql"])).fetchone()
-        columns = [str(each[0]) for each in opened.description or ()]
+        columns = [str(column[0]) for column in opened.description or ()]
     finally:
         timer.cancel()
     if kind in _CHANGES and columns != ["Count"]:

@@ -16,13 +16,13 @@ class Proxies:
 
     def __init__(self, text: str) -> None:
         """`text`: addresses or networks, separated by commas; `*` for whoever calls."""
-        parts = [each.strip() for each in text.split(",") if each.strip()]
+        parts = [character.strip() for character in text.split(",") if character.strip()]
         self._all = _EVERYBODY in parts
         self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
-        for each in parts:
+        for part in parts:
             # What is no network, such as a name, names no address here.
             with suppress(ValueError):
-                self._networks.append(ipaddress.ip_network(each, strict=False))
+                self._networks.append(ipaddress.ip_network(part, strict=False))
 
     def source(self, peer: str, forwarded: Sequence[str]) -> str:
         """Return the caller's address; `forwarded` are the values of X-Forwarded-For, in their order.
@@ -35,9 +35,9 @@ class Proxies:
         host = host_of(peer)
         if not self._is_trusted(host):
             return host
-        hops = [each.strip() for value in forwarded for each in value.split(",") if each.strip()]
+        hops = [element.strip() for value in forwarded for element in value.split(",") if element.strip()]
         # Each proxy writes whom it has seen behind what it was given: the last that is no proxy is whom one of ours saw.
-        return next((each for each in reversed(hops) if not self._is_trusted(each)), hops[0] if hops else host)
+        return next((hop for hop in reversed(hops) if not self._is_trusted(hop)), hops[0] if hops else host)
 
     def _is_trusted(self, host: str) -> bool:
         if self._all:

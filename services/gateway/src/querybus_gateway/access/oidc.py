@@ -156,10 +156,10 @@ def _keys_of(found: Mapping[str, object], algorithms: Collection[str]) -> dict[s
     """Return the set's public signature keys by id; one that cannot be read, or is none, is left out."""
     keys: dict[str | None, jwk.Key] = {}
     listed = found.get("keys")
-    for each in cast("list[object]", listed) if isinstance(listed, list) else ():
-        if not isinstance(each, dict):
+    for item in cast("list[object]", listed) if isinstance(listed, list) else ():
+        if not isinstance(item, dict):
             continue
-        data = cast("dict[str, Any]", each)
+        data = cast("dict[str, Any]", item)
         if data.get("kty") == "oct" or data.get("use", "sig") != "sig":
             continue
         if "alg" in data and data["alg"] not in algorithms:

@@ -37,7 +37,7 @@ class PageToken:
 
 def columns_hash(columns: Sequence[AnswerColumn]) -> str:
     """Return 16 hex digits that change with a result's columns."""
-    text = json.dumps([[each.id, each.label, each.kind.value] for each in columns], ensure_ascii=False)
+    text = json.dumps([[column.id, column.label, column.kind.value] for column in columns], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

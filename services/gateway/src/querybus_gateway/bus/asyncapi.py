@@ -77,7 +77,7 @@ def asyncapi() -> Json:
             schema = model.model_json_schema(ref_template=REFERENCE)
             schemas.update(schema.pop("$defs", {}))
             schemas[model.__name__] = schema
-        references = [{"$ref": REFERENCE.format(model=each.__name__)} for each in models]
+        references = [{"$ref": REFERENCE.format(model=model.__name__)} for model in models]
         payload: Json = references[0] if len(references) == 1 else {"anyOf": references}
         messages[name] = {"name": name, "contentType": "application/json", "summary": summary, "payload": payload}
         return {"$ref": f"#/components/messages/{name}"}

@@ -72,7 +72,7 @@ class KnownConnections:
     async def names(self) -> Sequence[str]:
         # An empty list is never trusted: it is what a stack that is just starting has.
         if not self._names or self._clock() - self._read_at > CONNECTIONS_TRUST_MS:
-            self._names = tuple(each.name for each in await self._store.all())
+            self._names = tuple(path.name for path in await self._store.all())
             self._read_at = self._clock()
         return self._names
 
@@ -218,4 +218,4 @@ class DeadLetters:
 
 
 def _header(text: str) -> str:
-    return "".join(each if " " <= each <= "~" else "?" for each in text[:REASON_LENGTH_MAX])
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:REASON_LENGTH_MAX])

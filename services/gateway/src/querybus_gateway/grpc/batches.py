@@ -43,7 +43,7 @@ async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Pr
     return v1.GetBatchResponse(
         batch=_batch(found),
         offset=found["offset"],
-        items=[_item(each) for each in found["items"]],
+        items=[_item(item) for item in found["items"]],
         next_offset=found["next_offset"],
     )
 
@@ -82,7 +82,7 @@ BATCH_METHODS: Final[Mapping[str, Method]] = {
 
 
 def _batch_json(request: v1.SubmitBatchRequest) -> Json:
-    body: Json = {"items": [_item_json(each) for each in request.items], "options": options_json(request.options)}
+    body: Json = {"items": [_item_json(item) for item in request.items], "options": options_json(request.options)}
     if request.HasField("connection"):
         body["connection"] = request.connection
     for name in ("concurrency", "deadline_seconds"):

@@ -159,11 +159,11 @@ class CallHandler:
                         problem = begun
                     else:
                         async with aclosing(do(*begun)) as messages:
-                            async for each in messages:
-                                if isinstance(each, Problem):
-                                    problem = each
+                            async for message in messages:
+                                if isinstance(message, Problem):
+                                    problem = message
                                     break
-                                yield each.SerializeToString()
+                                yield message.SerializeToString()
                 except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                     problem = _problem_of(error)
                 if problem is not None:
@@ -201,9 +201,9 @@ class CallHandler:
         try:
             yield wanted.append
         except (asyncio.CancelledError, GeneratorExit):
-            for each in () if self.is_closing else wanted:
+            for item in () if self.is_closing else wanted:
                 # A task of its own: this one may await nothing more.
-                task = asyncio.get_running_loop().create_task(each())
+                task = asyncio.get_running_loop().create_task(item())
                 self._leaving.add(task)
                 task.add_done_callback(self._leaving.discard)
             raise

@@ -45,7 +45,7 @@ async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Mess
     found = await call.use_cases.catalogs.connections(call.credential)
     if isinstance(found, Problem):
         return found
-    return v1.ListConnectionsResponse(connections=[v1.Connection(**each) for each in found["connections"]])
+    return v1.ListConnectionsResponse(connections=[v1.Connection(**connection) for connection in found["connections"]])
 
 
 async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message | Problem:
@@ -78,7 +78,7 @@ async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Me
     found = await call.use_cases.teaching.listed(request.connection, call.credential, wanted.kind)
     if isinstance(found, Problem):
         return found
-    return v1.ListKnowledgeResponse(entries=[_entry(each) for each in found["entries"]])
+    return v1.ListKnowledgeResponse(entries=[_entry(entry) for entry in found["entries"]])
 
 
 async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -98,10 +98,10 @@ async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> 
     wanted = _checked(
         TeachRequest,
         {
-            "pairs": [{"question": each.question, "sql": each.sql} for each in request.pairs],
+            "pairs": [{"question": pair.question, "sql": pair.sql} for pair in request.pairs],
             "instructions": list(request.instructions),
             "terms": dict(request.terms),
-            "synonyms": {name: list(each.words) for name, each in request.synonyms.items()},
+            "synonyms": {name: list(synonym.words) for name, synonym in request.synonyms.items()},
         },
     )
     if isinstance(wanted, Problem):

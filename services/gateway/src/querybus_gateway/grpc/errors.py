@@ -50,8 +50,8 @@ def rich_status(problem: Problem, *, trace_id: str, request_id: str) -> status_p
     ]
     if problem.errors:
         violations = [
-            error_details_pb2.BadRequest.FieldViolation(field=each.pointer, description=each.message)
-            for each in problem.errors
+            error_details_pb2.BadRequest.FieldViolation(field=error.pointer, description=error.message)
+            for error in problem.errors
         ]
         details.append(error_details_pb2.BadRequest(field_violations=violations))
     if problem.retry_after_seconds is not None:
@@ -59,8 +59,8 @@ def rich_status(problem: Problem, *, trace_id: str, request_id: str) -> status_p
         cast("Any", retry.retry_delay).FromSeconds(problem.retry_after_seconds)
         details.append(retry)
     status = status_pb2.Status(code=code_of(problem.status), message=problem.detail or title)
-    for each in details:
+    for detail in details:
         packed = any_pb2.Any()
-        packed.Pack(each)
+        packed.Pack(detail)
         status.details.append(packed)
     return status

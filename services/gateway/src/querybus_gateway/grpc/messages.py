@@ -129,7 +129,7 @@ def answer_message(answer: Json) -> v1.Answer:
     found = v1.Answer(
         **{name: answer[name] for name in _ANSWER_AS_IT_IS if answer.get(name) is not None},
         outcome=number_of(v1.Outcome, answer["outcome"]),
-        options=[v1.Choice(**each) for each in answer.get("options") or ()],
+        options=[v1.Choice(**option) for option in answer.get("options") or ()],
         columns=columns_of(answer.get("columns") or ()),
         rows=rows_of(answer.get("rows") or ()),
         confirmation=_made(v1.Confirmation, answer.get("confirmation")),
@@ -137,15 +137,15 @@ def answer_message(answer: Json) -> v1.Answer:
         chart_json=None if chart is None else json.dumps(chart, ensure_ascii=False, separators=(",", ":")),
         classification=_made(v1.Classification, answer.get("classification")),
         retries=_made(v1.Retries, answer.get("retries")),
-        attempts=[v1.Attempt(**each) for each in answer.get("attempts") or ()],
+        attempts=[v1.Attempt(**attempt) for attempt in answer.get("attempts") or ()],
         path=[
             v1.Step(
-                stage=each["stage"],
-                event=each["event"],
-                started_at_ms=each["started_at"],
-                ended_at_ms=each["ended_at"],
+                stage=step["stage"],
+                event=step["event"],
+                started_at_ms=step["started_at"],
+                ended_at_ms=step["ended_at"],
             )
-            for each in answer.get("path") or ()
+            for step in answer.get("path") or ()
         ],
         asked_at_ms=answer.get("asked_at") or 0,
         deadline_at_ms=answer.get("deadline_at") or 0,
@@ -163,13 +163,14 @@ def _made(message: Any, found: Json | None) -> Any:
 def columns_of(columns: Iterable[Json]) -> list[v1.Column]:
     """Return columns as messages."""
     return [
-        v1.Column(id=each["id"], label=each["label"], kind=number_of(v1.ColumnKind, each["kind"])) for each in columns
+        v1.Column(id=column["id"], label=column["label"], kind=number_of(v1.ColumnKind, column["kind"]))
+        for column in columns
     ]
 
 
 def rows_of(rows: Iterable[Sequence[Any]]) -> list[v1.Row]:
     """Return rows as messages; an integer beyond 64 bits travels as text."""
-    return [v1.Row(cells=[_cell(each) for each in row]) for row in rows]
+    return [v1.Row(cells=[_cell(cell) for cell in row]) for row in rows]
 
 
 def _cell(value: Any) -> v1.Cell:

@@ -181,8 +181,8 @@ async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> Asyn
         return
     try:
         async with aclosing(export_stream(found, how)) as pieces:
-            async for each in pieces:
-                yield v1.ExportResultResponse(data=each)
+            async for piece in pieces:
+                yield v1.ExportResultResponse(data=piece)
     except PageGone:
         yield Problem(ProblemCode.RESULT_EXPIRED, "ask the question again for a new result")
 

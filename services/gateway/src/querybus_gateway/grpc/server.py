@@ -88,7 +88,7 @@ class GrpcApi:
         """Listen; OSError if the address is taken."""
         server: Any = cast("Any", grpc).aio.server(options=_OPTIONS, maximum_concurrent_rpcs=self._calls_max)
         for name, methods in SERVICES.items():
-            handlers = {method: self._context.handler(each) for method, each in methods.items()}
+            handlers = {method: self._context.handler(value) for method, value in methods.items()}
             server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         server.add_generic_rpc_handlers((self._health_handler(),))

@@ -26,7 +26,7 @@ async def list_threads(request: v1.ListThreadsRequest, call: GrpcCall) -> Messag
     if isinstance(found, Problem):
         return found
     return v1.ListThreadsResponse(
-        threads=[_thread(each) for each in found["threads"]], next_page_token=found["next_cursor"] or ""
+        threads=[_thread(thread) for thread in found["threads"]], next_page_token=found["next_cursor"] or ""
     )
 
 
@@ -46,7 +46,7 @@ async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | 
         event=found["event"],
         query_id=found["query_id"],
         status=number_of(query_pb2.QueryStatus, found["status"]),
-        turns=[_turn(each) for each in found["turns"]],
+        turns=[_turn(turn) for turn in found["turns"]],
     )
 
 
@@ -62,7 +62,7 @@ async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | 
     return v1.ListTurnsResponse(
         thread_id=found["thread_id"],
         forked_from=_forked_from(found["forked_from"]),
-        turns=[_turn(each) for each in found["turns"]],
+        turns=[_turn(turn) for turn in found["turns"]],
     )
 
 
@@ -77,7 +77,7 @@ async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall
         return found
     return v1.ListThreadEventsResponse(
         thread_id=found["thread_id"],
-        events=[event_message(Frame(each["event"], each, each["sequence"])) for each in found["events"]],
+        events=[event_message(Frame(event["event"], event, event["sequence"])) for event in found["events"]],
         next_after_sequence=found["next_after"],
     )
 

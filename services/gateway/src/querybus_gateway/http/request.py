@@ -102,7 +102,7 @@ def gives(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, A
 def files(*media_types: str) -> dict[str, Any]:
     """Return the `content` of a path that answers with text or bytes of these media types."""
     bare = [media_type.partition(";")[0] for media_type in media_types]
-    return {"content": {each: {"schema": {"type": "string", "contentMediaType": each}} for each in bare}}
+    return {"content": {item: {"schema": {"type": "string", "contentMediaType": item}} for item in bare}}
 
 
 def streams(*models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

@@ -39,15 +39,15 @@ class AnswerAgain:
 
 def is_concluded(log: Sequence[Entry]) -> bool:
     """Return whether the log holds its conclusion."""
-    return any(each.address.event in (EventName.CONCLUDED, EventName.FINISHED) for each in log)
+    return any(entry.address.event in (EventName.CONCLUDED, EventName.FINISHED) for entry in log)
 
 
 def finished_of(log: Sequence[Entry]) -> Envelope[Finished] | None:
     """Return the log's `finished` event, or None."""
-    for each in reversed(log):
-        if each.address.event is EventName.FINISHED:
+    for entry in reversed(log):
+        if entry.address.event is EventName.FINISHED:
             try:
-                return cast("Envelope[Finished]", each.envelope())
+                return cast("Envelope[Finished]", entry.envelope())
             except Undecodable:
                 return None
     return None
@@ -55,10 +55,10 @@ def finished_of(log: Sequence[Entry]) -> Envelope[Finished] | None:
 
 def outcome_of(log: Sequence[Entry]) -> Outcome | None:
     """Return the outcome that the log holds, or None while it has none."""
-    for each in reversed(log):
-        if each.address.event in (EventName.CONCLUDED, EventName.FINISHED):
+    for entry in reversed(log):
+        if entry.address.event in (EventName.CONCLUDED, EventName.FINISHED):
             try:
-                body = each.envelope().body
+                body = entry.envelope().body
             except Undecodable:
                 return Outcome.FAILED
             return body.outcome if isinstance(body, Concluded) else cast("Finished", body).answer.outcome
@@ -135,9 +135,9 @@ def _stamp(envelope: Envelope[Any], step: str, event: EventName, now_ms: int) ->
 
 def _last_envelope(log: Sequence[Entry]) -> Envelope[Any]:
     """Return the newest event of the log that can be read; if none can, what is known of the query at all."""
-    for each in reversed(log):
+    for entry in reversed(log):
         try:
-            return each.envelope()
+            return entry.envelope()
         except Undecodable:
             continue
     return salvaged(log[0].data, log[0].address, log[0].headers)

@@ -65,13 +65,13 @@ class OpenQueries:
 
     def due(self, now_ms: int) -> tuple[OpenQuery, ...]:
         """Return the queries past their deadline without a conclusion, the oldest deadline first."""
-        found = [each for each in self._open.values() if each.concluded_at is None and each.deadline_at < now_ms]
-        return tuple(sorted(found, key=lambda each: each.deadline_at))
+        found = [item for item in self._open.values() if item.concluded_at is None and item.deadline_at < now_ms]
+        return tuple(sorted(found, key=lambda item: item.deadline_at))
 
     def unrendered(self, now_ms: int) -> tuple[OpenQuery, ...]:
         """Return the queries whose conclusion has waited for its words longer than UNWORDED_MS_MAX."""
         return tuple(
-            each
-            for each in self._open.values()
-            if each.concluded_at is not None and now_ms - each.concluded_at > UNRENDERED_MS_MAX
+            item
+            for item in self._open.values()
+            if item.concluded_at is not None and now_ms - item.concluded_at > UNRENDERED_MS_MAX
         )

@@ -41,7 +41,7 @@ STALE_SECONDS_MAX: Final = 10.0
 NOTED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
 """What begins a query and what ends it. Of what lies between, whoever follows one query learns by its progress."""
 
-_STAGES: Final[Mapping[object, StageName]] = {each.value: each for each in StageName}
+_STAGES: Final[Mapping[object, StageName]] = {stage.value: stage for stage in StageName}
 
 _log = get_log(__name__)
 
@@ -116,7 +116,7 @@ class Sweeper:
         self._turns.give()
         due = self._open.due(now - GRACE_MS)[:SWEPT_PER_TICK_MAX]
         late = self._open.unrendered(now)[: SWEPT_PER_TICK_MAX - len(due)]
-        await asyncio.gather(*(self._sweep(each) for each in (*due, *late)))
+        await asyncio.gather(*(self._sweep(item) for item in (*due, *late)))
 
     async def _sweep(self, query: OpenQuery) -> None:
         address = EventAddress(query.tenant, query.thread, query.query, EventName.ASKED)

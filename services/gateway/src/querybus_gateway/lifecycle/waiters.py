@@ -93,13 +93,13 @@ class Waiters:
 
     def notify(self, tenant: str, query: str, event: EventName) -> None:
         """Notify everyone who waits for the query: its log has this event now."""
-        for each in self._watches.get((tenant, query), ()):
-            each.notify(event)
+        for item in self._watches.get((tenant, query), ()):
+            item.notify(event)
 
     def finish(self, tenant: str, query: str, finished: Envelope[Finished]) -> None:
         """Hand the query's stored last event to everyone who waits for it."""
-        for each in self._watches.get((tenant, query), ()):
-            each.finish(finished)
+        for item in self._watches.get((tenant, query), ()):
+            item.finish(finished)
 
     def __len__(self) -> int:
         return len(self._watches)

@@ -89,7 +89,7 @@ class BatchRunner:
         self._loop = asyncio.get_running_loop().create_task(self._run(), name=self.name)
 
     async def drain(self) -> None:
-        await end(*(each for each in (self._loop, *self._tasks) if each is not None))
+        await end(*(item for item in (self._loop, *self._tasks) if item is not None))
 
     async def ping(self) -> str | None:
         if self._loop is None or self._loop.done():
@@ -205,7 +205,7 @@ class BatchRunner:
             if not has_failed:
                 with suppress(BusTrouble):
                     log = await self._log.query(credential.tenant, query)
-                    has_failed = any(each.address.event is EventName.FAILED for each in log)
+                    has_failed = any(entry.address.event is EventName.FAILED for entry in log)
                 if has_failed:
                     on_failing()
         return {"outcome": Outcome.EXPIRED.value, "code": "expired"}

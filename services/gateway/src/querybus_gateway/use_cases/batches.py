@@ -64,7 +64,7 @@ class BatchRequest(BaseModel):
 
     @model_validator(mode="after")
     def _unique(self) -> Self:
-        if len({each.id for each in self.items}) < len(self.items):
+        if len({item.id for item in self.items}) < len(self.items):
             raise ValueError("the ids of a batch's items differ from each other")
         return self
 
@@ -133,7 +133,7 @@ class Batches:
         return None
 
     async def _crowded(self, tenant: str) -> Problem | None:
-        is_own = [each for each in await self._kept.open() if each.tenant == token(tenant)]
+        is_own = [item for item in await self._kept.open() if item.tenant == token(tenant)]
         if len(is_own) < BATCHES_OPEN_MAX:
             return None
         return Problem(ProblemCode.QUEUE_FULL, f"{BATCHES_OPEN_MAX} batches are open", retry_after_seconds=30)

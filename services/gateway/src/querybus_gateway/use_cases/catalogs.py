@@ -60,7 +60,7 @@ class Catalogs:
             known = await self._connections.all()
         except BusTrouble:
             return _TROUBLE
-        return {"connections": [_connection(each, credential) for each in known if _is_own(each.name, credential)]}
+        return {"connections": [_connection(path, credential) for path in known if _is_own(path.name, credential)]}
 
     async def connection(self, name: str, credential: Credential) -> Json | Problem:
         """Return one of the caller's connections."""
@@ -73,7 +73,7 @@ class Catalogs:
         if isinstance(found, Problem):
             return found
         if credential.audience == "analyst":
-            tables = [_table(each, found.whole, language) for each in found.seen.tables]
+            tables = [_table(table, found.whole, language) for table in found.seen.tables]
         else:
             tables = _topics(found, language)
         return {
@@ -149,7 +149,7 @@ def _table(table: Table, catalog: Catalog, language: Language) -> Json:
             }
             for key in table.foreign_keys
         ],
-        "columns": [_column(each, catalog, language) for each in table.columns],
+        "columns": [_column(column, catalog, language) for column in table.columns],
     }
 
 
@@ -172,7 +172,7 @@ def _topics(known: _Seen, language: Language) -> list[Json]:
         label = table_label(table, language, catalog)
         if label is None:
             continue
-        named = ((column_label(each, catalog, language), each.kind.value) for each in table.columns)
+        named = ((column_label(column, catalog, language), column.kind.value) for column in table.columns)
         columns = [{"label": name, "kind": kind} for name, kind in named if name is not None]
         found.append({"label": label, "columns": columns})
     return found

@@ -49,7 +49,7 @@ async def clarify(
         )
     question, action = request.question, OptionAction.ADD_FILTER
     if request.option_id is not None:
-        option = next((each for each in answer.options if each.id == request.option_id), None)
+        option = next((option for option in answer.options if option.id == request.option_id), None)
         if option is None:
             return Problem(ProblemCode.UNKNOWN_OPTION, "the ids stand in the answer's `options`")
         question, action = option.question, option.action

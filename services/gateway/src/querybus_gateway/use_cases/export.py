@@ -53,7 +53,7 @@ async def _csv(export: Export) -> AsyncGenerator[bytes]:
     text = io.StringIO()
     # RFC 4180, line ends included, is what Excel's dialect writes.
     writer = csv.writer(text)
-    writer.writerow([each["label"] for each in public_columns(export.answer, export.audience)])
+    writer.writerow([public_column["label"] for public_column in public_columns(export.answer, export.audience)])
     async with aclosing(export.pages()) as pages:
         async for data in pages:
             writer.writerows([[_text(cell) for cell in row] for row in decode_page(data)[1]])
@@ -82,7 +82,7 @@ async def _arrow(export: Export) -> AsyncGenerator[bytes]:
         async with aclosing(export.pages()) as pages:
             async for data in pages:
                 table = pa.ipc.open_stream(data).read_all()
-                arrays = [_array(pa, table, index, each, data) for index, each in enumerate(fields)]
+                arrays = [_array(pa, table, index, field, data) for index, field in enumerate(fields)]
                 if fields:
                     writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
                 yield sink.taken()

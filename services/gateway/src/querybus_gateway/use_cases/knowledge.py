@@ -67,8 +67,8 @@ class TeachRequest(_Request):
             return Entry(kind=kind, key=key.strip(), text=text.strip(), source=source, by=by, at=at)
 
         return (
-            *(entry(EntryKind.PAIR, each.question, each.sql) for each in self.pairs),
-            *(entry(EntryKind.INSTRUCTION, "", each) for each in self.instructions),
+            *(entry(EntryKind.PAIR, pair.question, pair.sql) for pair in self.pairs),
+            *(entry(EntryKind.INSTRUCTION, "", instruction) for instruction in self.instructions),
             *(entry(EntryKind.TERM, word, meaning) for word, meaning in self.terms.items()),
             *(entry(EntryKind.SYNONYM, name, word) for name, words in self.synonyms.items() for word in words),
         )

@@ -142,7 +142,7 @@ class Results:
 
         async def pages() -> AsyncGenerator[bytes]:
             if answer.pages is None:
-                columns = [ResultColumn(name=each.id, kind=each.kind) for each in answer.columns]
+                columns = [ResultColumn(name=column.id, kind=column.kind) for column in answer.columns]
                 yield encode_page(columns, answer.rows)
                 return
             for number in range(1, answer.pages.count + 1):

@@ -34,7 +34,7 @@ def suggestions(
 
     `whole` is the catalog before anything was hidden from this reader: no name of it is given away.
     """
-    ranked = sorted(enumerate(catalog.tables), key=lambda each: (-(each[1].row_estimate or 0), each[0]))
+    ranked = sorted(enumerate(catalog.tables), key=lambda item: (-(item[1].row_estimate or 0), item[0]))
     by_table = [list(_of_table(table, whole or catalog, language, audience)) for _, table in ranked[:SUGGESTIONS_MAX]]
     found = [
         questions[place] for place in range(len(_TEXTS[language])) for questions in by_table if place < len(questions)
@@ -49,7 +49,7 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
         return
     yield count.format(table=_within(called))
     keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
-    others = [each for each in table.columns if each.name not in keys and not each.personal]
+    others = [column for column in table.columns if column.name not in keys and not column.personal]
 
     def label(column: Column) -> str | None:
         return column_label(column, catalog, language) or (_spoken(column.name) if audience == "analyst" else None)

@@ -119,7 +119,7 @@ class Threads:
             )
         except BusTrouble as trouble:
             return _trouble(trouble)
-        threads = [_record_view(each) for each in records if _owns(each, credential)]
+        threads = [_record_view(record) for record in records if _owns(record, credential)]
         return {"threads": threads, "next_cursor": str(before) if before else None}
 
     async def turns(
@@ -172,8 +172,8 @@ class Threads:
             return _trouble(trouble)
         except LogTooLong:
             return _TOO_LONG
-        views = [_event_view(each, credential) for each in entries]
-        seen = [each for each in views if each is not None]
+        views = [_event_view(entry, credential) for entry in entries]
+        seen = [view for view in views if view is not None]
         if entries and not seen:
             return _MISSING
         next_after = entries[-1].sequence if len(entries) == most else None
@@ -220,7 +220,7 @@ class Threads:
             return _trouble(trouble)
         except LogTooLong:
             return _TOO_LONG
-        mine = [each for each in ends if each.address.query == query_id and _readable(each, credential) is not None]
+        mine = [item for item in ends if item.address.query == query_id and _readable(item, credential) is not None]
         return mine[-1].sequence if mine else Problem(ProblemCode.NOT_FOUND, "the thread has no such turn")
 
     async def delete(self, thread: str, credential: Credential) -> Problem | None:
@@ -234,13 +234,13 @@ class Threads:
             return _MISSING
         try:
             ends = await self._log.thread_ends(credential.tenant, thread)
-            firsts = [each for each in ends if each.address.event is not EventName.FINISHED]
+            firsts = [item for item in ends if item.address.event is not EventName.FINISHED]
             known = await self._index.get(credential.tenant, credential.user, thread)
-            readable = [_readable(each, credential) is not None for each in firsts]
+            readable = [_readable(first, credential) is not None for first in firsts]
             if not all(readable) or not (firsts or (known is not None and _owns(known, credential))):
                 return _MISSING
-            finished = {each.address.query for each in ends if each.address.event is EventName.FINISHED}
-            if any(each.address.query not in finished for each in firsts):
+            finished = {item.address.query for item in ends if item.address.event is EventName.FINISHED}
+            if any(first.address.query not in finished for first in firsts):
                 return Problem(ProblemCode.NOT_FINISHED, "a question of the thread still runs: wait or cancel it")
             if ends:
                 await self._erase(thread, credential, ends)
@@ -254,11 +254,11 @@ class Threads:
     async def _erase(self, thread: str, credential: Credential, ends: Sequence[Entry]) -> None:
         assert self._purge is not None  # noqa: S101 - the caller has looked
         until = ends[-1].sequence
-        queries = tuple(dict.fromkeys(each.address.query for each in ends))
+        queries = tuple(dict.fromkeys(item.address.query for item in ends))
         for _ in range(ERASE_TRIES_MAX):
             await self._purge.erase(credential.tenant, credential.user, thread, queries, until_sequence=until)
             left = await self._log.thread_ends(credential.tenant, thread)
-            if not any(each.sequence <= until for each in left):
+            if not any(item.sequence <= until for item in left):
                 return
             # The history follows the log by itself: what it took in meanwhile is purged again.
             await asyncio.sleep(ERASE_PAUSE_SECONDS)
@@ -277,7 +277,7 @@ class Threads:
             for query, log in mine.items():
                 if log[-1].address.event is not EventName.FINISHED:
                     events = await self._log.events(credential.tenant, query)
-                    upto = [each for each in events if not until_sequence or each.sequence <= until_sequence]
+                    upto = [event for event in events if not until_sequence or event.sequence <= until_sequence]
                     mine[query] = upto or log
             record = await self._index.get(credential.tenant, credential.user, thread)
         except BusTrouble as trouble:
@@ -286,7 +286,7 @@ class Threads:
             return _TOO_LONG
         if not mine:
             return _MISSING
-        last = max((log[-1] for log in mine.values()), key=lambda each: each.sequence)
+        last = max((log[-1] for log in mine.values()), key=lambda item: item.sequence)
         origin = record.forked_from if record is not None else None
         first = _readable(next(iter(mine.values()))[0], credential)
         return {
@@ -304,8 +304,8 @@ class Threads:
 
 def _by_query(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     logs: dict[str, list[Entry]] = {}
-    for each in entries:
-        logs.setdefault(each.address.query, []).append(each)
+    for entry in entries:
+        logs.setdefault(entry.address.query, []).append(entry)
     return logs
 
 
@@ -325,12 +325,12 @@ def _owns(record: ThreadRecord, credential: Credential) -> bool:
 
 
 def _turn(log: Sequence[Entry], credential: Credential) -> Json:
-    known = [envelope for envelope in (_readable(each, credential) for each in log) if envelope is not None]
+    known = [envelope for envelope in (_readable(entry, credential) for entry in log) if envelope is not None]
     first = known[0]
     view: Json = {
         "query_id": first.query_id,
         "question": first.question,
-        "status": status_of([each.address.event for each in log]),
+        "status": status_of([entry.address.event for entry in log]),
         "outcome": None,
         "code": None,
         "message": "not finished yet",

@@ -46,8 +46,8 @@ class JournalHistory:
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return what was tried for another query of the same tenant and user. BusTrouble."""
-        known = [each for each in map(_envelope, await self._journal.query(envelope.tenant, query_id)) if each]
-        mine = [each for each in known if each.user == envelope.user and each.connection == envelope.connection]
+        known = [item for item in map(_envelope, await self._journal.query(envelope.tenant, query_id)) if item]
+        mine = [item for item in known if item.user == envelope.user and item.connection == envelope.connection]
         return mine[-1].attempts if mine else ()
 
     async def _asked(self, envelope: Envelope[Any]) -> Asked | None:
@@ -86,14 +86,14 @@ class JournalHistory:
         except LogTooLong:
             return None
         origin: ForkedFrom | None = None
-        for each in map(_envelope, entries):
-            if each is None or each.user != envelope.user or each.query_id == envelope.query_id:
+        for entry in map(_envelope, entries):
+            if entry is None or entry.user != envelope.user or entry.query_id == envelope.query_id:
                 continue
-            if isinstance(each.body, Asked):
-                origin = each.body.forked_from
+            if isinstance(entry.body, Asked):
+                origin = entry.body.forked_from
             # Rows and names of one connection are nothing for a question to another.
-            if each.connection == envelope.connection:
-                turns[each.query_id] = _turn(each)
+            if entry.connection == envelope.connection:
+                turns[entry.query_id] = _turn(entry)
         return origin
 
 

@@ -175,11 +175,11 @@ class LinkIndex:
             kept = self._closed(terms, scores, tables_max)
         else:
             # Nothing links: the most connected tables are the likeliest subject.
-            order = sorted(range(len(catalog.tables)), key=lambda each: (-len(self._neighbours.get(each, ())), each))
+            order = sorted(range(len(catalog.tables)), key=lambda item: (-len(self._neighbours.get(item, ())), item))
             kept = sorted(order[: tables_max * 2])
-        names = {catalog.tables[each].name for each in kept}
+        names = {catalog.tables[item].name for item in kept}
         return Linking(
-            tables=tuple(catalog.tables[each] for each in kept),
+            tables=tuple(catalog.tables[item] for item in kept),
             links=tuple(link for link in links if link.table in names)[:LINKS_MAX],
             is_whole_schema=is_whole,
         )
@@ -190,7 +190,7 @@ class LinkIndex:
             return table.columns
         owned = [set(cached_words(_column_text(column))) for column in table.columns]
         scores = [0.0] * len(owned)
-        for term in (*(each.words for each in self._terms(question)), *_beginnings(question, owned)):
+        for term in (*(term.words for term in self._terms(question)), *_beginnings(question, owned)):
             found = {
                 place: max([term[word] for word in words & term.keys()])
                 for place, words in enumerate(owned)
@@ -274,7 +274,7 @@ class LinkIndex:
         looked_at = 0
         # The rarest words first: a word of most tables distinguishes none from another, and its postings are the slow ones.
         terms = self._terms(question)
-        for term in sorted(terms, key=lambda each: sum(len(self._postings[word]) for word in each.words)):
+        for term in sorted(terms, key=lambda item: sum(len(self._postings[word]) for word in item.words)):
             best: dict[int, tuple[float, str, _Posting]] = {}
             for word, likeness in term.words.items():
                 share = likeness * term.share
@@ -350,11 +350,11 @@ class LinkIndex:
         covered = [0.0] * len(terms)
         kept: list[int] = []
         while raised and len(kept) < tables_max:
-            position = min(raised, key=lambda each: (-raised[each], each))
+            position = min(raised, key=lambda item: (-raised[item], item))
             if raised.pop(position) < least:
                 break
             path = self._path(position, set(kept)) if kept else None
-            needed = [each for each in path or [position] if each not in kept]
+            needed = [step for step in path or [position] if step not in kept]
             if len(kept) + len(needed) > tables_max:
                 if path is None or not self._are_siblings(path):
                     continue
@@ -508,7 +508,8 @@ def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
 def _token_share(table: Table) -> int:
     """Return about how many tokens a table takes in a prompt, from its lengths alone."""
     chars = 40 + sum(
-        len(each.name) + 16 + min(60, len(each.comment)) + 8 * min(6, len(each.values)) for each in table.columns
+        len(column.name) + 16 + min(60, len(column.comment)) + 8 * min(6, len(column.values))
+        for column in table.columns
     )
     return chars // 3
 

@@ -137,8 +137,8 @@ def _names(catalog: Catalog) -> frozenset[str]:
     """Return what things are called here, folded: a vague word that is part of such a name is none."""
     found: set[str] = set()
     for table in catalog.tables:
-        for each in (table, *table.columns):
-            found.update((each.name.replace("_", " "), *each.display_names.values(), *each.synonyms))
+        for item in (table, *table.columns):
+            found.update((item.name.replace("_", " "), *item.display_names.values(), *item.synonyms))
         for column in table.columns:
             found.update(value for value in column.values[:VALUES_AS_NAMES_MAX] if " " in value or not value.isascii())
     return frozenset(name.casefold() for name in found if len(name) > 1)

@@ -66,7 +66,7 @@ class Nearness:
 
     async def drain(self) -> None:
         """End what is being prepared, and close every connection."""
-        await end(*(each.task for each in self._making.values()))
+        await end(*(item.task for item in self._making.values()))
         await self._client.close()
 
     async def ping(self) -> str | None:
@@ -84,18 +84,18 @@ class Nearness:
         made: list[_Made] = []
         if chooses:
             key = f"tables {prepared.catalog.fingerprint}"
-            made.append(await self._index(key, lambda: [text_of(each) for each in prepared.catalog.tables], until))
+            made.append(await self._index(key, lambda: [text_of(table) for table in prepared.catalog.tables], until))
         if pairs:
             key = f"pairs {prepared.pairs_digest}"
             made.append(
-                await self._index(key, lambda: [masked_question(each.key, each.text, "") for each in pairs], until)
+                await self._index(key, lambda: [masked_question(pair.key, pair.text, "") for pair in pairs], until)
             )
-        reasons = [each for each in made if isinstance(each, str)]
+        reasons = [item for item in made if isinstance(item, str)]
         asked = None if len(reasons) == len(made) else await self._asked(question, until)
         if asked is None or isinstance(asked, Failure):
             reason = reasons[0] if asked is None else _reason(asked)
             return Near(state=reason, seconds=self._client.seconds() - began)
-        near = [dict(each.near(asked)) if isinstance(each, NearIndex) else {} for each in made]
+        near = [dict(item.near(asked)) if isinstance(item, NearIndex) else {} for item in made]
         return Near(
             tables=near[0] if chooses else {},
             entries={pairs[place].id: score for place, score in near[-1].items()} if pairs else {},
@@ -144,7 +144,7 @@ class Nearness:
             return self._no(key, _reason(vectors))
         index = self._kept[key] = await asyncio.to_thread(NearIndex, vectors)
         self._failed.pop(key, None)
-        while sum(each.size_bytes for each in self._kept.values()) > self._bytes_max:
+        while sum(item.size_bytes for item in self._kept.values()) > self._bytes_max:
             self._kept.popitem(last=False)
         return index
 

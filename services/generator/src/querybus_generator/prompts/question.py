@@ -131,7 +131,8 @@ def _examples(examples: Sequence[Example], spoken: str, *, with_values: bool) ->
 
 def _instructions(instructions: Sequence[str]) -> str:
     return "\n".join(
-        f"- {' '.join(each.split())[:INSTRUCTION_CHARS_MAX]}" for each in instructions[:INSTRUCTIONS_SHOWN_MAX]
+        f"- {' '.join(instruction.split())[:INSTRUCTION_CHARS_MAX]}"
+        for instruction in instructions[:INSTRUCTIONS_SHOWN_MAX]
     )
 
 
@@ -157,7 +158,7 @@ def _advice(
     names = _known_names(catalog)
     candidates = facts.candidates if facts and with_values else ()
     if facts and not with_values:
-        candidates = tuple(each for each in facts.candidates if each.casefold() in names)
+        candidates = tuple(candidate for candidate in facts.candidates if candidate.casefold() in names)
     return fill(
         texts.advice,
         {
@@ -166,11 +167,11 @@ def _advice(
             "name": quoted(facts.name)
             if facts and facts.name and (with_values or _is_said(facts.name, attempts))
             else "",
-            "candidates": ", ".join(quoted(each) for each in candidates),
-            "owners": ", ".join(quoted(each) for each in facts.owners) if facts else "",
+            "candidates": ", ".join(quoted(candidate) for candidate in candidates),
+            "owners": ", ".join(quoted(owner) for owner in facts.owners) if facts else "",
             "guidance": advice.guidance.strip() if advice else "",
             "attempts": "\n".join(tried),
-            "hints": "\n".join(f"```sql\n{shown(each)}\n```" for each in (advice.candidates_sql[:3] if advice else ())),
+            "hints": "\n".join(f"```sql\n{shown(item)}\n```" for item in (advice.candidates_sql[:3] if advice else ())),
         },
     ).strip()
 

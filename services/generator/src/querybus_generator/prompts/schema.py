@@ -48,7 +48,9 @@ def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
     >>> quoted("a\\n-- `drop` it")
     '"a -- drop it"'
     """
-    plain = "".join(" " if unicodedata.category(each)[0] in "CZ" else each for each in text[: length_max * 4])
+    plain = "".join(
+        " " if unicodedata.category(character)[0] in "CZ" else character for character in text[: length_max * 4]
+    )
     plain = " ".join(plain.replace("`", "").split())
     return json.dumps(plain if len(plain) <= length_max else plain[: length_max - 1] + "…", ensure_ascii=False)
 
@@ -58,7 +60,7 @@ def quoted_name(name: str, dialect: Dialect) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     quote = _QUOTES.get(dialect, '"')
-    plain = " ".join("".join(" " if unicodedata.category(each)[0] == "C" else each for each in name).split())
+    plain = " ".join("".join(" " if unicodedata.category(part)[0] == "C" else part for part in name).split())
     return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
 
 
@@ -106,8 +108,8 @@ def _names(names: Sequence[str], dialect: Dialect) -> str:
 
 
 def _said(names: Sequence[str], synonyms: Sequence[str], comment: str) -> str:
-    words = list(dict.fromkeys(each for each in (*names, *synonyms[:4]) if each.strip()))
-    parts = [", ".join(quoted(each, VALUE_LENGTH_MAX) for each in words)] if words else []
+    words = list(dict.fromkeys(name for name in (*names, *synonyms[:4]) if name.strip()))
+    parts = [", ".join(quoted(word, VALUE_LENGTH_MAX) for word in words)] if words else []
     if comment.strip():
         parts.append(f"comment: {quoted(comment)}")
     return "; ".join(parts)

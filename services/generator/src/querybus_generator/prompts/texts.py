@@ -40,7 +40,7 @@ class Texts:
 
     def chosen(self, action: OptionAction) -> str:
         """Return what a model learns of the option that the person chose."""
-        return fill(self.actions, {each.value: "x" if each is action else "" for each in OptionAction}).strip()
+        return fill(self.actions, {item.value: "x" if item is action else "" for item in OptionAction}).strip()
 
     def topic(self, name: str) -> str:
         """Return the text for a chat topic."""
@@ -50,8 +50,8 @@ class Texts:
 def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
     """Return the texts by language; raises FileNotFoundError or UnknownPlace with what is wrong."""
     texts: dict[Language, Texts] = {language: _load(language, override) for language in LANGUAGES}
-    for each in texts.values():
-        _check(each)
+    for text in texts.values():
+        _check(text)
     return texts
 
 

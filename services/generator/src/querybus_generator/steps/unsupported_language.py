@@ -44,13 +44,13 @@ def is_third_language(question: str) -> bool:
     >>> [is_third_language(each) for each in ("Combien de clients y a-t-il ?", "顧客は何人いますか", "How many in Los Angeles?")]
     [True, True, False]
     """
-    letters = [each for each in question if each.isalpha()]
+    letters = [item for item in question if item.isalpha()]
     if not letters:
         return False
-    foreign = sum(1 for each in letters if unicodedata.name(each, "").startswith(_FOREIGN_SCRIPTS))
+    foreign = sum(1 for letter in letters if unicodedata.name(letter, "").startswith(_FOREIGN_SCRIPTS))
     if foreign / len(letters) >= _FOREIGN_SHARE_MIN:
         return True
-    if any("CJK" in unicodedata.name(each, "") for each in letters):
+    if any("CJK" in unicodedata.name(letter, "") for letter in letters):
         return False
     words = [found[0].casefold() for found in _WORD.finditer(question)]
     english = sum(1 for word in words if word in _ENGLISH)

@@ -79,22 +79,22 @@ def undefined_words(question: str, known: Collection[str]) -> tuple[Undefined, .
     ()
     """
     matches: list[tuple[Sense, re.Match[str]]] = [
-        (sense, each) for sense, pattern in _RULES for each in pattern.finditer(question)
+        (sense, match) for sense, pattern in _RULES for match in pattern.finditer(question)
     ]
     if not matches:
         return ()
     folded = question.casefold()
     names = [(name, folded.find(name)) for name in known if len(name) > 1 and name in folded]
     found: list[Undefined] = []
-    for sense, each in matches:
-        start, end = each.span("word")
+    for sense, match in matches:
+        start, end = match.span("word")
         # "Main category" is what the catalog calls a thing: then the word is part of a name.
         if any(at <= start and end <= at + len(name) and len(name) > end - start for name, at in names):
             continue
-        if sense == "kind" and each["word"].casefold() == "top" and re.search(r"\btop\b.*\bby\b", folded):
+        if sense == "kind" and match["word"].casefold() == "top" and re.search(r"\btop\b.*\bby\b", folded):
             continue
-        found.append(Undefined(each["word"], sense, start, end))
-    found.sort(key=lambda each: each.start)
+        found.append(Undefined(match["word"], sense, start, end))
+    found.sort(key=lambda item: item.start)
     return tuple(found)
 
 
@@ -106,7 +106,7 @@ def definition_of(word: Undefined, question: str, definitions: Mapping[str, str]
     ('big customer', 'more than 10 orders')
     """
     folded = question.casefold()
-    for term in sorted(definitions, key=lambda each: (-len(each), each)):
+    for term in sorted(definitions, key=lambda item: (-len(item), item)):
         plain = term.casefold().strip()
         if word.word.casefold() in plain and (plain in folded or plain == _BASE.get(word.word.casefold())):
             return term, definitions[term]
@@ -125,9 +125,9 @@ def readings(word: Undefined, question: str, language: Language) -> tuple[str, .
     """Return complete questions that say exactly what the word may mean: at most three."""
     if word.sense == "period":
         if language == "zh":
-            return tuple(word.replaced(question, each) for each in _PERIODS["zh"])
+            return tuple(word.replaced(question, item) for item in _PERIODS["zh"])
         bare = word.replaced(question, "").rstrip("?.! ")
-        return tuple(f"{bare} {each}?" for each in _PERIODS["en"])
+        return tuple(f"{bare} {item}?" for item in _PERIODS["en"])
     if language == "zh":
         return (word.replaced(question, "前10名"), word.replaced(question, "所有"))
     return (word.replaced(question, "top 10"), word.replaced(question, "all"))

@@ -174,7 +174,7 @@ def _fitting(shape: Shape, question: str) -> _Plot | None:
     if _place(shape) is not None:
         return _scatter(shape)
     if steps:
-        is_sum = any(_CUMULATIVE.search(f"{each.name} {each.label}") for each in amounts)
+        is_sum = any(_CUMULATIVE.search(f"{amount.name} {amount.label}") for amount in amounts)
         kind = Kind.AREA if is_sum or (shape.of(Role.CATEGORY) and _SHARES.search(question)) else Kind.LINE
         if steps[0].role is Role.TIME:
             return (
@@ -234,12 +234,12 @@ def _bars(shape: Shape) -> _Plot | None:
         if not shape.is_whole and not falling:
             return None
         if not falling:
-            values = sorted(values, key=lambda each: -float(each[y.label] or 0))
+            values = sorted(values, key=lambda item: -float(item[y.label] or 0))
         values = values[:BARS_KEPT]
         key = "smallest" if falling == "up" else "largest"
         notes.append((key, {"shown": len(values), "count": f"{shape.row_count:,}"}))
     sort: object = None if is_ordered or _falling(y) else "-y"
-    is_flat = not is_ordered and any(_width(str(each[x.label])) > LABEL_LENGTH_MAX for each in values)
+    is_flat = not is_ordered and any(_width(str(value[x.label])) > LABEL_LENGTH_MAX for value in values)
     where = _axis(x, "ordinal" if is_ordered else "nominal", sort="-x" if is_flat and sort == "-y" else sort)
     amount = _amount(y, zero=True)
     encoding = {"y": where, "x": amount} if is_flat else {"x": where, "y": amount}
@@ -250,7 +250,7 @@ def _grouped_bars(shape: Shape) -> _Plot | None:
     amounts, places = shape.of(Role.AMOUNT), _places(shape)
     if not _is_full(shape, len(amounts) + len(places)) or not shape.is_whole or shape.rows < 2:
         return None
-    if any(each.has_gaps for each in (*amounts, *places)):
+    if any(amount.has_gaps for amount in (*amounts, *places)):
         return None
     if len(places) == 1 and len(amounts) in (2, 3) and shape.rows <= GROUPS_MAX and _is_plain(places[0]):
         if not _are_alike(amounts):
@@ -300,7 +300,7 @@ def _series(shape: Shape, kind: Kind) -> _Plot | None:
     if len(amounts) != 1 or len(steps) != 1 or len(groups) != 1 or not _is_full(shape, 3) or not shape.is_whole:
         return None
     x, y, group = steps[0], amounts[0], groups[0]
-    if any(each.has_gaps for each in (x, y, group)) or not 2 <= group.distinct <= SERIES_MAX:
+    if any(item.has_gaps for item in (x, y, group)) or not 2 <= group.distinct <= SERIES_MAX:
         return None
     if x.distinct < LINE_POINTS_MIN or shape.rows > POINTS_MAX or not _is_crossed(x, group):
         return None
@@ -320,7 +320,7 @@ def _several_lines(shape: Shape, kind: Kind) -> _Plot | None:
     x = steps[0]
     if not _is_full(shape, 1 + len(amounts)) or not LINE_POINTS_MIN <= shape.rows <= POINTS_MAX or not _is_plain(x):
         return None
-    if any(each.has_gaps for each in amounts) or not _are_alike(amounts):
+    if any(amount.has_gaps for amount in amounts) or not _are_alike(amounts):
         return None
     key, value = _fresh_names(shape)
     encoding = {
@@ -337,8 +337,8 @@ def _pie(shape: Shape) -> _Plot | None:
     if len(amounts) != 1 or len(places) != 1 or not _is_full(shape, 2) or not shape.is_whole:
         return None
     part, of = amounts[0], places[0]
-    known = [each for each in part.numbers if each is not None]
-    if not PARTS_MIN <= shape.rows <= PARTS_MAX or len(known) != shape.rows or any(each <= 0 for each in known):
+    known = [number for number in part.numbers if number is not None]
+    if not PARTS_MIN <= shape.rows <= PARTS_MAX or len(known) != shape.rows or any(item <= 0 for item in known):
         return None
     # Averages are no parts of a whole; shares are, if they make up one.
     if not _is_plain(of) or not (part.may_add_up or part.is_part_of_whole):
@@ -359,9 +359,9 @@ def _scatter(shape: Shape) -> _Plot | None:
     x, y = amounts
     if place is None and (x.distinct < 3 or y.distinct < 3):
         return None
-    names = [each for each in shape.of(Role.CATEGORY) if not each.has_gaps]
+    names = [item for item in shape.of(Role.CATEGORY) if not item.has_gaps]
     values = [
-        each for each in _values(shape, [*names, x, y]) if each[x.label] is not None and each[y.label] is not None
+        value for value in _values(shape, [*names, x, y]) if value[x.label] is not None and value[y.label] is not None
     ]
     notes: list[tuple[str, Mapping[str, object]]] = []
     if len(values) < shape.rows:
@@ -373,7 +373,7 @@ def _scatter(shape: Shape) -> _Plot | None:
         return None
     if len(values) < shape.row_count and (not shape.is_whole or shape.rows > POINTS_MAX):
         notes.append(("sample", {"shown": f"{len(values):,}", "count": f"{shape.row_count:,}"}))
-    groups = [each for each in names if 2 <= each.distinct <= SERIES_MAX and each.distinct * 2 <= shape.rows]
+    groups = [name for name in names if 2 <= name.distinct <= SERIES_MAX and name.distinct * 2 <= shape.rows]
     encoding: dict[str, object] = {"x": _amount(x, zero=False), "y": _amount(y, zero=False)}
     if groups:
         encoding["color"] = _axis(groups[0], "nominal")
@@ -385,7 +385,7 @@ def _histogram(shape: Shape) -> _Plot | None:
     if len(amounts) != 1:
         return None
     only = amounts[0]
-    known = [each for each in only.numbers if each is not None]
+    known = [number for number in only.numbers if number is not None]
     if len(known) < HISTOGRAM_ROWS_MIN or len(set(known)) < 3:
         return None
     notes: list[tuple[str, Mapping[str, object]]] = []
@@ -393,7 +393,7 @@ def _histogram(shape: Shape) -> _Plot | None:
         notes.append(("without_gaps", {"count": f"{shape.rows - len(known):,}"}))
     if not shape.is_whole:
         notes.append(("sample", {"shown": f"{len(known):,}", "count": f"{shape.row_count:,}"}))
-    values = [{only.label: _plain(each)} for each in known]
+    values = [{only.label: _plain(item)} for item in known]
     encoding = {
         "x": {"field": _field(only.label), "type": "quantitative", "bin": True, "title": only.label},
         "y": {"aggregate": "count", "type": "quantitative", "scale": {"zero": True}},
@@ -406,7 +406,7 @@ def _heatmap(shape: Shape) -> _Plot | None:
     if len(amounts) != 1 or len(places) != 2 or not _is_full(shape, 3) or not shape.is_whole or shape.rows < 4:
         return None
     x, y = places
-    if any(each.has_gaps for each in (x, y, amounts[0])) or not _is_crossed(x, y):
+    if any(item.has_gaps for item in (x, y, amounts[0])) or not _is_crossed(x, y):
         return None
     if not 2 <= x.distinct <= CELLS_MAX or not 2 <= y.distinct <= CELLS_MAX:
         return None
@@ -433,8 +433,8 @@ def _places(shape: Shape) -> list[Facet]:
 def _place(shape: Shape) -> tuple[Facet, Facet] | None:
     """Return longitude and latitude of a map, if both are there."""
     amounts = shape.of(Role.AMOUNT)
-    east = next((each for each in amounts if each.is_longitude), None)
-    north = next((each for each in amounts if each.is_latitude), None)
+    east = next((amount for amount in amounts if amount.is_longitude), None)
+    north = next((amount for amount in amounts if amount.is_latitude), None)
     return (east, north) if east and north and shape.rows >= SCATTER_POINTS_MIN else None
 
 
@@ -445,7 +445,7 @@ def _is_full(shape: Shape, used: int) -> bool:
 
 def _only_named(shape: Shape) -> bool:
     """Whether one amount stands beside names that distinguishes every row, so that only its spread can be seen."""
-    return len(shape.of(Role.AMOUNT)) == 1 and all(each.distinct == shape.rows for each in _places(shape))
+    return len(shape.of(Role.AMOUNT)) == 1 and all(place.distinct == shape.rows for place in _places(shape))
 
 
 def _is_plain(x: Facet) -> bool:
@@ -459,7 +459,7 @@ def _is_crossed(x: Facet, group: Facet) -> bool:
 
 
 def _is_positive(y: Facet) -> bool:
-    return all(each is not None and each >= 0 for each in y.numbers)
+    return all(number is not None and number >= 0 for number in y.numbers)
 
 
 def _is_long(x: Facet) -> bool:
@@ -468,13 +468,13 @@ def _is_long(x: Facet) -> bool:
 
 def _are_alike(amounts: Sequence[Facet]) -> bool:
     """Whether amounts can share one axis without one of them vanishing."""
-    peaks = [max(abs(float(each)) for each in one.numbers if each is not None) for one in amounts]
+    peaks = [max(abs(float(number)) for number in one.numbers if number is not None) for one in amounts]
     return min(peaks) > 0 and max(peaks) <= ALIKE_MAX * min(peaks)
 
 
 def _falling(y: Facet) -> str:
     """Return `down` or `up` if the rows came sorted by the amount, else nothing."""
-    known = [each for each in y.numbers if each is not None]
+    known = [number for number in y.numbers if number is not None]
     if all(a >= b for a, b in pairwise(known)):
         return "down"
     return "up" if all(a <= b for a, b in pairwise(known)) else ""
@@ -496,7 +496,7 @@ def _spec(plot: _Plot, texts: Texts, notes: tuple[str, ...]) -> Mapping[str, obj
         encoding: Any = plot.encoding
         spec["encoding"] = {**encoding, "y": {**encoding["y"], "title": texts.labels["count"]}}
     if texts.language == "zh" and any(
-        isinstance(each, Mapping) and each.get("type") == "temporal" for each in plot.encoding.values()
+        isinstance(item, Mapping) and item.get("type") == "temporal" for item in plot.encoding.values()
     ):
         spec["config"] = {"locale": {"time": CHINESE_TIME}}
     if notes:
@@ -505,20 +505,20 @@ def _spec(plot: _Plot, texts: Texts, notes: tuple[str, ...]) -> Mapping[str, obj
 
 
 def _values(shape: Shape, used: Sequence[Facet]) -> list[dict[str, Scalar]]:
-    columns = [(each.label, _cells(each)) for each in used]
+    columns = [(item.label, _cells(item)) for item in used]
     return [{label: cells[n] for label, cells in columns} for n in range(shape.rows)]
 
 
 def _cells(used: Facet) -> Sequence[Scalar]:
     if used.numbers is used.cells or not used.numbers:
         return used.cells
-    return [None if each is None else _plain(each) for each in used.numbers]
+    return [None if number is None else _plain(number) for number in used.numbers]
 
 
 def _in_order(values: list[dict[str, Scalar]], x: Facet) -> list[dict[str, Scalar]]:
     if not x.keys:
         return values
-    ranked = sorted(zip(x.keys, range(len(values)), strict=True), key=lambda each: (each[0] is None, each[0], each[1]))
+    ranked = sorted(zip(x.keys, range(len(values)), strict=True), key=lambda item: (item[0] is None, item[0], item[1]))
     return [values[n] for _, n in ranked]
 
 
@@ -529,7 +529,7 @@ def _steps(x: Facet) -> list[Scalar] | None:
     cells = _cells(x)
     ranked = sorted(
         {key: cell for key, cell in zip(x.keys, cells, strict=True) if key is not None}.items(),
-        key=lambda each: each[0],
+        key=lambda item: item[0],
     )
     return [cell for _, cell in ranked]
 
@@ -559,7 +559,7 @@ def _stroke(kind: Kind, points: int) -> Mapping[str, object]:
 
 
 def _format(used: Facet) -> str:
-    return ",d" if all(isinstance(each, int) for each in used.numbers) else ",.2~f"
+    return ",d" if all(isinstance(number, int) for number in used.numbers) else ",.2~f"
 
 
 def _long(
@@ -567,12 +567,12 @@ def _long(
 ) -> list[dict[str, Scalar]]:
     """Return one line for each amount of each row."""
     series, value = names
-    return [{x.label: each[x.label], series: one.label, value: each[one.label]} for each in values for one in amounts]
+    return [{x.label: item[x.label], series: one.label, value: item[one.label]} for item in values for one in amounts]
 
 
 def _fresh_names(shape: Shape) -> tuple[str, str]:
     """Return names for the series and its amounts that no label has."""
-    taken = {each.label for each in shape.facets}
+    taken = {facet.label for facet in shape.facets}
     found: list[str] = []
     for name in ("series", "value"):
         while name in taken:
@@ -587,7 +587,7 @@ def _field(label: str) -> str:
 
 
 def _width(text: str) -> int:
-    return sum(2 if ord(each) > 0x2E7F else 1 for each in text)
+    return sum(2 if ord(character) > 0x2E7F else 1 for character in text)
 
 
 def _plain(amount: Number) -> int | float:

@@ -104,7 +104,7 @@ class Facet:
     @property
     def distinct(self) -> int:
         """How many different values there are, nothing included."""
-        return len({None if each is None else str(each) for each in self.cells})
+        return len({None if cell is None else str(cell) for cell in self.cells})
 
     @property
     def has_gaps(self) -> bool:
@@ -115,7 +115,7 @@ class Facet:
     def with_cents(self) -> bool:
         """Whether the amounts are money, and not all of them whole."""
         return (is_money(self.name) or is_money(self.label)) and any(
-            each is not None and each % 1 for each in self.numbers
+            number is not None and number % 1 for number in self.numbers
         )
 
     @property
@@ -132,7 +132,7 @@ class Facet:
     @property
     def is_part_of_whole(self) -> bool:
         """Whether the amounts are shares that make up one whole."""
-        known = [float(each) for each in self.numbers if each is not None]
+        known = [float(number) for number in self.numbers if number is not None]
         is_named = _PART_OF_WHOLE.search(f"{self.name} {self.label}") is not None
         return is_named and any(abs(math.fsum(known) - whole) <= whole / 50 for whole in (1.0, 100.0))
 
@@ -157,7 +157,7 @@ class Shape:
 
     def of(self, *roles: Role) -> list[Facet]:
         """Return the columns of these roles, in the result's order."""
-        return [each for each in self.facets if each.role in roles]
+        return [facet for facet in self.facets if facet.role in roles]
 
 
 def shape_of(result: Result, labels: Sequence[str]) -> Shape:
@@ -179,13 +179,13 @@ def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) ->
         return Facet(name, label, kind, role, cells, **more)  # type: ignore[arg-type]
 
     as_year = is_year(name) or is_year(label)
-    if not cells or all(each is None for each in cells):
+    if not cells or all(cell is None for cell in cells):
         return made(Role.OTHER, as_year=as_year)
-    if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(each) for each in cells if each is not None)):
+    if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(cell) for cell in cells if cell is not None)):
         numbers = _amounts(cells)
         if numbers is not cells and any(a is None and b is not None for a, b in zip(numbers, cells, strict=True)):
             return made(Role.OTHER, as_year=as_year)
-        whole = all(isinstance(each, int) for each in numbers if each is not None)
+        whole = all(isinstance(number, int) for number in numbers if number is not None)
         if as_year:
             return made(Role.TIME, numbers=numbers, keys=tuple(map(_one, numbers)), as_year=True)
         if whole and (keys := _counted(name, label, numbers)):
@@ -227,7 +227,7 @@ def _amounts(cells: tuple[Scalar, ...]) -> tuple[Number | None, ...]:
     kinds = set(map(type, cells))
     if kinds == {int} or (kinds <= {int, float} and all(map(math.isfinite, cast("tuple[float, ...]", cells)))):
         return cast("tuple[Number, ...]", cells)
-    return tuple([amount(each) for each in cells])
+    return tuple([amount(cell) for cell in cells])
 
 
 def total(numbers: Sequence[Number]) -> Decimal:
@@ -236,12 +236,12 @@ def total(numbers: Sequence[Number]) -> Decimal:
     >>> total([1, 2]), total([0.1, 0.2]), total([1, Decimal("0.5")])
     (Decimal('3'), Decimal('0.3'), Decimal('1.5'))
     """
-    kinds = {type(each) for each in numbers}
+    kinds = {type(number) for number in numbers}
     if kinds <= {int}:
         return Decimal(sum(numbers))
     if Decimal not in kinds:
         return Decimal(repr(round(math.fsum(numbers), FLOAT_DECIMALS_MAX)))
-    return sum((decimal(each) for each in numbers), Decimal(0))
+    return sum((decimal(number) for number in numbers), Decimal(0))
 
 
 def decimal(number: Number) -> Decimal:
@@ -260,11 +260,11 @@ def _one(number: Number | None) -> Key | None:
 def _keys(cells: Sequence[Scalar], read: Callable[[str], Key | None]) -> tuple[Key | None, ...]:
     """Return the key of each cell, or nothing as soon as one cell has none."""
     found: list[Key | None] = []
-    for each in cells:
-        if each is None:
+    for cell in cells:
+        if cell is None:
             found.append(None)
             continue
-        key = read(each) if isinstance(each, str) else None
+        key = read(cell) if isinstance(cell, str) else None
         if key is None:
             return ()
         found.append(key)
@@ -308,7 +308,7 @@ def _ranges(cells: Sequence[Scalar]) -> tuple[Key | None, ...]:
 
     # Most columns are given up at their first cell; the signs are counted only in what could be ranges.
     found = _keys(cells, key)
-    signs = sum(isinstance(each, str) and bool(_RANGE_SIGN.search(each)) for each in cells) if found else 0
+    signs = sum(isinstance(cell, str) and bool(_RANGE_SIGN.search(cell)) for cell in cells) if found else 0
     return found if signs >= RANGES_MIN else ()
 
 
@@ -316,6 +316,6 @@ def _counted(name: str, label: str, numbers: Sequence[Number | None]) -> tuple[K
     """Return the keys of months, hours, weekdays and quarters that are given as numbers."""
     for pattern, low, high in _COUNTED:
         if pattern.search(name) or pattern.search(label):
-            is_inside = all(low <= each <= high for each in numbers if each is not None)
+            is_inside = all(low <= number <= high for number in numbers if number is not None)
             return tuple(map(_one, numbers)) if is_inside else ()
     return ()

@@ -62,7 +62,7 @@ def numbers_in(text: str) -> frozenset[Decimal]:
     >>> sorted(numbers_in("1,234.50 on 2024-03-05"))
     [Decimal('3'), Decimal('5'), Decimal('1234.50'), Decimal('2024')]
     """
-    return frozenset(Decimal(each.group().replace(",", "")) for each in _INSIDE.finditer(text))
+    return frozenset(Decimal(match.group().replace(",", "")) for match in _INSIDE.finditer(text))
 
 
 def known_numbers(texts: Iterable[str]) -> frozenset[Decimal]:
@@ -107,6 +107,6 @@ def _is_quoted(text: str, start: int, end: int, said: str) -> bool:
         end += 1
     name = text[start:end].casefold()
     return (
-        any(each.isalpha() for each in name)
+        any(part.isalpha() for part in name)
         and re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", said) is not None
     )

@@ -53,7 +53,7 @@ def facts_of(envelope: Envelope[Finished], result: Result) -> str:
         "question": envelope.question,
         "known_facts": answer.summary,
         "row_count": answer.row_count,
-        "columns": [each.label for each in answer.columns[:COLUMNS_SHOWN_MAX]],
+        "columns": [column.label for column in answer.columns[:COLUMNS_SHOWN_MAX]],
         "first_rows": rows,
     }
     return json.dumps(facts, ensure_ascii=False)

@@ -54,8 +54,8 @@ def summary(shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str |
 def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None) -> str:
     cells = [
         (label, value)
-        for each, label in zip(shape.facets, labels, strict=True)
-        if (value := in_words(each.cells[0], each.kind, texts, as_year=each.as_year, with_cents=each.with_cents))
+        for facet, label in zip(shape.facets, labels, strict=True)
+        if (value := in_words(facet.cells[0], facet.kind, texts, as_year=facet.as_year, with_cents=facet.with_cents))
     ]
     if not cells:
         return texts.summary["no_value"]
@@ -72,7 +72,7 @@ def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str
     """Return a sentence: the label takes part in it only if it says something in the reader's language."""
     if counted:
         return texts.summary["count_of"].format(value=value, label=counted)
-    functions = {texts.labels[each].casefold() for each in ("count", "sum", "avg", "min", "max")}
+    functions = {texts.labels[name].casefold() for name in ("count", "sum", "avg", "min", "max")}
     says_little = is_neutral(label, texts) or label.casefold() in functions or not label.isprintable()
     if says_little or (texts.language == "zh" and not _HAN.search(label)) or re.search(r"[()*]", label):
         return texts.summary["answer"].format(value=value)
@@ -100,7 +100,7 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
         return in_words(place, x.kind, texts, as_year=x.as_year)  # type: ignore[arg-type]
 
     cents = amounts[0].with_cents
-    ranked = sorted(known, key=lambda each: each[0])
+    ranked = sorted(known, key=lambda item: item[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high:
         return []
@@ -135,12 +135,12 @@ def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
             for key, place, number in zip(x.keys, x.cells, y.numbers, strict=True)
             if key is not None and number is not None
         ),
-        key=lambda each: each[0],
+        key=lambda item: item[0],
     )
-    if len(points) < 3 or len({each[0] for each in points}) != shape.rows:
+    if len(points) < 3 or len({point[0] for point in points}) != shape.rows:
         return []
     (_, start, before), (_, end, after) = points[0], points[-1]
-    first, last = (in_words(each, x.kind, texts, as_year=x.as_year) for each in (start, end))
+    first, last = (in_words(item, x.kind, texts, as_year=x.as_year) for item in (start, end))
     if before == after:
         return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
     low, high = sorted((before, after))
@@ -153,10 +153,10 @@ def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
     """Return ranges, middles and most frequent values of the first columns that say something."""
     said: list[str] = []
     columns = 0
-    for each, label in zip(shape.facets, labels, strict=True):
+    for facet, label in zip(shape.facets, labels, strict=True):
         if is_neutral(label, texts) or columns == DESCRIBED_MAX:
             continue
-        reported = _of_column(each, label, texts)
+        reported = _of_column(facet, label, texts)
         columns += bool(reported)
         said.extend(reported)
     return said
@@ -164,7 +164,7 @@ def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
 
 def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
     if column.role is Role.AMOUNT:
-        known = sorted(each for each in column.numbers if each is not None)
+        known = sorted(number for number in column.numbers if number is not None)
         low, high, last = known[0], known[-1], len(known) - 1
         if low == high:
             return []
@@ -182,12 +182,12 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
             cell for _, cell in sorted((k, c) for k, c in zip(column.keys, column.cells, strict=True) if k is not None)
         ]
         first, last_ = (
-            in_words(each, column.kind, texts, as_year=column.as_year) for each in (known_cells[0], known_cells[-1])
+            in_words(item, column.kind, texts, as_year=column.as_year) for item in (known_cells[0], known_cells[-1])
         )
         return [texts.summary["span"].format(label=label, first=first, last=last_)] if first != last_ else []
     if column.role is not Role.CATEGORY:
         return []
-    counts = Counter(str(each) for each in column.cells if each is not None)
+    counts = Counter(str(cell) for cell in column.cells if cell is not None)
     count = number_in_words(Decimal(len(counts)))
     (name, times), *others = counts.most_common(2)
     if times == 1 or (others and others[0][1] == times):

@@ -53,7 +53,7 @@ def explanation(
 
 def assurance(envelope: Envelope[Concluded], texts: Texts, *, with_figures: bool) -> tuple[str, ...]:
     """Return how the statement came about and how sure it is."""
-    origins = [each.origin for each in envelope.attempts]
+    origins = [attempt.origin for attempt in envelope.attempts]
     analysis, rows = envelope.body.analysis, texts.explain
     if origins and origins[-1] is Origin.USER:
         return (rows["given"],)
@@ -78,7 +78,7 @@ def counted(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> str
     if not isinstance(tree, exp.Select) or catalog is None or len(tree.expressions) != 1:
         return None
     narrowing = ("where", "joins", "group", "having", "qualify", "with_", "distinct", "offset", "laterals", "sample")
-    if any(tree.args.get(each) for each in narrowing):
+    if any(tree.args.get(item) for item in narrowing):
         return None
     found = tree.expressions[0].unalias()
     if not isinstance(found, exp.Count) or not isinstance(found.this, exp.Star) or found.expressions:
@@ -92,9 +92,9 @@ def _plural(table: Table, texts: Texts) -> str | None:
     label = table_label(table, texts.language)
     if texts.language == "zh":
         return label if label and not label.isascii() else None
-    for each in (label, table.name):
-        if each and is_plain_word(each) and each.isascii() and each.endswith("s") and not each.endswith("ss"):
-            return each.lower() if each[1:].islower() or " " in each else each
+    for text in (label, table.name):
+        if text and is_plain_word(text) and text.isascii() and text.endswith("s") and not text.endswith("ss"):
+            return text.lower() if text[1:].islower() or " " in text else text
     return None
 
 
@@ -167,8 +167,8 @@ class _Words:
             low, high = self.value(node.args["low"]), self.value(node.args["high"])
             return rows["between"].format(left=left, low=low, high=high) if low and high else None
         if isinstance(node, exp.In) and node.expressions:
-            found = [self.value(each) for each in node.expressions[:PARTS_MAX]]
-            listed = [each for each in found if each]
+            found = [self.value(expression) for expression in node.expressions[:PARTS_MAX]]
+            listed = [item for item in found if item]
             if len(listed) != len(node.expressions):
                 return None
             return rows["one_of"].format(left=left, right=rows["comma"].join(listed))
@@ -203,7 +203,7 @@ def _of_tree(tree: exp.Expr, catalog: Catalog | None, texts: Texts, *, with_name
     rows = texts.explain
     words = _Words(sources(select, catalog) if catalog else [], catalog, texts, with_names)
     said: list[str] = []
-    what = _listed([words.shown(each) for each in select.expressions], texts)
+    what = _listed([words.shown(expression) for expression in select.expressions], texts)
     if what:
         said.append(rows["shows"].format(what=what))
     looked = _listed(_tables(select, words), texts)
@@ -211,7 +211,9 @@ def _of_tree(tree: exp.Expr, catalog: Catalog | None, texts: Texts, *, with_name
         said.append(rows["reads"].format(tables=looked))
     said.extend(_conditions(select, words))
     group: exp.Expr | None = select.args.get("group")
-    by = _listed([words.shown(_aimed(each, select)) for each in group.expressions], texts) if group else None
+    by = (
+        _listed([words.shown(_aimed(expression, select)) for expression in group.expressions], texts) if group else None
+    )
     if by:
         said.append(rows["groups"].format(columns=by))
     if select.args.get("distinct"):
@@ -234,8 +236,8 @@ def _conditions(select: exp.Select, words: _Words) -> list[str]:
         holder: exp.Expr | None = select.args.get(key)
         if holder is not None:
             parts.extend(holder.this.flatten() if isinstance(holder.this, exp.And) else [holder.this])
-    found = [words.condition(each) for each in parts[:PARTS_MAX]]
-    said = [each for each in found if each]
+    found = [words.condition(part) for part in parts[:PARTS_MAX]]
+    said = [item for item in found if item]
     reported: list[str] = []
     if said:
         reported.append(rows["where"].format(conditions=_joined(said, words.texts)))
@@ -248,8 +250,8 @@ def _tables(select: exp.Select, words: _Words) -> list[str | None]:
     if words.with_names:
         from_: exp.Expr | None = select.args.get("from_")
         nodes = [from_.this] if from_ else []
-        nodes += [each.this for each in select.args.get("joins") or ()]
-        return [each.name for each in nodes if isinstance(each, exp.Table)]
+        nodes += [join.this for join in select.args.get("joins") or ()]
+        return [node.name for node in nodes if isinstance(node, exp.Table)]
     return [table_label(table, words.texts.language) if table else None for _, table in words.known]
 
 
@@ -259,14 +261,19 @@ def _aimed(node: exp.Expr, select: exp.Select) -> exp.Expr:
         return select.expressions[int(node.name) - 1]
     if isinstance(node, exp.Column) and not node.table:
         return next(
-            (each for each in select.expressions if isinstance(each, exp.Alias) and each.alias == node.name), node
+            (
+                expression
+                for expression in select.expressions
+                if isinstance(expression, exp.Alias) and expression.alias == node.name
+            ),
+            node,
         )
     return node
 
 
 def _listed(found: Sequence[str | None], texts: Texts) -> str | None:
     """Return parts as a list in words, or None if one of them has no words: half a list would mislead."""
-    known = list(dict.fromkeys(each for each in found if each))
+    known = list(dict.fromkeys(item for item in found if item))
     if not known or not all(found) or len(known) > PARTS_MAX:
         return None
     return _joined(known, texts)

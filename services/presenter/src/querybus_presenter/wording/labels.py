@@ -42,7 +42,7 @@ def labels(
         label = label or texts.labels["neutral"].format(n=n)
         count = 2
         distinct = label
-        while distinct.casefold() in {each.casefold() for each in found}:
+        while distinct.casefold() in {text.casefold() for text in found}:
             distinct = texts.labels["again"].format(label=label, n=count)
             count += 1
         found.append(distinct)
@@ -78,7 +78,7 @@ def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: La
         return None
     for scope in (_named(catalog, tables), catalog.tables):
         owners = [column for table in scope if (column := table.column(match["name"])) is not None]
-        offered = {column_label(each, catalog, language) for each in owners}
+        offered = {column_label(owner, catalog, language) for owner in owners}
         if len(offered) == 1:
             return offered.pop()
         if owners:
@@ -87,17 +87,17 @@ def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: La
 
 
 def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
-    return tuple(table for each in tables if (table := catalog.table(each)) is not None)
+    return tuple(table for item in tables if (table := catalog.table(item)) is not None)
 
 
 def _of_alias(alias: str, catalog: Catalog) -> str | None:
     """Return a label made of the words of an alias that the statement's author chose."""
-    known = {each.casefold() for each in catalog.identifiers}
+    known = {identifier.casefold() for identifier in catalog.identifiers}
     if alias.casefold() in known or _EXPRESSION.search(alias):
         return None
     words = _SEPARATORS.sub(" ", alias).strip()
     if not words or words.casefold() in known or len(words) > LABEL_LENGTH_MAX:
         return None
-    if not all(is_plain_word(each) for each in words.split()) or leaks(words, catalog, "en"):
+    if not all(is_plain_word(word) for word in words.split()) or leaks(words, catalog, "en"):
         return None
     return words[0].upper() + words[1:]

@@ -47,7 +47,7 @@ def lineage(sql: str, dialect: Dialect, catalog: Catalog) -> tuple[Lineage, ...]
         ):
             named = projection.table if isinstance(projection, exp.Column) else ""
             chosen = [table for alias, table in known if not named or alias == named.lower()]
-            if not chosen or any(each is None for each in chosen):
+            if not chosen or any(item is None for item in chosen):
                 return ()
             found.extend(Lineage(column) for table in chosen if table is not None for column in table.columns)
         else:

@@ -92,12 +92,12 @@ def options(name: str, subject: Subject) -> tuple[Option, ...]:
     listed = subject.texts.options[name][:OPTIONS_MAX]
     offered = list(islice(_tables(subject), OPTIONS_MAX))
     found: list[Option] = []
-    for n, each in enumerate(listed, 1):
+    for n, link in enumerate(listed, 1):
         # The first choice of data asks what there is; each further one names data that there is.
         earlier = sum(before.action is OptionAction.CHOOSE_SOURCE for before in listed[: n - 1])
         is_open = name in ("table", "reading") and earlier == 0
         label = None if is_open or not offered else offered[(earlier - 1) % len(offered)]
-        found.append(Option(id=str(n), text=each.text, question=_question(each, subject, label), action=each.action))
+        found.append(Option(id=str(n), text=link.text, question=_question(link, subject, label), action=link.action))
     return tuple(found)
 
 
@@ -126,8 +126,8 @@ def _tables(subject: Subject) -> Iterator[str]:
     """Yield the names for people of tables, those of the question first."""
     if subject.catalog is None:
         return
-    named = [table for each in subject.tables if (table := subject.catalog.table(each)) is not None]
-    others = (each for each in subject.catalog.tables if not any(each is known for known in named))
+    named = [table for item in subject.tables if (table := subject.catalog.table(item)) is not None]
+    others = (table for table in subject.catalog.tables if not any(table is known for known in named))
     for table in (*named, *others):
         label = table_label(table, subject.texts.language)
         if label is not None:
@@ -138,8 +138,8 @@ def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:
     """Yield the columns with a name for people of the tables that the question is about."""
     if subject.catalog is None:
         return
-    for each in subject.tables:
-        table = subject.catalog.table(each)
+    for item in subject.tables:
+        table = subject.catalog.table(item)
         for column in table.columns if table else ():
             label = column_label(column, subject.catalog, subject.texts.language)
             if label is not None and not column.personal:

@@ -48,11 +48,11 @@ def _sources(select: exp.Select, catalog: Catalog) -> Iterator[tuple[str, Table 
     above: exp.Expr | None = select
     while above is not None:
         with_: exp.Expr | None = above.args.get("with_")
-        own |= {each.alias.lower() for each in with_.expressions} if with_ else set()
+        own |= {expression.alias.lower() for expression in with_.expressions} if with_ else set()
         above = above.parent
     from_: exp.Expr | None = select.args.get("from_")
     nodes = [] if from_ is None else [from_.this]
-    nodes += [each.this for each in select.args.get("joins") or ()]
+    nodes += [join.this for join in select.args.get("joins") or ()]
     for node in nodes:
         is_table = isinstance(node, exp.Table) and node.name.lower() not in own
         table = catalog.table(node.name, node.db or None) if isinstance(node, exp.Table) and is_table else None
@@ -67,5 +67,5 @@ def column_of(written: exp.Column, known: Sources) -> Column | None:
         return None
     else:
         tables = [table for _, table in known]
-    owners = [column for each in tables if each is not None and (column := each.column(written.name)) is not None]
+    owners = [column for table in tables if table is not None and (column := table.column(written.name)) is not None]
     return owners[0] if len(owners) == 1 else None

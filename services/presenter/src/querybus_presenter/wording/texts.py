@@ -87,7 +87,7 @@ def _read(language: Language, name: str) -> dict[str, Any]:
 def _texts(language: Language, shared: dict[str, Any], deviations: dict[str, Any]) -> Texts:
     rows: dict[str, Rows] = {name: {**shared[name], **deviations.get(name, {})} for name in _ROWS}
     options = {
-        name: tuple(OptionText(each["text"], OptionAction(each["action"])) for each in listed)
+        name: tuple(OptionText(item["text"], OptionAction(item["action"])) for item in listed)
         for name, listed in shared["options"].items()
     }
     return Texts(language=language, options=options, **rows)

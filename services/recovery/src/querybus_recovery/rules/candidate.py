@@ -43,12 +43,12 @@ class Repair:
     @property
     def keeps_meaning(self) -> bool:
         """Whether none of the steps assumed anything."""
-        return all(each.keeps_meaning for each in self.steps)
+        return all(step.keeps_meaning for step in self.steps)
 
     @property
     def doubt(self) -> float:
         """How far-fetched the steps are together."""
-        return sum(each.doubt for each in self.steps)
+        return sum(step.doubt for step in self.steps)
 
 
 Rule = Callable[[Draft, Failure, Catalog], tuple[Candidate, ...]]

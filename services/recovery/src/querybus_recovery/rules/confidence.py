@@ -58,11 +58,11 @@ _TEXTUAL: Final = frozenset(
 
 def confidence(repair: Repair) -> float | None:
     """Return the share of such repairs that are right, 0..1, or None where nothing was assumed and only form was wrong."""
-    reported = [each for each in repair.steps if not (each.keeps_meaning and each.rule in _TEXTUAL)]
+    reported = [step for step in repair.steps if not (step.keeps_meaning and step.rule in _TEXTUAL)]
     if not reported:
         return None
-    curve = LEVEL - SLOPE * (sum(each.doubt for each in reported) - LEVEL_DOUBT)
-    least = min(_drawn(curve, each.rule) for each in reported) * (RIVAL_FACTOR if repair.rivals else 1.0)
+    curve = LEVEL - SLOPE * (sum(item.doubt for item in reported) - LEVEL_DOUBT)
+    least = min(_drawn(curve, item.rule) for item in reported) * (RIVAL_FACTOR if repair.rivals else 1.0)
     return round(min(max(least, LEAST), MOST), 2)
 
 

@@ -95,10 +95,10 @@ RULES: Final[tuple[Rule, ...]] = (
 
 def distinguished(candidates: tuple[Candidate, ...], said: frozenset[str]) -> tuple[Candidate, ...]:
     """Return the candidates as the question's words rank them, without rivals that it does not distinguish."""
-    ranked = tuple(_weighed(each, said) if each.brings and said else each for each in candidates)
-    rivals = sorted((each for each in ranked if each.is_rival), key=lambda each: each.doubt)
+    ranked = tuple(_weighed(candidate, said) if candidate.brings and said else candidate for candidate in candidates)
+    rivals = sorted((item for item in ranked if item.is_rival), key=lambda item: item.doubt)
     first = rivals[:1] if len(rivals) == 1 or (rivals and rivals[1].doubt - rivals[0].doubt >= MARGIN) else []
-    return tuple(each for each in ranked if not each.is_rival or each in first)
+    return tuple(item for item in ranked if not item.is_rival or item in first)
 
 
 def _weighed(candidate: Candidate, said: frozenset[str]) -> Candidate:
@@ -162,4 +162,4 @@ def repairs(
             expansions_left -= 1
             propose(sql, still, steps, doubt)
     rivals = len(found) - 1
-    return tuple(Repair(each.sql, each.steps, rivals) for each in found)
+    return tuple(Repair(attempt.sql, attempt.steps, rivals) for attempt in found)

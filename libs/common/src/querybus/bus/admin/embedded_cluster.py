@@ -51,7 +51,7 @@ class EmbeddedCluster:
                 sync=sync,
                 sizes=self.sizes,
                 passwords=passwords,
-                membership=Membership(f"n{number}", port, tuple(each for each in ports if each != port), secret),
+                membership=Membership(f"n{number}", port, tuple(item for item in ports if item != port), secret),
             )
             for number, port in enumerate(ports, 1)
         )
@@ -62,11 +62,11 @@ class EmbeddedCluster:
     @property
     def url(self) -> str:
         """The addresses of all servers, separated by commas."""
-        return ",".join(each.url for each in self.servers)
+        return ",".join(server.url for server in self.servers)
 
     @property
     def monitoring_url(self) -> str:
-        return ",".join(each.monitoring_url for each in self.servers)
+        return ",".join(server.monitoring_url for server in self.servers)
 
     def password(self, user: str) -> str:
         """Return the password of a user of the account BUS; KeyError for any other."""
@@ -107,7 +107,7 @@ class EmbeddedCluster:
     async def start(self) -> None:
         """Start all servers and return once they are one cluster; EmbeddedNatsError if they do not become one."""
         try:
-            await asyncio.gather(*(each.start() for each in self.servers))
+            await asyncio.gather(*(server.start() for server in self.servers))
             await self.settled()
         except BaseException:
             await self.stop()
@@ -115,7 +115,7 @@ class EmbeddedCluster:
 
     async def stop(self) -> None:
         """Stop every server."""
-        await asyncio.gather(*(each.stop() for each in self.servers))
+        await asyncio.gather(*(server.stop() for server in self.servers))
 
     async def leader_of(self, stream: str) -> EmbeddedNats:
         """Return the server that leads a stream just now; EmbeddedNatsError if none comes to lead it.
@@ -140,10 +140,10 @@ class EmbeddedCluster:
     async def settled(self) -> None:
         """Wait until every server that runs has the cluster's leader and is up to date with it."""
         until = time.monotonic() + READY_SECONDS_MAX
-        for each in self.servers:
-            while each.pid is not None and not await asyncio.to_thread(_is_healthy, each.monitoring_url):
+        for server in self.servers:
+            while server.pid is not None and not await asyncio.to_thread(_is_healthy, server.monitoring_url):
                 if time.monotonic() > until:
-                    raise EmbeddedNatsError(f"the cluster does not settle; the log is {each.log_file}")
+                    raise EmbeddedNatsError(f"the cluster does not settle; the log is {server.log_file}")
                 await asyncio.sleep(_PAUSE_SECONDS)
 
 
@@ -162,4 +162,4 @@ def _is_healthy(monitoring_url: str) -> bool:
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in sockets]
+        return [socket.getsockname()[1] for socket in sockets]

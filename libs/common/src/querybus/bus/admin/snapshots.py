@@ -105,13 +105,14 @@ def _going_on(config: Json, sources: Iterable[Json]) -> Json:
 
     A restored stream is another one to whoever reads it, who would begin it anew and hold everything twice.
     """
-    at = {each["name"]: each["seq"] + 1 for each in sources if each.get("seq")}
+    at = {source["name"]: source["seq"] + 1 for source in sources if source.get("seq")}
     if not config.get("sources"):
         return config
     return {
         **config,
         "sources": [
-            {**each, "opt_start_seq": at[each["name"]]} if each["name"] in at else each for each in config["sources"]
+            {**source, "opt_start_seq": at[source["name"]]} if source["name"] in at else source
+            for source in config["sources"]
         ],
     }
 

@@ -162,7 +162,7 @@ class Journal:
         here, conversation = token(tenant), token(thread)
         kinds = (_FIRST_EVENTS, (EventName.FINISHED,))
         filters = [[thread_event_filter(here, conversation, event) for event in events] for events in kinds]
-        firsts, ends = await asyncio.gather(*(self._remembered(each, 0) for each in filters))
+        firsts, ends = await asyncio.gather(*(self._remembered(item, 0) for item in filters))
         return tuple(sorted((*firsts, *ends), key=lambda entry: entry.sequence))
 
     async def thread_events(
@@ -183,7 +183,7 @@ class Journal:
             self._batch(EVENTS, request), self._last_of([log_filter], stream=HISTORY)
         )
         found = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
-        return tuple(found[each] for each in sorted(found)[:events_max])
+        return tuple(found[item] for item in sorted(found)[:events_max])
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""
@@ -223,7 +223,7 @@ class Journal:
             self._last_of(filters, until_sequence), self._last_of(filters, stream=HISTORY)
         )
         found = {entry.sequence: entry for entry in (*old, *recent)}
-        return tuple(found[each] for each in sorted(found) if not until_sequence or each <= until_sequence)
+        return tuple(found[item] for item in sorted(found) if not until_sequence or item <= until_sequence)
 
     async def _last_of(
         self, filters: Sequence[str], until_sequence: int = 0, *, stream: str = EVENTS
@@ -304,7 +304,7 @@ class Follower:
         self.name = "log-follower"
         self._holder = holder
         self._on_entry = on_entry
-        self._filters = [event_filter(each) for each in events]
+        self._filters = [event_filter(event) for event in events]
         self._next_sequence = max(1, start_sequence)
         self._next_delivery = 1
         self._received_at = _NEVER

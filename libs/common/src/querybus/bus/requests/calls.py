@@ -74,7 +74,7 @@ class CallServer:
 
     async def _take(self, raw: Msg) -> None:
         parts = raw.subject.split(".")
-        if len(parts) != 6 or not all(is_token(each) for each in parts[3:]):
+        if len(parts) != 6 or not all(is_token(part) for part in parts[3:]):
             return
         if not may_reply(raw.reply):
             _log.warning("call.no_reply", tenant=parts[3], credential=parts[4], has_reply=bool(raw.reply))

@@ -276,7 +276,7 @@ class ConnectionStore:
     async def all(self) -> tuple[Connection, ...]:
         """Return every connection, by name; raises BusTrouble."""
         found = await _values(self._holder, CONNECTIONS, Connection)
-        return tuple(sorted(found, key=lambda each: each.name))
+        return tuple(sorted(found, key=lambda path: path.name))
 
     async def write(self, connection: Connection) -> None:
         """Store the connection under its name; raises BusTrouble."""
@@ -330,7 +330,7 @@ class CredentialStore:
     async def all(self) -> tuple[Credential, ...]:
         """Return every credential, by tenant and name; raises BusTrouble."""
         found = await _values(self._holder, CREDENTIALS, Credential, keys="*.*")
-        return tuple(sorted(found, key=lambda each: (each.tenant, each.name)))
+        return tuple(sorted(found, key=lambda path: (path.tenant, path.name)))
 
     async def remove(self, tenant: str, credential: str) -> bool:
         """Remove the credential of that tenant and name; False if there is none; raises BusTrouble."""

@@ -66,13 +66,13 @@ class ThreadStore:
             else:
                 high = middle
         found = await some_below(self._holder.connection, _STREAM, mine, sequence=low, most=wanted - skipped + 1)
-        page = [each for each in found if not before or each.sequence < before][-limit:]
+        page = [item for item in found if not before or item.sequence < before][-limit:]
         if not page:
             return (), 0
         first = page[0].sequence
         is_last = await self._count(mine, 1) == await self._count(mine, first)
-        records = (_record(each) for each in reversed(page))
-        return tuple(each for each in records if each is not None), 0 if is_last else first
+        records = (_record(row) for row in reversed(page))
+        return tuple(record for record in records if record is not None), 0 if is_last else first
 
     async def _end(self) -> int:
         try:

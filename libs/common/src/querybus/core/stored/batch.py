@@ -159,8 +159,8 @@ def due(manifest: Manifest, now_ms: int) -> tuple[int, ...]:
     """Return the items to begin now: the first that wait, as many as the concurrency leaves space for."""
     if manifest.cancelled or now_ms >= manifest.deadline_at:
         return ()
-    capacity = manifest.concurrency - sum(each.status == "running" for each in manifest.states)
-    waiting = [place for place, each in enumerate(manifest.states) if each.status == "waiting"]
+    capacity = manifest.concurrency - sum(state.status == "running" for state in manifest.states)
+    waiting = [place for place, state in enumerate(manifest.states) if state.status == "waiting"]
     return tuple(waiting[: max(0, capacity)])
 
 
@@ -173,7 +173,11 @@ def ended(manifest: Manifest, place: int, answer: Mapping[str, Any], now_ms: int
     """Return the manifest with what an item's query ended in; `answer` is the public answer of its owner."""
     outcome = Outcome(str(answer["outcome"]))
     attempts = cast("Sequence[Mapping[str, Any]]", answer.get("attempts") or ())
-    failures = [_seen(each["code"], each.get("stage"), each.get("detail")) for each in attempts if each.get("code")]
+    failures = [
+        _seen(attempt["code"], attempt.get("stage"), attempt.get("detail"))
+        for attempt in attempts
+        if attempt.get("code")
+    ]
     if outcome not in GOOD and not failures and answer.get("code"):
         failures.append(_seen(answer["code"], None, answer.get("detail")))
     state = manifest.states[place]
@@ -185,7 +189,7 @@ def ended(manifest: Manifest, place: int, answer: Mapping[str, Any], now_ms: int
         has_failed=state.has_failed or bool(failures),
         first_failure=state.first_failure or (failures[0] if failures else None),
         last_failure=failures[-1] if failures else None,
-        finished_as=1 + max((each.finished_as or 0 for each in manifest.states), default=0),
+        finished_as=1 + max((state.finished_as or 0 for state in manifest.states), default=0),
         finished_at=now_ms,
     )
 
@@ -203,8 +207,8 @@ def again(manifest: Manifest, now_ms: int) -> Manifest | None:
     """Return the ended batch with its failed items waiting for another run, or None where there is nothing to run."""
     places = [
         place
-        for place, each in enumerate(manifest.states)
-        if each.outcome not in GOOD and each.run < RUNS_MAX and each.status == "finished"
+        for place, state in enumerate(manifest.states)
+        if state.outcome not in GOOD and state.run < RUNS_MAX and state.status == "finished"
     ]
     if not places:
         return None
@@ -222,7 +226,7 @@ def again(manifest: Manifest, now_ms: int) -> Manifest | None:
 
 def failing(manifest: Manifest) -> int:
     """Return how many items had a statement fail in their current run: those that are or were repaired."""
-    return sum(each.has_failed for each in manifest.states)
+    return sum(state.has_failed for state in manifest.states)
 
 
 def totals(manifest: Manifest) -> dict[str, Any]:
@@ -230,16 +234,16 @@ def totals(manifest: Manifest) -> dict[str, Any]:
 
     Shares are of the finished items that made an attempt, respectively more than one; None where there are none.
     """
-    finished = [each for each in manifest.states if each.status == "finished"]
-    good = [each for each in finished if each.outcome in GOOD]
-    tried = [each for each in finished if each.attempts]
-    retried = [each for each in tried if each.attempts > 1]
-    first = sum(each.attempts == 1 for each in good)
-    after = sum(each.attempts > 1 for each in good)
+    finished = [state for state in manifest.states if state.status == "finished"]
+    good = [outcome for outcome in finished if outcome.outcome in GOOD]
+    tried = [item for item in finished if item.attempts]
+    retried = [item for item in tried if item.attempts > 1]
+    first = sum(item.attempts == 1 for item in good)
+    after = sum(item.attempts > 1 for item in good)
     return {
         "items": len(manifest.items),
-        "waiting": sum(each.status == "waiting" for each in manifest.states),
-        "running": sum(each.status == "running" for each in manifest.states),
+        "waiting": sum(state.status == "waiting" for state in manifest.states),
+        "running": sum(state.status == "running" for state in manifest.states),
         "finished": len(finished),
         "answered": len(good),
         "failed": len(finished) - len(good),

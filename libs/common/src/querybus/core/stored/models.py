@@ -65,14 +65,14 @@ class Models(BaseModel):
 
     def get(self, name: str) -> NamedModel | None:
         """Return the model of that name, or None."""
-        return next((each for each in self.models if each.name == name), None)
+        return next((model for model in self.models if model.name == name), None)
 
     def chain(self, tenant: str, wanted: str | None) -> tuple[NamedModel, ...]:
         """Return the models to try in turn; empty if the one asked for is not there or not for this tenant."""
         first = wanted or self.tenants.get(tenant) or self.default or (self.models[0].name if self.models else "")
         names = dict.fromkeys((first, *self.fallbacks))
         found = [self.get(name) for name in names]
-        allowed = [each for each in found if each is not None and (each.tenants is None or tenant in each.tenants)]
+        allowed = [item for item in found if item is not None and (item.tenants is None or tenant in item.tenants)]
         if wanted is not None and (not allowed or allowed[0].name != wanted):
             return ()
         return tuple(allowed)

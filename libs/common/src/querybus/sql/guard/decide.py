@@ -101,8 +101,8 @@ class Guarded:
         return tuple(
             sorted(
                 {
-                    f"{each.table.schema_name}.{each.table.name}" if each.table.schema_name else each.table.name
-                    for each in self.known.values()
+                    f"{link.table.schema_name}.{link.table.name}" if link.table.schema_name else link.table.name
+                    for link in self.known.values()
                 }
             )
         )
@@ -166,7 +166,7 @@ def finish(guarded: Guarded, reader: Reader | None) -> Guarded | Failure:
     if loose is not None:
         return loose
     inside: set[int] = set()
-    if any(each.is_guarded for each in guarded.known.values()):
+    if any(item.is_guarded for item in guarded.known.values()):
         found = unnarrowed(guarded.facts, guarded.known, guarded.index, reader, guarded.statement.form)
         if isinstance(found, Failure):
             return found
@@ -196,7 +196,7 @@ def decide(
     if refusal is not None:
         return refusal
     facts = facts_of(statement.tree, dialect)
-    allowed_names = functions.LISTED[dialect] | {each.lower() for each in policy.functions_allowed}
+    allowed_names = functions.LISTED[dialect] | {function.lower() for function in policy.functions_allowed}
     for node in facts.nodes:
         refusal = _node(node, dialect, allowed_names)
         if refusal is not None:
@@ -297,12 +297,15 @@ def _combined(name: str, dialect: Dialect) -> bool:
     """Return whether a ClickHouse aggregate with a combinator, e.g. `uniqIf`, is listed without it."""
     if dialect is not Dialect.CLICKHOUSE:
         return False
-    return any(name.endswith(each) and name[: -len(each)] in functions.LISTED[dialect] for each in _COMBINATORS)
+    return any(
+        name.endswith(combinator) and name[: -len(combinator)] in functions.LISTED[dialect]
+        for combinator in _COMBINATORS
+    )
 
 
 def _similar_functions(name: str, dialect: Dialect) -> tuple[str, ...]:
     lowered = name.lower()
-    return tuple(sorted(each for each in functions.LISTED[dialect] if each.startswith(lowered[:4])))[:8]
+    return tuple(sorted(text for text in functions.LISTED[dialect] if text.startswith(lowered[:4])))[:8]
 
 
 def _qualified_call(
@@ -373,10 +376,10 @@ def _attributes(row: exp.Expr, facts: StatementFacts, known: dict[int, KnownTabl
         if source in columns:
             return columns[source]
         if source in source_names(select, Dialect.POSTGRESQL):
-            names = facts.aliases.union(*(each.columns for each in known.values()))
+            names = facts.aliases.union(*(table.columns for table in known.values()))
             for alias in facts.nodes:
                 if isinstance(alias, exp.TableAlias):
-                    names.update(fold_of(each, Dialect.POSTGRESQL) for each in alias.args.get("columns") or ())
+                    names.update(fold_of(column, Dialect.POSTGRESQL) for column in alias.args.get("columns") or ())
             return names
         select = select.find_ancestor(exp.Select)
     return set()
@@ -420,7 +423,7 @@ def _columns_of_functions(select: exp.Select) -> dict[str, set[str]]:
         name = fold_of(alias.this, Dialect.POSTGRESQL) if isinstance(alias, exp.TableAlias) and alias.this else ""
         listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
         columns = {
-            fold_of(each.this if isinstance(each, exp.ColumnDef) else each, Dialect.POSTGRESQL) for each in listed
+            fold_of(node.this if isinstance(node, exp.ColumnDef) else node, Dialect.POSTGRESQL) for node in listed
         }
         columns |= set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, called.lower()), ()))
         offset = function.args.get("offset") if isinstance(function, exp.Unnest) else None
@@ -437,7 +440,7 @@ def _by_bare_name(facts: StatementFacts, known: dict[int, KnownTable]) -> Failur
     `arrayMap(file, [...])` calls `file`. Where a lambda may stand a name has to be a WITH name or a table's column.
     """
     named = {cte.alias for cte in facts.ctes if cte.args.get("scalar")}
-    columns = {name for each in known.values() for name in each.columns}
+    columns = {name for table in known.values() for name in table.columns}
     for node in facts.nodes:
         if isinstance(node, exp.Apply):
             name = node.expression.name
@@ -447,7 +450,7 @@ def _by_bare_name(facts: StatementFacts, known: dict[int, KnownTable]) -> Failur
                 return unsafe(Rule.FUNCTION, f"APPLY of {name[:80]}, which is not a listed function", name)
         elif isinstance(node, exp.Func) and not isinstance(node, exp.Array | exp.Struct | exp.Cast):
             arguments = list(node.iter_expressions())
-            if len(arguments) < 2 or any(isinstance(each, exp.Lambda) for each in arguments):
+            if len(arguments) < 2 or any(isinstance(argument, exp.Lambda) for argument in arguments):
                 continue
             for argument in arguments:
                 name = argument.name
@@ -629,7 +632,7 @@ def _is_in_scope(
             ):
                 return True
         elif isinstance(parent, exp.Lambda):
-            if wanted & {fold_of(each, dialect) for each in parent.expressions}:
+            if wanted & {fold_of(expression, dialect) for expression in parent.expressions}:
                 return True
         elif isinstance(parent, exp.Pivot) and parent.parent is not None:
             pass
@@ -640,11 +643,13 @@ def _is_in_scope(
 def _struct_names(query: exp.Expr, known: dict[int, KnownTable], dialect: Dialect) -> set[str]:
     if dialect not in _STRUCTS:
         return set()
-    return {name for each in sources_of(query) if (table := known.get(id(each))) is not None for name in table.columns}
+    return {
+        name for source in sources_of(query) if (table := known.get(id(source))) is not None for name in table.columns
+    }
 
 
 def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
-    parts = [column.args[each].name for each in ("catalog", "db", "table") if column.args.get(each)]
+    parts = [column.args[name].name for name in ("catalog", "db", "table") if column.args.get(name)]
     qualifier = ".".join(parts)
     if (
         column.name.lower() in ("nextval", "currval")
@@ -678,12 +683,12 @@ def _denied_by_name(
     What stands inside of our own wrapping of a table is left out. Deliberately wider than need be: a column of the same name of another table in the statement is refused as well.
     """
     denied: dict[str, str] = {}
-    for each in known.values():
-        for name in each.denied:
-            denied[name] = each.table.name
+    for link in known.values():
+        for name in link.denied:
+            denied[name] = link.table.name
     if not denied:
         return None
-    tables = {each.table.name.lower() for each in known.values() if each.denied}
+    tables = {link.table.name.lower() for link in known.values() if link.denied}
     aliases = {
         use.node.alias.lower()
         for use in facts.tables
@@ -719,7 +724,7 @@ def _is_left_out(name: exp.Expr) -> bool:
 
 
 def _covers(star: exp.Star, denied: dict[str, str]) -> bool:
-    excluded = {each.name.lower() for each in star.args.get("except_") or ()}
+    excluded = {path.name.lower() for path in star.args.get("except_") or ()}
     return denied.keys() <= excluded
 
 

@@ -60,7 +60,7 @@ class Rule(StrEnum):
     RENDERING = "rendering"
 
 
-GUARD_RULES: Final[tuple[str, ...]] = tuple(each.value for each in Rule)
+GUARD_RULES: Final[tuple[str, ...]] = tuple(rule.value for rule in Rule)
 
 
 def refuse(code: FailureCode, rule: Rule, detail: str, name: str | None = None, **facts: object) -> Failure:

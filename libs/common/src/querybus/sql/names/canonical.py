@@ -66,9 +66,9 @@ def uncanonical(facts: StatementFacts, index: NameIndex) -> Failure | None:
 
 def _fresh_names(facts: StatementFacts, index: NameIndex) -> dict[int, str]:
     """Return a name for each WITH table that nothing else in the statement or the catalog bears."""
-    taken = {each.name.lower() for each in facts.nodes if isinstance(each, exp.Identifier)}
-    ctes = [each for each in facts.ctes if not each.args.get("scalar")]
-    own = {each.args["alias"].this.name.lower() for each in ctes}
+    taken = {node.name.lower() for node in facts.nodes if isinstance(node, exp.Identifier)}
+    ctes = [cte for cte in facts.ctes if not cte.args.get("scalar")]
+    own = {cte.args["alias"].this.name.lower() for cte in ctes}
     found: dict[int, str] = {}
     number = 0
     for cte in ctes:

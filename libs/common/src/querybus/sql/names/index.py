@@ -24,7 +24,7 @@ _COMPARED_MAX: Final = 40
 _INDEXES_MAX: Final = 32
 _SIMILARITY_MIN: Final = 0.55
 
-QUALIFYING: Final[dict[Dialect, str]] = {each: each.value for each in Dialect} | {
+QUALIFYING: Final[dict[Dialect, str]] = {dialect: dialect.value for dialect in Dialect} | {
     Dialect.MYSQL: "mysql, normalization_strategy=case_insensitive",
     Dialect.BIGQUERY: "bigquery, normalization_strategy=case_insensitive",
 }
@@ -112,12 +112,12 @@ class NameIndex:
             fold_known(catalog.default_schema, self.dialect) if catalog.default_schema is not None else None
         )
         self._default_name = catalog.default_schema
-        allowed = None if policy.tables_allowed is None else {each.lower() for each in policy.tables_allowed}
-        schemas = None if policy.schemas_allowed is None else {each.lower() for each in policy.schemas_allowed}
+        allowed = None if policy.tables_allowed is None else {table.lower() for table in policy.tables_allowed}
+        schemas = None if policy.schemas_allowed is None else {schema.lower() for schema in policy.schemas_allowed}
         denied = _folded(policy.columns_denied)
         masked = _folded(policy.columns_masked)
         filters = {table.lower(): condition for table, condition in policy.row_filters.items()}
-        open_views = frozenset(each.lower() for each in policy.views_open)
+        open_views = frozenset(view.lower() for view in policy.views_open)
         self.has_denied = bool(denied)
         self.protects = policy.protects_parts or allowed is not None or schemas is not None
         """Whether anything of the database is kept from anybody."""
@@ -130,15 +130,15 @@ class NameIndex:
         mapping: dict[str, object] = {}
         for number, table in enumerate(catalog.tables):
             names = (table.name.lower(), f"{table.schema_name}.{table.name}".lower())
-            own = tuple(filters[each] for each in names if each in filters)
+            own = tuple(filters[name] for name in names if name in filters)
             known = KnownTable(
                 key=f"t{number}",
                 table=table,
-                columns={fold_known(each.name, self.dialect): each.name for each in table.columns},
+                columns={fold_known(column.name, self.dialect): column.name for column in table.columns},
                 is_allowed=(allowed is None or not allowed.isdisjoint(names))
                 and (schemas is None or self._schema_name(table) in schemas),
-                denied=frozenset[str]().union(*(denied.get(each, ()) for each in names)),
-                masked=frozenset[str]().union(*(masked.get(each, ()) for each in names)),
+                denied=frozenset[str]().union(*(denied.get(name, ()) for name in names)),
+                masked=frozenset[str]().union(*(masked.get(name, ()) for name in names)),
                 filters=own,
                 is_open=table.kind != "view"
                 or not policy.protects_parts
@@ -155,10 +155,10 @@ class NameIndex:
                     self._owners.setdefault(column.lower(), []).append(table.name)
         self.schema = MappingSchema(mapping, dialect=QUALIFYING[self.dialect], normalize=False)
         self._similar_tables = _Similar(
-            [each.table.name for tables in self._tables.values() for each in tables if each.is_allowed]
+            [table.table.name for tables in self._tables.values() for table in tables if table.is_allowed]
         )
         self._schemas = frozenset(
-            fold_known(each.schema_name, self.dialect) for each in catalog.tables if each.schema_name
+            fold_known(table.schema_name, self.dialect) for table in catalog.tables if table.schema_name
         )
 
     def _schema_name(self, table: Table) -> str:
@@ -175,11 +175,11 @@ class NameIndex:
             if schema == self.default_schema or (
                 self.default_schema is None and schema in DEFAULT_SCHEMAS.get(self.dialect, frozenset())
             ):
-                return next((each for each in found if self._schema_of(each) in (None, schema)), None)
-            return next((each for each in found if self._schema_of(each) == schema), None)
+                return next((item for item in found if self._schema_of(item) in (None, schema)), None)
+            return next((item for item in found if self._schema_of(item) == schema), None)
         if len(found) == 1 and not self.is_restricted:
             return found[0]
-        return next((each for each in found if self._schema_of(each) in (None, self.default_schema)), None)
+        return next((item for item in found if self._schema_of(item) in (None, self.default_schema)), None)
 
     def schema_of(self, known: KnownTable) -> str | None:
         """Return the schema in which a table stands, in the catalog's spelling; None where there are no schemas."""
@@ -207,11 +207,11 @@ class NameIndex:
 
     def similar_columns(self, name: str, tables: Iterable[KnownTable]) -> tuple[str, ...]:
         """Return the closest column names of these tables, best first."""
-        return _Similar([column for each in tables for column in each.columns.values()][:2_000]).closest(name)
+        return _Similar([column for table in tables for column in table.columns.values()][:2_000]).closest(name)
 
 
 def _folded(columns: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    return {table.lower(): frozenset(each.lower() for each in names) for table, names in columns.items()}
+    return {table.lower(): frozenset(name.lower() for name in names) for table, names in columns.items()}
 
 
 class _Similar:
@@ -224,8 +224,8 @@ class _Similar:
     def closest(self, name: str) -> tuple[str, ...]:
         if self._by_pair is None:
             self._by_pair = {}
-            for number, each in enumerate(self._names):
-                for pair in _pairs(each):
+            for number, item in enumerate(self._names):
+                for pair in _pairs(item):
                     self._by_pair.setdefault(pair, []).append(number)
         shared: Counter[int] = Counter()
         for pair in _pairs(name[:100]):
@@ -237,8 +237,8 @@ class _Similar:
             (difflib.SequenceMatcher(None, wanted, self._names[number].lower()).ratio(), self._names[number])
             for number in near[:_COMPARED_MAX]
         ]
-        ranked.sort(key=lambda each: (-each[0], each[1]))
-        return tuple(each for score, each in ranked if score >= _SIMILARITY_MIN)[:CANDIDATES_MAX]
+        ranked.sort(key=lambda item: (-item[0], item[1]))
+        return tuple(item for score, item in ranked if score >= _SIMILARITY_MIN)[:CANDIDATES_MAX]
 
 
 def _pairs(name: str) -> set[str]:

@@ -96,7 +96,7 @@ def bigquery_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metric
         await threads.run(caller.client.close)
 
     limits = (config.pool, PoolLimits(size=RESERVED_CONNECTIONS, overflow=0))
-    pools = [SessionPool(opening, closing, each) for each in limits]
+    pools = [SessionPool(opening, closing, limit) for limit in limits]
     billed = int(str(config.parsed_url.query.get("bytes_billed_max", BYTES_BILLED_MAX)))
     driver = Bigquery(module, threads, config, billed)
     return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics, closing=threads.close)
@@ -162,11 +162,11 @@ class Bigquery:
             timeout=session.seconds,
         )
         found = await self._threads.run(wait)
-        columns = tuple(_column(each) for each in found.schema)
+        columns = tuple(_column(table) for table in found.schema)
         asked.into.describe(columns)
         pages = iter(found.pages)
         while (page := await self._threads.run(partial(next, pages, None))) is not None:
-            if not await asked.into.take(columns, [each.values() for each in page]):
+            if not await asked.into.take(columns, [row.values() for row in page]):
                 break
         return await asked.into.rows()
 

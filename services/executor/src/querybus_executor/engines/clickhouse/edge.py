@@ -130,7 +130,7 @@ def clickhouse_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metr
         await threads.run(channel.client.close)
 
     limits = (config.pool, PoolLimits(size=RESERVED_CONNECTIONS, overflow=0))
-    pools = [SessionPool(opening, closing, each) for each in limits]
+    pools = [SessionPool(opening, closing, limit) for limit in limits]
     driver = Clickhouse(threads, bytes_max, config.policy.tables_allowed, str(config.parsed_url.database))
     return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics, closing=threads.close)
 
@@ -140,7 +140,7 @@ async def read_clickhouse(config: ConnectionConfig, server: Server) -> Catalog |
     grants = await server.own("SHOW GRANTS", 1_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):
         return Failure.of(FailureCode.CONNECTION, grants.detail, grants.facts)
-    excess = None if config.role_may_write else overprivileged([str(each[0]) for each in grants.rows])
+    excess = None if config.role_may_write else overprivileged([str(row[0]) for row in grants.rows])
     if excess is not None:
         detail = f"the user {excess}: use one that may only SELECT (docs/connections.md), or set role_may_write"
         return Failure.of(FailureCode.CONNECTION, detail, Facts(rule=ROLE_MAY_WRITE))
@@ -170,7 +170,7 @@ class Clickhouse:
     def __init__(self, threads: Threads, bytes_max: int, tables: Sequence[str] | None, schema: str) -> None:
         self._threads = threads
         self._bytes_max = bytes_max
-        self._tables = None if tables is None else frozenset(each.casefold() for each in tables)
+        self._tables = None if tables is None else frozenset(table.casefold() for table in tables)
         self._schema = schema
 
     async def begin(self, session: Channel, seconds: float) -> None:
@@ -196,7 +196,7 @@ class Clickhouse:
             asked.into.describe(columns)
             blocks: Iterator[Any] = iter(stream.gen)
             while (block := await self._threads.run(partial(next, blocks, None))) is not None:
-                cells = [_plain(each) for each in block]
+                cells = [_plain(item) for item in block]
                 rows = len(cells[0]) if cells else 0
                 batch = None
                 if asked.into.row_count + rows <= asked.into.first_rows:
@@ -219,7 +219,7 @@ class Clickhouse:
         if refused is not None:
             return refused
         found = await self._lines(session, f"EXPLAIN ESTIMATE {sql}")
-        read = sum(int(each.split("\t")[3]) for each in found)
+        read = sum(int(text.split("\t")[3]) for text in found)
         return Estimate(rows=None, cost=float(read))
 
     async def stop(self, session: Channel) -> None:
@@ -257,7 +257,7 @@ class Clickhouse:
     async def _described(self, session: Channel, sql: str) -> tuple[ResultColumn, ...]:
         """Return the columns of a statement without rows: without rows the protocol does not name them."""
         lines = await self._lines(session, f"DESCRIBE TABLE ({sql.rstrip().removesuffix(';')})")
-        pairs = (each.split("\t")[:2] for each in lines)
+        pairs = (line.split("\t")[:2] for line in lines)
         return tuple(ResultColumn(name=name, kind=_kind(type_text), type=type_text) for name, type_text in pairs)
 
     async def _lines(self, session: Channel, sql: str) -> list[str]:
@@ -375,8 +375,8 @@ def _opened(session: Channel, sql: str) -> Any:
 
 def _columns(source: Any) -> tuple[ResultColumn, ...]:
     return tuple(
-        ResultColumn(name=name, kind=_kind(each.name), type=each.name)
-        for name, each in zip(source.column_names, source.column_types, strict=True)
+        ResultColumn(name=name, kind=_kind(column_type_.name), type=column_type_.name)
+        for name, column_type_ in zip(source.column_names, source.column_types, strict=True)
     )
 
 

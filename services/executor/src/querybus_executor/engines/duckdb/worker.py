@@ -70,7 +70,7 @@ class Database:
 
     def __init__(self, path: str, tables: list[str] | None, seconds: float) -> None:
         self._path = path
-        self._tables = None if tables is None else frozenset(each.casefold() for each in tables)
+        self._tables = None if tables is None else frozenset(table.casefold() for table in tables)
         self._seconds = seconds
         self._opened: duckdb.DuckDBPyConnection | None = None
         self._parser = Parser()
@@ -90,8 +90,8 @@ class Database:
         connection.execute(sql)
         described = connection.description or []
         head: dict[str, Any] = {
-            "columns": [str(each[0]) for each in described],
-            "types": [str(each[1]) for each in described],
+            "columns": [str(column[0]) for column in described],
+            "types": [str(column[1]) for column in described],
         }
         first = int(request["first"])
         fetch = cast("Any", connection.fetchmany)
@@ -135,12 +135,12 @@ class Database:
         if tree.get("error"):
             raise Refused(f"not authorized: {tree.get('error_message', 'the statement cannot be read')}")
         nodes = list(_nodes(tree))
-        named = {str(key["key"]).casefold() for each in nodes for key in each.get("cte_map", {}).get("map", ())}
+        named = {str(key["key"]).casefold() for node in nodes for key in node.get("cte_map", {}).get("map", ())}
         if named and not named.isdisjoint(self._all_names(connection)):
             # A WITH table of a real table's name could hide which of the two is meant.
             raise Refused("not authorized: a WITH table has the name of a table")
-        for each in nodes:
-            self._admit_node(each, named)
+        for node in nodes:
+            self._admit_node(node, named)
 
     def _admit_node(self, node: dict[str, Any], named: set[str]) -> None:
         function = node.get("function_name")
@@ -238,14 +238,14 @@ def rows_expected(plan: str) -> int | None:
         roots = json.loads(plan)
     except ValueError:
         return None
-    found = [each for root in roots if (each := _expected(root, 0)) is not None]
+    found = [rows for root in roots if (rows := _expected(root, 0)) is not None]
     return max(found, default=None)
 
 
 def _expected(node: dict[str, Any], depth: int) -> int | None:
     if depth > EXPLAIN_DEPTH_MAX:
         return None
-    below = [each for child in node.get("children", ()) if (each := _expected(child, depth + 1)) is not None]
+    below = [rows for child in node.get("children", ()) if (rows := _expected(child, depth + 1)) is not None]
     text = str(node.get("extra_info", {}).get("Estimated Cardinality", ""))
     if text.isdigit():
         return int(text)
@@ -274,7 +274,7 @@ def _stream_arrow(
         warnings.simplefilter("ignore")
         reader = cast("Any", connection.to_arrow_reader(ARROW_ROWS))
     cells = zip(*rows, strict=True)
-    arrays = [pa.array(each, type=field.type) for each, field in zip(cells, reader.schema, strict=True)]
+    arrays = [pa.array(cell, type=field.type) for cell, field in zip(cells, reader.schema, strict=True)]
     batch = pa.RecordBatch.from_arrays(arrays, schema=reader.schema)
     write(out, frame_of(head, b"[]"))
     while True:

@@ -86,7 +86,7 @@ async def read_mysql(config: ConnectionConfig, server: Server) -> Catalog | Fail
     grants = await server.own("SHOW GRANTS", 1_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):
         return Failure.of(FailureCode.CONNECTION, grants.detail, grants.facts)
-    excess = None if config.role_may_write else overprivileged([str(each[0]) for each in grants.rows])
+    excess = None if config.role_may_write else overprivileged([str(row[0]) for row in grants.rows])
     if excess is not None:
         detail = f"the user {excess}: use one that may only SELECT (docs/connections.md), or set role_may_write"
         return Failure.of(FailureCode.CONNECTION, detail, Facts(rule=ROLE_MAY_WRITE))
@@ -104,7 +104,7 @@ def overprivileged(grants: Sequence[str]) -> str | None:
         match = _GRANT.match(grant)
         if match is None:
             continue
-        rights = {each.strip().upper() for each in re.sub(r"\([^)]*\)", "", match["rights"]).split(",")}
+        rights = {text.strip().upper() for text in re.sub(r"\([^)]*\)", "", match["rights"]).split(",")}
         beyond = sorted(rights - _HARMLESS)
         if beyond:
             return f"may {beyond[0]} on {match['place'].replace('`', '')}"
@@ -151,7 +151,7 @@ class Mysql:
             odd.update(
                 index for index, values in enumerate(zip(*batch, strict=True)) if bytes in set(map(type, values))
             )
-            columns = tuple(_column(each, is_bytes=index in odd) for index, each in enumerate(described))
+            columns = tuple(_column(column, is_bytes=index in odd) for index, column in enumerate(described))
             with _reading_paused(session):
                 more = await asked.into.take(columns, batch)
             if not more or len(batch) < size:
@@ -258,17 +258,17 @@ def rows_expected(plan: Any) -> int | None:
             rows = table.get("rows", table.get("rows_examined_per_scan"))
             if isinstance(rows, int | float):
                 found.append(max(1, int(rows)))
-            for name, each in table.items():
+            for name, column in table.items():
                 if "subquer" not in name:
-                    walk(each, depth + 1)
+                    walk(column, depth + 1)
         elif isinstance(node, list):
-            for each in cast("list[Any]", node):
-                walk(each, depth + 1)
+            for item in cast("list[Any]", node):
+                walk(item, depth + 1)
 
     walk(plan, 0)
     product = 1
-    for each in found:
-        product *= each
+    for item in found:
+        product *= item
     return product if found else None
 
 
@@ -349,7 +349,7 @@ async def _fetch(session: Any, sql: str) -> Sequence[Sequence[Any]]:
 async def _rows_by_name(session: Any, sql: str) -> list[dict[str, Any]]:
     cursor = session.cursor()
     await cursor.execute(sql)
-    names = [str(each[0]) for each in cursor.description or ()]
+    names = [str(column[0]) for column in cursor.description or ()]
     found = [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
     await cursor.close()
     return found

@@ -108,7 +108,7 @@ def oracle_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metrics,
         await session.close()
 
     limits = (config.pool, PoolLimits(size=RESERVED_CONNECTIONS, overflow=0))
-    pools = [SessionPool(opening, closing, each) for each in limits]
+    pools = [SessionPool(opening, closing, limit) for limit in limits]
     return Server(config.name, Oracle(driver), pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 
 
@@ -117,8 +117,8 @@ async def read_oracle(config: ConnectionConfig, server: Server) -> Catalog | Fai
     rights = await server.own(_RIGHTS, 100_000, CONNECT_SECONDS_MAX)
     if isinstance(rights, Failure):
         return Failure.of(FailureCode.CONNECTION, rights.detail, rights.facts)
-    beyond = sorted({(str(each[0]), str(each[1] or "")) for each in rights.rows if str(each[0]) not in _HARMLESS})
-    beyond = [each for each in beyond if each[0] != "EXECUTE"]
+    beyond = sorted({(str(row[0]), str(row[1] or "")) for row in rights.rows if str(row[0]) not in _HARMLESS})
+    beyond = [item for item in beyond if item[0] != "EXECUTE"]
     if beyond and not config.role_may_write:
         right, place = beyond[0]
         detail = f"the user may {right}{f' on {place}' if place else ''}: use one that may only READ"
@@ -154,7 +154,7 @@ class Oracle:
                 return Failure.of(
                     FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="ORA-01456")
                 )
-            columns = tuple(_column(each) for each in cursor.description)
+            columns = tuple(_column(column) for column in cursor.description)
             while True:
                 size = min(ARRAY_ROWS, asked.into.batch_rows)
                 rows = await cursor.fetchmany(size)

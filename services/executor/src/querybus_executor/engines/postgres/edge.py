@@ -125,12 +125,12 @@ class Postgres:
             attributes = await _attributes_without_text_types(session, asked.sql)
         if not attributes:
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="25006"))
-        shown = [_shown_as(each, f"c{number}") for number, each in enumerate(attributes)]
-        if any(each[0] != '"' for each in shown):
+        shown = [_shown_as(attribute, f"c{number}") for number, attribute in enumerate(attributes)]
+        if any(column[0] != '"' for column in shown):
             names = ", ".join(f'"c{number}"' for number in range(len(shown)))
             wrapped = f"SELECT {', '.join(shown)} FROM ({asked.sql}) AS querybus_rows({names})"  # noqa: S608 - approved
             prepared = await session.prepare(wrapped)
-        columns = tuple(_column(each) for each in attributes)
+        columns = tuple(_column(attribute) for attribute in attributes)
         cursor = await prepared.cursor()
         while True:
             size = asked.into.batch_rows
@@ -229,13 +229,13 @@ async def conforms(session: Any) -> None:
 
 async def _with_text_types(session: Any) -> None:
     await conforms(session)
-    for each in _AS_TEXT:
-        await session.set_type_codec(each, schema="pg_catalog", encoder=str, decoder=str, format="text")
+    for as_character in _AS_TEXT:
+        await session.set_type_codec(as_character, schema="pg_catalog", encoder=str, decoder=str, format="text")
 
 
 async def _attributes_without_text_types(session: Any, sql: str) -> Sequence[Any]:
-    for each in _AS_TEXT:
-        await session.reset_type_codec(each, schema="pg_catalog")
+    for as_character in _AS_TEXT:
+        await session.reset_type_codec(as_character, schema="pg_catalog")
     try:
         return (await session.prepare(sql)).get_attributes()
     finally:

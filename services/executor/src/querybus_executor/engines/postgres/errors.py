@@ -101,5 +101,5 @@ def _named_at(sql: str, position: int | None) -> tuple[str | None, str | None]:
     match = None if position is None else _CHAIN.match(sql, position - 1)
     if match is None:
         return None, None
-    parts = [each[1:-1].replace('""', '"') if each.startswith('"') else each for each in _PARTS.findall(match[0])]
+    parts = [text[1:-1].replace('""', '"') if text.startswith('"') else text for text in _PARTS.findall(match[0])]
     return (parts[-2] if len(parts) > 1 else None), parts[-1]

@@ -85,7 +85,7 @@ def snowflake_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metri
         await threads.run(session.close)
 
     limits = (config.pool, PoolLimits(size=RESERVED_CONNECTIONS, overflow=0))
-    pools = [SessionPool(opening, closing, each) for each in limits]
+    pools = [SessionPool(opening, closing, limit) for limit in limits]
     driver = Snowflake(module, threads, connect)
     return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics, closing=threads.close)
 
@@ -95,7 +95,7 @@ async def read_snowflake(config: ConnectionConfig, server: Server) -> Catalog | 
     found = await server.own("SELECT CURRENT_ROLE(), CURRENT_SCHEMA()", 1, LOGIN_SECONDS_MAX)
     if isinstance(found, Failure):
         return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
-    role, schema = (str(each or "") for each in found.rows[0])
+    role, schema = (str(row or "") for row in found.rows[0])
     if not config.role_may_write:
         trouble = await _overprivileged(server, role)
         if trouble is not None:
@@ -109,7 +109,7 @@ async def _overprivileged(server: Server, role: str) -> str | None:
     if isinstance(grants, Failure):
         # Who cannot be asked cannot be trusted.
         return f"the rights of the role {role} cannot be read ({grants.detail[:200]}); set role_may_write to take it all the same"
-    names = [each.name.lower() for each in grants.columns]
+    names = [column.name.lower() for column in grants.columns]
     right, place = names.index("privilege"), names.index("name")
     for row in grants.rows:
         if str(row[right]).upper() not in _HARMLESS:
@@ -141,7 +141,7 @@ class Snowflake:
             limits["ROWS_PER_RESULTSET"] = asked.into.wanted
         cursor = await self._threads.run(_execute, session, asked.sql, limits)
         try:
-            columns = tuple(_column(each) for each in cursor.description or ())
+            columns = tuple(_column(column) for column in cursor.description or ())
             if not columns:
                 return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="3001"))
             while True:

@@ -78,21 +78,21 @@ def introspect(
         without_values=without_values,
         values=values,
     )
-    allowed = None if tables_allowed is None else {each.casefold() for each in tables_allowed}
+    allowed = None if tables_allowed is None else {table.casefold() for table in tables_allowed}
     with engine.connect() as opened:
         raw = cast("sqlite3.Connection", opened.connection.driver_connection)
         raw.text_factory = lambda data: data.decode("utf-8", "replace")
         listed = [(str(name), str(kind)) for name, kind in opened.exec_driver_sql(_TABLES)]
-        wanted = [each for each in listed if allowed is None or each[0].casefold() in allowed]
+        wanted = [item for item in listed if allowed is None or item[0].casefold() in allowed]
         rows = _Rows(raw, time.monotonic() + seconds_max)
         # The kinds of all columns before the values of any: what time does not allow is the lesser thing.
-        typed = [_typed(each, rows) for each in _structures(opened, wanted, known)]
-        described = [_with_values(each, rows, known) for each in typed]
-    by_name = {each.name.casefold(): each for each in described}
+        typed = [_typed(structure, rows) for structure in _structures(opened, wanted, known)]
+        described = [_with_values(item, rows, known) for item in typed]
+    by_name = {column.name.casefold(): column for column in described}
     return Catalog(
         connection=connection,
         dialect=Dialect.SQLITE,
-        tables=tuple(_with_real_keys(each, by_name) for each in described),
+        tables=tuple(_with_real_keys(column, by_name) for column in described),
         glossary=dict(glossary or {}),
     )
 
@@ -132,9 +132,9 @@ def _structures(opened: sa.Connection, listed: Sequence[tuple[str, str]], known:
             yield from _described(opened, some, known)
         except DBAPIError:
             # One of them is a broken view, or made by a module that is not here.
-            for each in some:
+            for item in some:
                 try:
-                    alone = _described(opened, [each], known)
+                    alone = _described(opened, [item], known)
                 except DBAPIError:
                     continue
                 yield from alone
@@ -171,7 +171,7 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
         if not columns[name]:
             continue
         key = tuple(column for _, column in sorted(primary[name].items()))
-        keys = {tuple(each) for each in unique[name].values()}
+        keys = {tuple(item) for item in unique[name].values()}
         made.append(
             Table(
                 name=name,
@@ -179,7 +179,7 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
                 columns=tuple(columns[name]),
                 primary_key=key,
                 unique_keys=tuple(
-                    sorted(cast("set[tuple[str, ...]]", {each for each in keys if None not in each} - {key}))
+                    sorted(cast("set[tuple[str, ...]]", {key for key in keys if None not in key} - {key}))
                 ),
                 foreign_keys=_foreign_keys(foreign[name].values()),
                 display_names=known.names_of(name),
@@ -204,23 +204,23 @@ def _typed(table: Table, rows: _Rows) -> Table:
     counted: int | None = None
     for start in range(0, len(table.columns), _COLUMNS_TYPED_MAX):
         some = table.columns[start : start + _COLUMNS_TYPED_MAX]
-        cells = ", ".join(_short(_quoted(each.name)) for each in some)
+        cells = ", ".join(_short(_quoted(path.name)) for path in some)
         found = rows.of(f"SELECT {cells} FROM {_quoted(table.name)} LIMIT {_ROWS_TYPED_MAX}")  # noqa: S608 - quoted
         counted = len(found) if found is not None and len(found) < _ROWS_TYPED_MAX else None
         samples: Sequence[Sequence[object]] = list(zip(*found, strict=True)) if found else [()] * len(some)
-        for each, sample in zip(some, samples, strict=True):
-            kind = kind_of_column(each.type, sample)
-            columns.append(each if kind is each.kind else each.model_copy(update={"kind": kind}))
+        for column, sample in zip(some, samples, strict=True):
+            kind = kind_of_column(column.type, sample)
+            columns.append(column if kind is column.kind else column.model_copy(update={"kind": kind}))
     return table.model_copy(update={"columns": tuple(columns), "row_estimate": counted})
 
 
 def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
     counted = table.row_estimate if table.row_estimate is not None else _counted(table, rows)
     columns = tuple(
-        each.model_copy(update=_values(table.name, each.name, counted, rows))
-        if each.kind is ColumnKind.TEXT and known.wants_values(table.name, each.name)
-        else each
-        for each in table.columns
+        column.model_copy(update=_values(table.name, column.name, counted, rows))
+        if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
+        else column
+        for column in table.columns
     )
     return table.model_copy(update={"columns": columns, "row_estimate": counted})
 
@@ -298,14 +298,14 @@ def _with_real_keys(table: Table, tables: Mapping[str, Table]) -> Table:
         referred = tables.get(key.referred_table.casefold())
         if referred is None:
             continue
-        own = [table.column(each) for each in key.columns]
-        theirs = [referred.column(each) for each in key.referred_columns or referred.primary_key]
+        own = [table.column(column) for column in key.columns]
+        theirs = [referred.column(referred_column) for referred_column in key.referred_columns or referred.primary_key]
         if len(own) == len(theirs) and all(own) and all(theirs):
             fixed = key.model_copy(
                 update={
-                    "columns": tuple(each.name for each in own if each),
+                    "columns": tuple(path.name for path in own if path),
                     "referred_table": referred.name,
-                    "referred_columns": tuple(each.name for each in theirs if each),
+                    "referred_columns": tuple(path.name for path in theirs if path),
                 }
             )
             if fixed not in kept:

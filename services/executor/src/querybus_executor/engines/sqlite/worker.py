@@ -51,7 +51,7 @@ class Database:
 
     def __init__(self, path: str, tables: list[str] | None, denied: list[list[str]]) -> None:
         self._path = path
-        self._tables = None if tables is None else frozenset(each.casefold() for each in tables)
+        self._tables = None if tables is None else frozenset(table.casefold() for table in tables)
         self._denied = frozenset((table.casefold(), column.casefold()) for table, column in denied)
         self._opened: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
@@ -88,7 +88,7 @@ class Database:
                 return error(sqlite3.SQLITE_AUTH, "SQLITE_AUTH", "not authorized: the statement returns no rows")
             if explain:
                 return {"end": True, "columns": []}, b"[]"
-            head: dict[str, Any] = {"columns": [each[0] for each in cursor.description]}
+            head: dict[str, Any] = {"columns": [column[0] for column in cursor.description]}
             sent = stream(cursor.fetchmany, head, request, out)
             return sent or error(sqlite3.SQLITE_INTERRUPT, "SQLITE_INTERRUPT", "interrupted")
         finally:
@@ -127,8 +127,8 @@ class Database:
         ):
             opened.execute(f"PRAGMA {pragma}")
         # These two are made at their first use, which the authorizer would refuse.
-        for each in _TABLE_FUNCTIONS:
-            opened.execute(f"SELECT 1 FROM {each}('[1]')").fetchall()  # noqa: S608 - two fixed names
+        for table_function in _TABLE_FUNCTIONS:
+            opened.execute(f"SELECT 1 FROM {table_function}('[1]')").fetchall()  # noqa: S608 - two fixed names
         for limit, value in _LIMITS:
             opened.setlimit(limit, value)
         opened.set_progress_handler(Statement.over, PROGRESS_STEPS)

@@ -29,26 +29,28 @@ def aggregate_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tup
             continue
         _expand_aliases(select, where)
         parts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
-        moved = [each for each in parts if _own_aggregates(each, select)]
+        moved = [part for part in parts if _own_aggregates(part, select)]
         if not moved:
             continue
-        kept = [each for each in parts if each not in moved]
+        kept = [part for part in parts if part not in moved]
         groups: list[exp.Expr] = []
-        for each in moved:
-            changed.append(each.sql(dialect=draft.dialect.value))
-            if _compares_rows(each, select):
-                kept.append(_with_sub_query(each, select, draft))
+        for attempt in moved:
+            changed.append(attempt.sql(dialect=draft.dialect.value))
+            if _compares_rows(attempt, select):
+                kept.append(_with_sub_query(attempt, select, draft))
             else:
-                groups.append(each)
-        select.set("where", exp.Where(this=exp.and_(*[each.copy() for each in kept], copy=False)) if kept else None)
+                groups.append(attempt)
+        select.set("where", exp.Where(this=exp.and_(*[item.copy() for item in kept], copy=False)) if kept else None)
         if groups:
             having = select.args.get("having")
             conditions = [*([having.this] if having is not None else []), *groups]
-            select.set("having", exp.Having(this=exp.and_(*[each.copy() for each in conditions], copy=False)))
+            select.set("having", exp.Having(this=exp.and_(*[condition.copy() for condition in conditions], copy=False)))
             if select.args.get("group") is None:
-                plain = [each.unalias() for each in select.expressions if each.find(exp.AggFunc) is None]
-                if plain and all(isinstance(each, exp.Column) for each in plain):
-                    select.set("group", exp.Group(expressions=[each.copy() for each in plain]))
+                plain = [
+                    expression.unalias() for expression in select.expressions if expression.find(exp.AggFunc) is None
+                ]
+                if plain and all(isinstance(item, exp.Column) for item in plain):
+                    select.set("group", exp.Group(expressions=[item.copy() for item in plain]))
     if not changed:
         return ()
     return (
@@ -64,14 +66,14 @@ def aggregate_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tup
 
 
 def _own_aggregates(node: exp.Expr, select: exp.Select) -> list[exp.AggFunc]:
-    return [each for each in node.find_all(exp.AggFunc) if each.find_ancestor(exp.Select) is select]
+    return [aggregate for aggregate in node.find_all(exp.AggFunc) if aggregate.find_ancestor(exp.Select) is select]
 
 
 def _expand_aliases(select: exp.Select, where: exp.Expr) -> None:
     meant = {
-        each.alias.lower(): each.this
-        for each in select.expressions
-        if isinstance(each, exp.Alias) and each.find(exp.AggFunc)
+        expression.alias.lower(): expression.this
+        for expression in select.expressions
+        if isinstance(expression, exp.Alias) and expression.find(exp.AggFunc)
     }
     for column in list(where.find_all(exp.Column)):
         if not column.table and column.name.lower() in meant and column.find_ancestor(exp.Select) is select:
@@ -95,6 +97,6 @@ def _with_sub_query(condition: exp.Expr, select: exp.Select, draft: Draft) -> ex
         inner = exp.Select(expressions=[aggregate.copy()])
         inner.set("from_", select.args["from_"].copy())
         if select.args.get("joins"):
-            inner.set("joins", [each.copy() for each in select.args["joins"]])
+            inner.set("joins", [join.copy() for join in select.args["joins"]])
         aggregate.replace(exp.Subquery(this=inner))
     return changed

@@ -24,20 +24,20 @@ def aggregate_of_aggregate(draft: Draft, failure: Failure, catalog: Catalog) -> 
         return ()
     changed: list[str] = []
     for select in list(tree.find_all(exp.Select)):
-        outers = [each for each in select.find_all(exp.AggFunc) if _holds_own(each, select)]
+        outers = [aggregate for aggregate in select.find_all(exp.AggFunc) if _holds_own(aggregate, select)]
         if not outers:
             continue
-        if all(each.find_ancestor(exp.Order, exp.Having, exp.Select) is select for each in outers) and select.args.get(
-            "group"
-        ):
-            changed += [each.sql(dialect=draft.dialect.value) for each in outers]
+        if all(
+            outer.find_ancestor(exp.Order, exp.Having, exp.Select) is select for outer in outers
+        ) and select.args.get("group"):
+            changed += [outer.sql(dialect=draft.dialect.value) for outer in outers]
             _nest(select, outers)
         else:
-            changed += [each.sql(dialect=draft.dialect.value) for each in outers]
-            for each in outers:
+            changed += [outer.sql(dialect=draft.dialect.value) for outer in outers]
+            for outer in outers:
                 # Ordering or filtering groups by MAX(COUNT(*)) can only mean each group's own count.
-                inner = next(one for one in each.find_all(exp.AggFunc) if one is not each)
-                each.replace(inner.copy())
+                inner = next(one for one in outer.find_all(exp.AggFunc) if one is not outer)
+                outer.replace(inner.copy())
     if not changed:
         return ()
     return (
@@ -54,7 +54,7 @@ def aggregate_of_aggregate(draft: Draft, failure: Failure, catalog: Catalog) -> 
 
 def _holds_own(aggregate: exp.AggFunc, select: exp.Select) -> bool:
     return aggregate.find_ancestor(exp.Select) is select and any(
-        each is not aggregate and each.find_ancestor(exp.Select) is select for each in aggregate.find_all(exp.AggFunc)
+        node is not aggregate and node.find_ancestor(exp.Select) is select for node in aggregate.find_all(exp.AggFunc)
     )
 
 
@@ -65,16 +65,16 @@ def _nest(select: exp.Select, outers: list[exp.AggFunc]) -> None:
         name = f"value_{number}"
         outputs.append(exp.Alias(this=outer.this.copy(), alias=identifier(name)))
         outer.set("this", bare(name))
-    for number, each in enumerate(select.expressions):
-        if each.find(*[type(one) for one in outers]) is None and not isinstance(each, exp.Star):
-            name = each.alias or (each.name if isinstance(each, exp.Column) else f"part_{number}")
-            outputs.append(exp.Alias(this=each.unalias().copy(), alias=identifier(name)))
-            each.replace(bare(name))
+    for number, expression in enumerate(select.expressions):
+        if expression.find(*[type(one) for one in outers]) is None and not isinstance(expression, exp.Star):
+            name = expression.alias or (expression.name if isinstance(expression, exp.Column) else f"part_{number}")
+            outputs.append(exp.Alias(this=expression.unalias().copy(), alias=identifier(name)))
+            expression.replace(bare(name))
     inner.set("expressions", outputs)
     for part in ("from_", "joins", "where", "group", "having"):
         value = select.args.get(part)
         if value is not None:
-            inner.set(part, [each.copy() for each in value] if isinstance(value, list) else value.copy())
+            inner.set(part, [element.copy() for element in value] if isinstance(value, list) else value.copy())
             select.set(part, None)
     table = exp.Subquery(this=inner, alias=exp.TableAlias(this=identifier("grouped")))
     select.set("from_", exp.From(this=table))

@@ -59,7 +59,7 @@ def all_or_any(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
 
 def _extreme(query: exp.Select, function: type[exp.AggFunc]) -> exp.Select:
     output = query.expressions[0].unalias()
-    is_plain = not any(query.args.get(each) for each in ("group", "limit", "having", "offset")) and not output.find(
+    is_plain = not any(query.args.get(name) for name in ("group", "limit", "having", "offset")) and not output.find(
         exp.AggFunc
     )
     if is_plain:

@@ -26,21 +26,21 @@ def group_completion(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
     for select in tree.find_all(exp.Select):
         group = select.args.get("group")
         grouped = list(group.expressions) if isinstance(group, exp.Group) else []
-        outputs = [each.unalias() for each in select.expressions]
+        outputs = [expression.unalias() for expression in select.expressions]
         having = select.args.get("having")
-        if not grouped and having is None and not any(each.find(exp.AggFunc) for each in outputs):
+        if not grouped and having is None and not any(output.find(exp.AggFunc) for output in outputs):
             continue
         ordered: exp.Order | None = select.args.get("order")
-        also = [each.this for each in ordered.expressions] if ordered is not None and grouped else []
+        also = [expression.this for expression in ordered.expressions] if ordered is not None and grouped else []
         lacking = [
-            each
-            for each in [*outputs, *also]
-            if isinstance(each, exp.Column) and not isinstance(each.this, exp.Star) and each not in grouped
+            output
+            for output in [*outputs, *also]
+            if isinstance(output, exp.Column) and not isinstance(output.this, exp.Star) and output not in grouped
         ]
         lacking = list(dict.fromkeys(lacking))
         if lacking:
-            added += [each.sql(dialect=draft.dialect.value) for each in lacking]
-            select.set("group", exp.Group(expressions=[*grouped, *(each.copy() for each in lacking)]))
+            added += [attempt.sql(dialect=draft.dialect.value) for attempt in lacking]
+            select.set("group", exp.Group(expressions=[*grouped, *(item.copy() for item in lacking)]))
     if not added:
         return ()
     return (

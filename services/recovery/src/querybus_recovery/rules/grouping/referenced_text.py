@@ -51,7 +51,12 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
         if table is None or column is None or column.kind not in _NUMBERS:
             continue
         key = next(
-            (each for each in table.foreign_keys if [e.lower() for e in each.columns] == [column.name.lower()]), None
+            (
+                foreign_key
+                for foreign_key in table.foreign_keys
+                if [e.lower() for e in foreign_key.columns] == [column.name.lower()]
+            ),
+            None,
         )
         parent = catalog.table(key.referred_table, key.referred_schema) if key else None
         if key is None or parent is None:
@@ -76,18 +81,18 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             RuleName.REFERENCED_TEXT,
             write(tree, draft.dialect),
             keeps_meaning=False,
-            before=", ".join(each[0] for each in changed),
-            after=", ".join(each[1] for each in changed),
+            before=", ".join(item[0] for item in changed),
+            after=", ".join(item[1] for item in changed),
             doubt=0.05,
         ),
     )
 
 
 def _text_of(table: Table, value: str, written: str) -> Column | None:
-    texts = [each for each in table.columns if each.kind is ColumnKind.TEXT]
-    holding = [each for each in texts if value.casefold() in (known.casefold() for known in each.values)]
+    texts = [column for column in table.columns if column.kind is ColumnKind.TEXT]
+    holding = [text for text in texts if value.casefold() in (known.casefold() for known in text.values)]
     if len(holding) == 1:
         return holding[0]
     own = {singular(plain(table.name)), singular(plain(written))}
-    named = [each for each in texts if singular(plain(each.name)) in own or "name" in words(each.name)]
+    named = [text for text in texts if singular(plain(text.name)) in own or "name" in words(text.name)]
     return named[0] if len(named) == 1 else texts[0] if len(texts) == 1 else None

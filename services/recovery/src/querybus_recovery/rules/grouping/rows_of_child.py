@@ -41,7 +41,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         tree = read(draft.sql, draft.dialect)
         if tree is None:
             return ()
-        lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+        lacking = [item for item in unresolved(tree, catalog, failure.facts.name) if item.select is not None]
         if not lacking:
             return ()
         site = lacking[0]
@@ -56,10 +56,10 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
             for source in own_sources(site.scope, catalog)
             if source.table and (not site.qualifier or site.qualifier.lower() == source.alias.lower())
             for path in paths(catalog, source.table, multiplying=True)
-            if any(each.multiplies for each in path) and len(path[0].columns) == 1
+            if any(step.multiplies for step in path) and len(path[0].columns) == 1
             and (table := catalog.table(path[-1].other)) is not None and table.column(name) is not None
         ]  # fmt: skip
-        ways.sort(key=lambda each: (len(each[1]), sum(link.doubt for link in each[1])))
+        ways.sort(key=lambda item: (len(item[1]), sum(link.doubt for link in item[1])))
         if place >= len(ways):
             break
         source, path = ways[place]
@@ -95,8 +95,8 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
                 keeps_meaning=False,
                 before=before,
                 after=path[-1].other,
-                brings=tuple(each.other for each in path),
-                doubt=0.8 + 0.4 * (len(path) - 1) + 0.1 * place + sum(each.doubt for each in path),
+                brings=tuple(step.other for step in path),
+                doubt=0.8 + 0.4 * (len(path) - 1) + 0.1 * place + sum(step.doubt for step in path),
             )
         )
     return tuple(found)

@@ -31,8 +31,8 @@ def compare_keys(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
     lacking = unresolved(tree, catalog, failure.facts.name)
     if not lacking:
         return ()
-    every = {id(each.column): each for each in sites(tree, catalog)}
-    unknown = {id(each.column) for each in lacking}
+    every = {id(site.column): site for site in sites(tree, catalog)}
+    unknown = {id(item.column) for item in lacking}
     changed: dict[str, str] = {}
     doubt = 0.0
     for outer, inner in list(_compared(tree)):
@@ -63,9 +63,9 @@ def compare_keys(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
 
 
 def _compared(tree: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
-    for each in tree.find_all(exp.In, *_COMPARISONS):
-        outer = each.this
-        query = each.args.get("query") if isinstance(each, exp.In) else each.expression
+    for node in tree.find_all(exp.In, *_COMPARISONS):
+        outer = node.this
+        query = node.args.get("query") if isinstance(node, exp.In) else node.expression
         query = query.unnest() if isinstance(query, exp.Expr) else query
         if isinstance(outer, exp.Column) and isinstance(query, exp.Select) and len(query.expressions) == 1:
             inner = query.expressions[0].unalias()
@@ -103,10 +103,10 @@ def _key(one: Site, two: Site, unknown: set[int], catalog: Catalog) -> tuple[str
 
 def _rename(site: Site, name: str, lacking: list[Site]) -> None:
     before = site.column.name.lower()
-    for each in lacking:
+    for item in lacking:
         if (
-            each.scope.expression is site.scope.expression
-            and each.column.name.lower() == before
-            and each.qualifier == site.qualifier
+            item.scope.expression is site.scope.expression
+            and item.column.name.lower() == before
+            and item.qualifier == site.qualifier
         ):
-            each.column.set("this", identifier(name))
+            item.column.set("this", identifier(name))

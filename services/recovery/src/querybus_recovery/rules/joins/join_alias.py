@@ -44,9 +44,9 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     if tree is None:
         return ()
     lacking = [
-        each
-        for each in unresolved(tree, catalog)
-        if each.qualifier and each.source(each.qualifier) is None and each.select is not None
+        item
+        for item in unresolved(tree, catalog)
+        if item.qualifier and item.source(item.qualifier) is None and item.select is not None
     ]
     if not lacking:
         return ()
@@ -54,15 +54,15 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     select, alias = site.select, site.qualifier
     if select is None:
         return ()
-    names = {each.name.lower() for each in own_columns(site.scope) if each.table.lower() == alias.lower()}
-    sources = [each for each in own_sources(site.scope, catalog) if each.table and each.columns]
-    present = {(each.table or "").lower() for each in sources}
+    names = {column.name.lower() for column in own_columns(site.scope) if column.table.lower() == alias.lower()}
+    sources = [source for source in own_sources(site.scope, catalog) if source.table and source.columns]
+    present = {(source.table or "").lower() for source in sources}
     fitting = [
         table
         for table in owners_of(catalog, site.column.name)
         if all(table.column(name) is not None for name in names) and table.name.lower() not in present
     ]
-    named = [each for each in fitting if each.name.lower() == alias.lower()]
+    named = [path for path in fitting if path.name.lower() == alias.lower()]
     ways: list[tuple[Source, tuple[Link, ...]]] = []
     for table in named or fitting:
         direct = [(source, (link,)) for source in sources for link in between(catalog, source.table or "", table.name)]
@@ -75,16 +75,16 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
             if len(path) == 2 and path[-1].other in {table.name for table in named or fitting}
             and path[0].other.lower() not in present
         ]  # fmt: skip
-    declared = [each for each in ways if all(link.is_declared for link in each[1])]
+    declared = [way for way in ways if all(link.is_declared for link in way[1])]
     ways = declared or ways
-    hinted = [each for each in ways if set(words(alias)) & set(words(each[1][-1].other))]
+    hinted = [way for way in ways if set(words(alias)) & set(words(way[1][-1].other))]
     ways = hinted or ways
     if len(ways) > 1:
         # What is selected or compared with a value is hardly what the tables are joined on.
-        ways = [each for each in ways if not names & {column.lower() for column in each[1][-1].other_columns}]
+        ways = [way for way in ways if not names & {column.lower() for column in way[1][-1].other_columns}]
     if len(ways) > 1:
         # Aliases are numbered as their tables are joined: this one was joined to an earlier one.
-        earlier = [each for each in ways if _comes_before(each[0].alias, alias)]
+        earlier = [way for way in ways if _comes_before(way[0].alias, alias)]
         ways = earlier or ways
     if not 0 < len(ways) <= RIVALS_MAX or _may_be_again(sources, names, catalog):
         return ()
@@ -107,16 +107,19 @@ def _joined(
     if tree is None:
         return None
     site = next(
-        each
-        for each in unresolved(tree, catalog)
-        if each.qualifier == alias and each.source(alias) is None and each.select is not None
+        item
+        for item in unresolved(tree, catalog)
+        if item.qualifier == alias and item.source(alias) is None and item.select is not None
     )
     select = site.select
     if select is None:
         return None
     source, path = way
     added = tuple(
-        each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
+        column.name.lower()
+        for link in path
+        if (table := catalog.table(link.other)) is not None
+        for column in table.columns
     )
     keep_owners(select, site.scope, catalog, added)
     here = source.alias
@@ -132,8 +135,8 @@ def _joined(
         keeps_meaning=False,
         before=alias,
         after=path[-1].other,
-        doubt=0.4 + 0.4 * (len(path) - 1) + sum(each.doubt for each in path),
-        brings=tuple(each.other for each in path),
+        doubt=0.4 + 0.4 * (len(path) - 1) + sum(step.doubt for step in path),
+        brings=tuple(step.other for step in path),
         is_rival=is_rival,
     )
 
@@ -148,11 +151,11 @@ def _comes_before(one: str, other: str) -> bool:
 def _may_be_again(sources: list[Source], names: set[str], catalog: Catalog) -> bool:
     """Return whether a table that is there already may have been meant once more, over another of its keys."""
     return any(
-        all(each.owned(name) for name in names)
+        all(source.owned(name) for name in names)
         and any(
-            len(between(catalog, other.table or "", each.table or "")) > 1 for other in sources if other is not each
+            len(between(catalog, other.table or "", source.table or "")) > 1 for other in sources if other is not source
         )
-        for each in sources
+        for source in sources
     )
 
 
@@ -160,10 +163,10 @@ def _place_early(select: exp.Select, join: exp.Join) -> None:
     """Move a join before the first one whose condition speaks of it, as engines read joins from the left."""
     alias = join.this.alias_or_name.lower()
     joins: list[exp.Join] = select.args["joins"]
-    for place, each in enumerate(joins):
-        condition = each.args.get("on")
+    for place, node in enumerate(joins):
+        condition = node.args.get("on")
         if (
-            each is not join
+            node is not join
             and condition is not None
             and any(column.table.lower() == alias for column in condition.find_all(exp.Column))
         ):

@@ -60,7 +60,7 @@ def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
     doubt = 0.0
     ways = _Ways(place)
     for scope in scopes(tree):
-        sources = {each.alias.lower(): each for each in own_sources(scope, catalog)}
+        sources = {source.alias.lower(): source for source in own_sources(scope, catalog)}
         for join in list(scope.expression.args.get("joins") or []):
             found = _repair(tree, scope, join, sources, catalog, draft, ways)
             if found is not None:
@@ -72,8 +72,8 @@ def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
         RuleName.JOIN_ON_KEY,
         write(tree, draft.dialect),
         keeps_meaning=False,
-        before=", ".join(each[0] for each in changed),
-        after=", ".join(each[1] for each in changed),
+        before=", ".join(item[0] for item in changed),
+        after=", ".join(item[1] for item in changed),
         doubt=doubt,
         brings=ways.brings,
         is_rival=ways.count > 1,
@@ -95,17 +95,17 @@ def _repair(
         return None
     for part in list(condition.flatten()) if isinstance(condition, exp.And) else [condition]:
         sides = (part.left, part.right) if isinstance(part, exp.EQ) else ()
-        columns = [each for each in sides if isinstance(each, exp.Column)]
+        columns = [side for side in sides if isinstance(side, exp.Column)]
         if len(columns) != 2:
             continue
-        lacking = [each for each in columns if _lacks(each, sources)]
+        lacking = [column for column in columns if _lacks(column, sources)]
         if not lacking:
             continue
         before = part.sql(dialect=draft.dialect.value)
         earlier = _earlier(scope, join, sources)
-        meant = [each for each in columns if each.table.lower() != joined.alias.lower()]
-        partners = [each for each in earlier if any(each.alias.lower() == one.table.lower() for one in meant)]
-        for place, pool in enumerate((partners, [each for each in earlier if each not in partners])):
+        meant = [column for column in columns if column.table.lower() != joined.alias.lower()]
+        partners = [node for node in earlier if any(node.alias.lower() == one.table.lower() for one in meant)]
+        for place, pool in enumerate((partners, [item for item in earlier if item not in partners])):
             found = _direct(scope, join, joined, pool, columns, catalog)
             if found is not None:
                 link, partner = found
@@ -117,13 +117,13 @@ def _repair(
             if not 0 < len(known) <= RIVALS_MAX or len(known[0]) < 2 or (len(known) > 1 and ways.count > 1):
                 continue
             way = known[min(ways.place, len(known) - 1)]
-            if any(each.other.lower() in _tables(sources) for each in way[:-1]):
+            if any(item.other.lower() in _tables(sources) for item in way[:-1]):
                 continue
             if len(known) > 1:
                 ways.count = len(known)
                 ways.brings = (
-                    *(each.other for each in way[:-1]),
-                    *(name for each in way for name in reporting(catalog, each)),
+                    *(item.other for item in way[:-1]),
+                    *(name for item in way for name in reporting(catalog, item)),
                 )
             joins: list[exp.Expr] = scope.expression.args["joins"]
             here = partner.alias
@@ -137,7 +137,7 @@ def _repair(
                 joins.insert(joins.index(join), added)
                 here = alias
             part.replace(equal(here, way[-1].columns, joined.alias, way[-1].other_columns))
-            return before, ", ".join(each.other for each in way[:-1]), 0.5 + 0.3 * (len(way) - 1)
+            return before, ", ".join(item.other for item in way[:-1]), 0.5 + 0.3 * (len(way) - 1)
     return None
 
 
@@ -145,29 +145,29 @@ def _lacks(column: exp.Column, sources: dict[str, Source]) -> bool:
     source = sources.get(column.table.lower())
     if column.table:
         return source is None or (bool(source.columns) and source.owned(column.name) is None)
-    return not any(each.owned(column.name) or not each.columns for each in sources.values())
+    return not any(source.owned(column.name) or not source.columns for source in sources.values())
 
 
 def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[Source]:
     found: list[Source] = []
     start = scope.expression.args.get("from_")
-    for each in (start, *(scope.expression.args.get("joins") or [])):
-        if each is join:
+    for node in (start, *(scope.expression.args.get("joins") or [])):
+        if node is join:
             break
-        if each is not None and (source := sources.get(each.this.alias_or_name.lower())) is not None:
+        if node is not None and (source := sources.get(node.this.alias_or_name.lower())) is not None:
             found.append(source)
-    return [each for each in found if each.table]
+    return [link for link in found if link.table]
 
 
 def _direct(
     scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
 ) -> tuple[Link, Source] | None:
-    found = [(link, each) for each in pool for link in between(catalog, joined.table or "", each.table or "")]
+    found = [(link, item) for item in pool for link in between(catalog, joined.table or "", item.table or "")]
     if len(found) > 1:
-        names = {each.name.lower() for each in written}
+        names = {path.name.lower() for path in written}
         named = [
-            (link, each)
-            for link, each in found
+            (link, item)
+            for link, item in found
             if names
             & {
                 name.lower()
@@ -177,13 +177,13 @@ def _direct(
         found = named or found
     if len(found) > 1:
         used = {
-            each.name.lower()
+            column.name.lower()
             for other in (joined_ for joined_ in (scope.expression.args.get("joins") or []) if joined_ is not join)
-            for each in other.find_all(exp.Column)
+            for column in other.find_all(exp.Column)
         }
-        found = [(link, each) for link, each in found if not used & {name.lower() for name in link.other_columns}]
+        found = [(link, item) for link, item in found if not used & {name.lower() for name in link.other_columns}]
     return found[0] if len(found) == 1 else None
 
 
 def _tables(sources: dict[str, Source]) -> set[str]:
-    return {(each.table or "").lower() for each in sources.values()}
+    return {(source.table or "").lower() for source in sources.values()}

@@ -56,21 +56,21 @@ def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     if tree is None:
         return ()
     every = unresolved(tree, catalog, failure.facts.name)
-    lacking = [each for each in every if each.select is not None]
-    lacking = [each for each in lacking if each.column.find_ancestor(exp.Join, exp.Select) is each.select]
+    lacking = [item for item in every if item.select is not None]
+    lacking = [item for item in lacking if item.column.find_ancestor(exp.Join, exp.Select) is item.select]
     if not lacking:
         return ()
     first = lacking[0]
-    same = [each for each in lacking if each.select is first.select]
-    every_way = sorted(_ways(first, same, catalog), key=lambda each: each[0])
-    ways = [each for each in every_way[:TRIED_MAX] if each[0] <= every_way[0][0] + FARTHER_MAX]
+    same = [item for item in lacking if item.select is first.select]
+    every_way = sorted(_ways(first, same, catalog), key=lambda item: item[0])
+    ways = [item for item in every_way[:TRIED_MAX] if item[0] <= every_way[0][0] + FARTHER_MAX]
     # Several keys may lead to the same table: the question may say which.
     ways += [
-        each
-        for each in every_way[TRIED_MAX:KEYS_TRIED_MAX]
-        if each[0] <= ways[0][0] + SAME_MAX and each[2][-1].other == ways[0][2][-1].other
+        item
+        for item in every_way[TRIED_MAX:KEYS_TRIED_MAX]
+        if item[0] <= ways[0][0] + SAME_MAX and item[2][-1].other == ways[0][2][-1].other
     ]
-    place = next(number for number, each in enumerate(every) if each.column is first.column)
+    place = next(number for number, item in enumerate(every) if item.column is first.column)
     found: list[Candidate] = []
     for doubt, alias, path, column in ways:
         own = read(draft.sql, draft.dialect)
@@ -86,11 +86,11 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
     if select is None:
         return []
     name, qualifier = site.column.name, site.qualifier
-    sources = [each for each in own_sources(site.scope, catalog) if each.table and each.columns]
-    present = {(each.table or "").lower() for each in sources}
-    qualified = [each for each in sources if each.alias.lower() == qualifier.lower()]
+    sources = [source for source in own_sources(site.scope, catalog) if source.table and source.columns]
+    present = {(source.table or "").lower() for source in sources}
+    qualified = [source for source in sources if source.alias.lower() == qualifier.lower()]
     hinted = set(words(qualifier)) if qualifier and not qualified else set[str]()
-    others = {each.column.name.lower() for each in same}
+    others = {item.column.name.lower() for item in same}
     may_multiply = _does_not_count(select) or asks_for_other_rows(site, others, catalog)
     literals = _literals(site.column)
     found: list[tuple[float, str, tuple[Link, ...], str]] = []
@@ -98,7 +98,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
         for path in paths(catalog, source.table or "", multiplying=may_multiply):
             last = path[-1].other
             table = catalog.table(last)
-            if table is None or last.lower() in present or any(each.other.lower() in present for each in path):
+            if table is None or last.lower() in present or any(step.other.lower() in present for step in path):
                 continue
             given = _given(name, table, sources, catalog)
             if given is None:
@@ -108,13 +108,13 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
                 continue
             if qualifier and not qualified and not hinted & set(words(last)):
                 continue  # an alias that was never declared is for the rule about such aliases
-            doubt = 0.6 + 0.5 * (len(path) - 1) + further + sum(each.doubt for each in path) + 0.02 * number
-            doubt += 0.4 * sum(each.multiplies for each in path)
+            doubt = 0.6 + 0.5 * (len(path) - 1) + further + sum(step.doubt for step in path) + 0.02 * number
+            doubt += 0.4 * sum(step.multiplies for step in path)
             doubt += misfit(table, column, literals)
-            doubt -= 0.1 if {each.lower() for each in path[0].columns} & _grouped(select) else 0.0
+            doubt -= 0.1 if {column.lower() for column in path[0].columns} & _grouped(select) else 0.0
             doubt += 0.25 if qualified and source not in qualified else 0.0
             doubt -= 0.3 if hinted & set(words(last)) else 0.0
-            doubt -= 0.05 * (sum(table.column(each) is not None for each in others) - 1)
+            doubt -= 0.05 * (sum(table.column(item) is not None for item in others) - 1)
             found.append((max(doubt, 0.1), source.alias, path, column))
     return found
 
@@ -123,13 +123,13 @@ def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> 
     exact = table.column(name)
     if exact is not None:
         return exact.name, 0.0
-    ranked = sorted(((near(name, each.name, table), each.name) for each in table.columns), reverse=True)
+    ranked = sorted(((near(name, column.name, table), column.name) for column in table.columns), reverse=True)
     if not ranked or ranked[0][0] < VARIANT_MIN or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < 0.01):
         return None
     if any(
-        near(name, each, catalog.table(source.table) if source.table else None) >= VARIANT_MIN
+        near(name, column, catalog.table(source.table) if source.table else None) >= VARIANT_MIN
         for source in sources
-        for each in source.columns
+        for column in source.columns
     ):
         return None  # what stands as near in the block itself is rather meant
     return ranked[0][1], 0.4 + (1 - ranked[0][0])
@@ -144,23 +144,23 @@ def asks_for_other_rows(site: Site, lacking: set[str], catalog: Catalog) -> bool
     select = site.select
     if select is None:
         return False
-    for each in select.find_all(exp.AggFunc):
-        if each.find_ancestor(exp.Select) is not select or isinstance(each, exp.Min | exp.Max):
+    for aggregate in select.find_all(exp.AggFunc):
+        if aggregate.find_ancestor(exp.Select) is not select or isinstance(aggregate, exp.Min | exp.Max):
             continue
-        inner = {column.name.lower() for column in each.find_all(exp.Column)}
+        inner = {column.name.lower() for column in aggregate.find_all(exp.Column)}
         if (
             not lacking & inner
-            and not isinstance(each.this, exp.Distinct)
-            and not _is_count_in_own_groups(each, select, site, catalog)
+            and not isinstance(aggregate.this, exp.Distinct)
+            and not _is_count_in_own_groups(aggregate, select, site, catalog)
         ):
             return False
     around = site.column.find_ancestor(exp.Where, exp.Select)
     if not isinstance(around, exp.Where):
         return True
     return any(
-        _is_count_in_own_groups(each, select, site, catalog)
-        for each in select.find_all(exp.Count)
-        if each.find_ancestor(exp.Select) is select
+        _is_count_in_own_groups(node, select, site, catalog)
+        for node in select.find_all(exp.Count)
+        if node.find_ancestor(exp.Select) is select
     )
 
 
@@ -168,13 +168,13 @@ def _is_count_in_own_groups(aggregate: exp.AggFunc, select: exp.Select, site: Si
     group = select.args.get("group")
     if not isinstance(aggregate, exp.Count) or group is None:
         return False
-    grouped = {each.name.lower() for each in group.expressions if isinstance(each, exp.Column)}
+    grouped = {expression.name.lower() for expression in group.expressions if isinstance(expression, exp.Column)}
     for source in own_sources(site.scope, catalog):
         table = catalog.table(source.table) if source.table else None
         if table is None:
             continue
-        own = [{each.lower() for each in key} for key in (table.primary_key, *table.unique_keys) if key]
-        own += [{each.name.lower()} for each in table.columns if _is_unique(each, table)]
+        own = [{column.lower() for column in key} for key in (table.primary_key, *table.unique_keys) if key]
+        own += [{column.name.lower()} for column in table.columns if _is_unique(column, table)]
         if any(key <= grouped for key in own):
             return True
     return False
@@ -186,7 +186,11 @@ def _is_unique(column: Column, table: Table) -> bool:
 
 def _grouped(select: exp.Select) -> set[str]:
     group = select.args.get("group")
-    return {each.name.lower() for each in group.expressions if isinstance(each, exp.Column)} if group else set()
+    return (
+        {expression.name.lower() for expression in group.expressions if isinstance(expression, exp.Column)}
+        if group
+        else set()
+    )
 
 
 def _literals(column: exp.Column) -> tuple[exp.Literal, ...]:
@@ -198,19 +202,21 @@ def _literals(column: exp.Column) -> tuple[exp.Literal, ...]:
         given = parent.expressions
     else:
         given = []
-    return tuple(each for each in given if isinstance(each, exp.Literal))
+    return tuple(item for item in given if isinstance(item, exp.Literal))
 
 
 def misfit(table: Table, name: str, literals: tuple[exp.Literal, ...]) -> float:
     """Return how ill a column fits what it is compared with: less than 0 where it holds the very value."""
     column = table.column(name)
-    texts = [each.name for each in literals if each.is_string and not each.name.replace(".", "", 1).isdigit()]
+    texts = [
+        literal.name for literal in literals if literal.is_string and not literal.name.replace(".", "", 1).isdigit()
+    ]
     if column is None or not texts:
         return 0.0
     if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER):
         return NO_TEXT_DOUBT
-    known = {each.casefold() for each in column.values}
-    if any(each.casefold() in known for each in texts):
+    known = {value.casefold() for value in column.values}
+    if any(text.casefold() in known for text in texts):
         return -HOLDS_VALUE_BONUS
     return LACKS_VALUE_DOUBT if column.values and column.values_complete else 0.0
 
@@ -219,9 +225,12 @@ def _does_not_count(select: exp.Select) -> bool:
     """Return whether more equal rows change nothing: DISTINCT, an IN or EXISTS around it, or MIN and MAX only."""
     if select.args.get("limit") is not None:
         return False
-    aggregates = [each for each in select.find_all(exp.AggFunc) if each.find_ancestor(exp.Select) is select]
+    aggregates = [
+        aggregate for aggregate in select.find_all(exp.AggFunc) if aggregate.find_ancestor(exp.Select) is select
+    ]
     cares = any(
-        not isinstance(each, exp.Min | exp.Max) and not isinstance(each.this, exp.Distinct) for each in aggregates
+        not isinstance(aggregate, exp.Min | exp.Max) and not isinstance(aggregate.this, exp.Distinct)
+        for aggregate in aggregates
     )
     if cares:
         return False
@@ -230,7 +239,7 @@ def _does_not_count(select: exp.Select) -> bool:
         around = around.parent
     if select.args.get("distinct") is not None or isinstance(around, exp.In | exp.Exists):
         return True
-    return bool(aggregates) and all(each.find(exp.AggFunc) for each in select.expressions)
+    return bool(aggregates) and all(expression.find(exp.AggFunc) for expression in select.expressions)
 
 
 def _joined(
@@ -247,19 +256,26 @@ def _joined(
     assert select is not None  # noqa: S101 - `_ways` found none otherwise
     before = site.column.sql(dialect=draft.dialect.value)
     name, qualifier = site.column.name.lower(), site.qualifier.lower()
-    same = [each for each in own_columns(site.scope) if each.name.lower() == name and each.table.lower() == qualifier]
+    same = [
+        column
+        for column in own_columns(site.scope)
+        if column.name.lower() == name and column.table.lower() == qualifier
+    ]
     added = tuple(
-        each.name.lower() for link in path if (table := catalog.table(link.other)) is not None for each in table.columns
+        column.name.lower()
+        for link in path
+        if (table := catalog.table(link.other)) is not None
+        for column in table.columns
     )
     keep_owners(select, site.scope, catalog, added)
     for link in path:
         joined = free_alias(tree, link.other)
         add_join(select, link.other, joined, equal(alias, link.columns, joined, link.other_columns))
         alias = joined
-    for each in same:
-        each.set("this", identifier(column, each.this))
-        each.set("table", identifier(alias))
-        each.set("db", None)
+    for node in same:
+        node.set("this", identifier(column, node.this))
+        node.set("table", identifier(alias))
+        node.set("db", None)
     return Candidate(
         RuleName.JOIN_OWNER,
         write(tree, draft.dialect),
@@ -267,5 +283,5 @@ def _joined(
         before=before,
         after=f"{path[-1].other}.{column}",
         doubt=doubt,
-        brings=(*(each.other for each in path), *(name for each in path for name in reporting(catalog, each))),
+        brings=(*(step.other for step in path), *(name for step in path for name in reporting(catalog, step))),
     )

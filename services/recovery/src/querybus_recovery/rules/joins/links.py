@@ -49,8 +49,8 @@ def owners_of(catalog: Catalog, column: str) -> tuple[Table, ...]:
 
 def between(catalog: Catalog, one: str, other: str) -> list[Link]:
     """Return the direct joins from one table to another, declared ones only if there are any."""
-    found = [each for each in links_of(catalog, one) if each.other.lower() == other.lower()]
-    return [each for each in found if each.is_declared] or found
+    found = [link for link in links_of(catalog, one) if link.other.lower() == other.lower()]
+    return [item for item in found if item.is_declared] or found
 
 
 def paths(catalog: Catalog, start: str, *, multiplying: bool = False) -> Iterator[tuple[Link, ...]]:
@@ -77,10 +77,10 @@ def routes(catalog: Catalog, start: str, end: str) -> list[tuple[Link, ...]]:
             for link in links_of(catalog, way[-1].other if way else start)
             if link.is_declared and link.other.lower() not in visited
         ]
-        arrived = [each for each in ways if each[-1].other.lower() == end.lower()]
+        arrived = [way for way in ways if way[-1].other.lower() == end.lower()]
         if arrived:
             return arrived
-        visited |= {each[-1].other.lower() for each in ways}
+        visited |= {way[-1].other.lower() for way in ways}
     return []
 
 
@@ -141,13 +141,13 @@ def _links(key: CatalogKey) -> dict[str, tuple[Link, ...]]:
                 if known is not None and known.kind is column.kind and not is_own_key:
                     add(child, (column.name,), parent, parent.primary_key, is_declared=False)
     return {
-        name: tuple(sorted(each, key=lambda link: not link.is_declared)[:LINKS_PER_TABLE_MAX])
-        for name, each in found.items()
+        name: tuple(sorted(value, key=lambda link: not link.is_declared)[:LINKS_PER_TABLE_MAX])
+        for name, value in found.items()
     }
 
 
 def is_unique(table: Table, columns: Sequence[str]) -> bool:
     """Return whether no two rows of the table can have the same values in these columns."""
-    given = {each.lower() for each in columns}
+    given = {column.lower() for column in columns}
     keys = [table.primary_key, *table.unique_keys]
-    return any(bool(key) and {each.lower() for each in key} <= given for key in keys)
+    return any(bool(key) and {column.lower() for column in key} <= given for key in keys)

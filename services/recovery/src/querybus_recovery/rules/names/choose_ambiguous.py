@@ -34,11 +34,11 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
                 continue
             if _is_outer(site.scope.expression):
                 return ()
-            owners = [each for each in own_sources(site.scope, catalog) if each.owned(name)]
+            owners = [source for source in own_sources(site.scope, catalog) if source.owned(name)]
             if len(owners) < 2:
                 continue
             spoken = _spoken(site.scope, name)
-            owners.sort(key=lambda each: (each.alias.lower() in spoken, _rank(each, name, catalog)))
+            owners.sort(key=lambda node: (node.alias.lower() in spoken, _rank(node, name, catalog)))
             if place < len(owners):
                 site.column.set("table", identifier(owners[place].alias))
                 chosen[f"{owners[place].alias}.{name}"] = None
@@ -59,17 +59,17 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
 def _spoken(scope: Scope, name: str) -> set[str]:
     """Return the sources whose column of that name the block names elsewhere: then the bare name means another."""
     return {
-        each.table.lower()
-        for each in own_columns(scope)
-        if each.table
-        and each.name.lower() == name.lower()
-        and isinstance(each.find_ancestor(exp.Join, exp.Group, exp.Select), exp.Select)
+        column.table.lower()
+        for column in own_columns(scope)
+        if column.table
+        and column.name.lower() == name.lower()
+        and isinstance(column.find_ancestor(exp.Join, exp.Group, exp.Select), exp.Select)
     }
 
 
 def _is_outer(block: object) -> bool:
     joins = getattr(block, "args", {}).get("joins") or ()
-    return any(each.side for each in joins)
+    return any(join.side for join in joins)
 
 
 def _rank(source: Source, name: str, catalog: Catalog) -> int:
@@ -77,7 +77,9 @@ def _rank(source: Source, name: str, catalog: Catalog) -> int:
     column = table.column(name) if table else None
     if table is None or column is None:
         return 1
-    refers = any(name.lower() in (each.lower() for each in key.columns) for key in table.foreign_keys)
+    refers = any(name.lower() in (column.lower() for column in key.columns) for key in table.foreign_keys)
     if refers:
         return 2
-    return 0 if column.kind is ColumnKind.TEXT or name.lower() in (each.lower() for each in table.primary_key) else 1
+    return (
+        0 if column.kind is ColumnKind.TEXT or name.lower() in (column.lower() for column in table.primary_key) else 1
+    )

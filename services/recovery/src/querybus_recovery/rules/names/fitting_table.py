@@ -83,40 +83,40 @@ def _unknown(tree: exp.Expr, catalog: Catalog) -> tuple[Scope, exp.Table] | None
 def _ranked(scope: Scope, node: exp.Table, catalog: Catalog) -> list[tuple[float, Table]]:
     alias = node.alias_or_name.lower()
     sources = list(own_sources(scope, catalog))
-    others = [each for each in sources if each.alias.lower() != alias]
-    wanted = {each.name.lower() for each in own_columns(scope) if each.table.lower() == alias}
+    others = [source for source in sources if source.alias.lower() != alias]
+    wanted = {column.name.lower() for column in own_columns(scope) if column.table.lower() == alias}
     if not others:
-        wanted |= {each.name.lower() for each in own_columns(scope) if not each.table}
+        wanted |= {column.name.lower() for column in own_columns(scope) if not column.table}
     else:
         wanted |= {
-            each.name.lower()
-            for each in own_columns(scope)
-            if not each.table and not any(source.owned(each.name) for source in others)
+            column.name.lower()
+            for column in own_columns(scope)
+            if not column.table and not any(source.owned(column.name) for source in others)
         }
     outputs = {
-        each.alias.lower() for each in getattr(scope.expression, "expressions", ()) if isinstance(each, exp.Alias)
+        node.alias.lower() for node in getattr(scope.expression, "expressions", ()) if isinstance(node, exp.Alias)
     }
     wanted -= outputs
     own = set(words(node.name))
-    present = {singular(plain(each.name)) for each in node.root().find_all(exp.Table)}
+    present = {singular(plain(table.name)) for table in node.root().find_all(exp.Table)}
     ranked: list[tuple[float, Table]] = []
     for table in catalog.tables:
         exact = sum(table.column(name) is not None for name in wanted)
         close = sum(
-            table.column(name) is None and any(near(name, each.name, table) >= 0.8 for each in table.columns)
+            table.column(name) is None and any(near(name, column.name, table) >= 0.8 for column in table.columns)
             for name in wanted
         )
         theirs = set(words(table.name))
         alike = len(own & theirs) / max(1, len(own | theirs))
-        linked = any(between(catalog, table.name, each.table or "") for each in others)
+        linked = any(between(catalog, table.name, link.table or "") for link in others)
         share = (exact + 0.7 * close) / max(1, len(wanted))
         fit = 0.6 * share + 0.35 * max(alike, score(node.name, table.name) - 0.3) + 0.1 * linked
         fit -= 0.15 * (singular(plain(table.name)) in present)
         # Of equal ones the table with the least besides what is wanted.
         fit += 0.03 / len(table.columns)
-        if own == theirs and not any((each.table or "").lower() == table.name.lower() for each in others):
+        if own == theirs and not any((link.table or "").lower() == table.name.lower() for link in others):
             return [(1.2, table)]
         if share > 0 or alike > 0:
             ranked.append((fit, table))
-    ranked.sort(key=lambda each: -each[0])
+    ranked.sort(key=lambda item: -item[0])
     return ranked

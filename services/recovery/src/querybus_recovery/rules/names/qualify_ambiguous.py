@@ -34,7 +34,7 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     for site in list(sites(tree, catalog, name)):
         if site.qualifier:
             continue
-        owners = [each.alias for each in own_sources(site.scope, catalog) if each.owned(name)]
+        owners = [source.alias for source in own_sources(site.scope, catalog) if source.owned(name)]
         if len(owners) < 2:
             continue
         if not _are_equal(site.scope, name, owners):
@@ -43,7 +43,7 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
         chosen.add(owners[0])
     if not chosen:
         return ()
-    after = ", ".join(f"{each}.{name}" for each in sorted(chosen))
+    after = ", ".join(f"{item}.{name}" for item in sorted(chosen))
     return (
         Candidate(
             RuleName.QUALIFY_AMBIGUOUS,
@@ -58,7 +58,7 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
 
 def _are_equal(scope: Scope, name: str, owners: list[str]) -> bool:
     """Return whether inner equal joins connect all owners by this column."""
-    groups: list[set[str]] = [{each.lower()} for each in owners]
+    groups: list[set[str]] = [{owner.lower()} for owner in owners]
     joins: list[exp.Join] = scope.expression.args.get("joins") or []
     for join in joins:
         if join.side or join.kind not in ("", "INNER"):
@@ -77,9 +77,9 @@ def _are_equal(scope: Scope, name: str, owners: list[str]) -> bool:
 
 
 def _connect(groups: list[set[str]], one: str, other: str) -> None:
-    touched = [each for each in groups if one in each or other in each]
+    touched = [group for group in groups if one in group or other in group]
     if len(touched) < 2:
         return
-    for each in touched:
-        groups.remove(each)
+    for item in touched:
+        groups.remove(item)
     groups.append(set().union(*touched))

@@ -65,8 +65,8 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         known = closest_variant(name, sources, catalog)
         if known is None:
             tied = _tied(site, sources, catalog)
-            if len(tied) == 1 or (tied and chosen.get(name.lower()) in [each for each, _ in tied]):
-                known = next(each for each in tied if len(tied) == 1 or each[0] == chosen[name.lower()])
+            if len(tied) == 1 or (tied and chosen.get(name.lower()) in [item for item, _ in tied]):
+                known = next(item for item in tied if len(tied) == 1 or item[0] == chosen[name.lower()])
             elif tied and not chosen:
                 if place >= len(tied):
                     return None
@@ -111,11 +111,11 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
 
 def _tied(site: Site, sources: tuple[Source, ...], catalog: Catalog) -> list[tuple[str, float]]:
     """Return the columns that are as near as the nearest, without those that the block names besides."""
-    used = {each.name.lower() for each in own_columns(site.scope)}
+    used = {column.name.lower() for column in own_columns(site.scope)}
     ranked = [
-        (near(site.column.name, column, catalog.table(each.table) if each.table else None), column)
-        for each in sources
-        for column in each.columns
+        (near(site.column.name, column, catalog.table(source.table) if source.table else None), column)
+        for source in sources
+        for column in source.columns
         if column.lower() not in used
     ]
     best = max((value for value, _ in ranked), default=0.0)
@@ -136,17 +136,17 @@ def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
         return False
     if site.column.find_ancestor(exp.Group, exp.Select) is select.args.get("group"):
         owns = any(
-            (table := catalog.table(each.table)) is not None and is_unique(table, (column,))
-            for each in site.sources
-            if each.table and each.owned(column)
+            (table := catalog.table(source.table)) is not None and is_unique(table, (column,))
+            for source in site.sources
+            if source.table and source.owned(column)
         )
         return owns and len(list(site.sources)) == 1 and select.find(exp.Count) is not None
     if site.column.find_ancestor(exp.Where, exp.Select) is not select:
         return False
     where = select.args.get("where")
     return where is not None and any(
-        isinstance(each.left, exp.Column) and each.left.name.lower() == column.lower() and each.right.is_string
-        for each in where.find_all(exp.EQ)
+        isinstance(node.left, exp.Column) and node.left.name.lower() == column.lower() and node.right.is_string
+        for node in where.find_all(exp.EQ)
     )
 
 
@@ -164,9 +164,9 @@ def _elsewhere(name: str, column: str, close: float, source: Source | None, cata
 def closest_variant(name: str, sources: tuple[Source, ...], catalog: Catalog) -> tuple[str, float] | None:
     """Return the one column of these sources that is near enough and clearly nearest, with its score."""
     ranked: list[tuple[float, str]] = []
-    for each in sources:
-        table = catalog.table(each.table) if each.table else None
-        ranked += [(near(name, column, table), column) for column in each.columns]
+    for source in sources:
+        table = catalog.table(source.table) if source.table else None
+        ranked += [(near(name, column, table), column) for column in source.columns]
     ranked.sort(reverse=True)
     if not ranked or ranked[0][0] <= 0:
         return None

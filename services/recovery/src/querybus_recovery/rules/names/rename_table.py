@@ -27,20 +27,20 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
-    own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    own = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
     changed: dict[str, str] = {}
     doubt = CLEAR_DOUBT
     for table in tree.find_all(exp.Table):
         name = table.name
         if not name or name.lower() in own or catalog.table(name) is not None:
             continue
-        known = closest(name, [each.name for each in catalog.tables])
+        known = closest(name, [table.name for table in catalog.tables])
         if known is None:
             continue
         beside = table.find_ancestor(exp.Select)
         if beside is not None and any(
-            each.name.lower() == known.lower() and each.find_ancestor(exp.Select) is beside
-            for each in beside.find_all(exp.Table)
+            table.name.lower() == known.lower() and table.find_ancestor(exp.Select) is beside
+            for table in beside.find_all(exp.Table)
         ):
             doubt = TWICE_DOUBT  # a table joined with itself says little: rather another one was meant
         table.set("this", identifier(known, table.this))

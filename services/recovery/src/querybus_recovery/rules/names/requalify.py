@@ -31,8 +31,8 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
         name = site.column.name
         if not site.qualifier or site.is_resolved:
             continue
-        owners = [each for each in site.sources if each.owned(name)]
-        owners = [each for each in owners if not _would_equal_itself(site.column, each.alias, name)]
+        owners = [source for source in site.sources if source.owned(name)]
+        owners = [owner for owner in owners if not _would_equal_itself(site.column, owner.alias, name)]
         if len(owners) != 1:
             continue
         if isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join):
@@ -65,9 +65,9 @@ def _would_equal_itself(column: exp.Column, alias: str, name: str) -> bool:
     if not isinstance(parent, exp.Predicate | exp.Binary):
         return False
     return any(
-        isinstance(each, exp.Column)
-        and each is not column
-        and each.table.lower() in (alias.lower(), "")
-        and each.name.lower() == name.lower()
-        for each in parent.iter_expressions()
+        isinstance(iter_expression, exp.Column)
+        and iter_expression is not column
+        and iter_expression.table.lower() in (alias.lower(), "")
+        and iter_expression.name.lower() == name.lower()
+        for iter_expression in parent.iter_expressions()
     )

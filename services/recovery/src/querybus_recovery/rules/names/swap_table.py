@@ -29,7 +29,7 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
-    lacking = [each for each in unresolved(tree, catalog, failure.facts.name) if each.select is not None]
+    lacking = [item for item in unresolved(tree, catalog, failure.facts.name) if item.select is not None]
     if not lacking:
         return ()
     site = lacking[0]
@@ -43,9 +43,9 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     ):
         return ()
     source = sources[0]
-    written = [each for each in own_columns(site.scope) if each.table.lower() in ("", source.alias.lower())]
-    aliases = {each.alias.lower() for each in select.expressions if isinstance(each, exp.Alias)}
-    names = {each.name.lower() for each in written if not isinstance(each.this, exp.Star)} - aliases
+    written = [column for column in own_columns(site.scope) if column.table.lower() in ("", source.alias.lower())]
+    aliases = {expression.alias.lower() for expression in select.expressions if isinstance(expression, exp.Alias)}
+    names = {node.name.lower() for node in written if not isinstance(node.this, exp.Star)} - aliases
     fitting = [
         table
         for table in owners_of(catalog, site.column.name)
@@ -62,16 +62,16 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     )
     node = next(
         (
-            each
-            for each in select.find_all(exp.Table)
-            if each.name.lower() == (source.table or "").lower() and each.find_ancestor(exp.Select) is select
+            table
+            for table in select.find_all(exp.Table)
+            if table.name.lower() == (source.table or "").lower() and table.find_ancestor(exp.Select) is select
         ),
         None,
     )
     if node is None:
         return ()
-    known = {each.lower() for each in source.columns}
-    by_name = [each for each in written if each.table.lower() == (source.table or "").lower() and not node.alias]
+    known = {column.lower() for column in source.columns}
+    by_name = [link for link in written if link.table.lower() == (source.table or "").lower() and not node.alias]
     found: list[Candidate] = []
     for number, table in enumerate(ranked[:TRIED_MAX]):
         node.set("this", identifier(table.name))
@@ -81,7 +81,7 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         # Aggregates count the rows of the table that was written: then a join keeps more of what was said. The same
         # where it has another of the columns and a key to the table that has them all.
         doubt += 0.35 if select.find(exp.AggFunc) is not None else 0.0
-        keys = {each.lower() for link in between(catalog, source.table or "", table.name) for each in link.columns}
+        keys = {column.lower() for link in between(catalog, source.table or "", table.name) for column in link.columns}
         doubt += 0.35 if keys and (names & known) - keys else 0.0
 
         found.append(

@@ -25,7 +25,7 @@ def use_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
         written = site.qualifier
         if not written or site.is_resolved or site.source(written) is not None:
             continue
-        named = [each for each in site.sources if (each.table or "").lower() == written.lower()]
+        named = [source for source in site.sources if (source.table or "").lower() == written.lower()]
         if len(named) != 1 or named[0].owned(site.column.name) is None:
             continue
         site.column.set("table", identifier(named[0].alias))

@@ -95,17 +95,17 @@ def close_parenthesis(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
         closed = [f"{text[:place].rstrip()}) {text[place:]}" for place in places[:PLACES_MAX]]
         # A call ends soon; a sub-query and a condition go on as far as they can.
         texts = [*closed, *texts] if _is_call(tokens) else [*texts, *reversed(closed)]
-    readable = [each for each in texts if read(each, draft.dialect) is not None]
+    readable = [text for text in texts if read(text, draft.dialect) is not None]
     return tuple(
         Candidate(
             RuleName.CLOSE_PARENTHESIS,
-            each,
+            item,
             keeps_meaning=False,
             before="",
             after=")",
             doubt=0.3 + FURTHER_DOUBT * number,
         )
-        for number, each in enumerate(readable)
+        for number, item in enumerate(readable)
     )
 
 

@@ -40,7 +40,7 @@ def cut_tail(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidat
             return ()
         if not tokens or tokens[0].text.upper() not in ("SELECT", "WITH", "("):
             return ()
-        return _cut(draft, text, [each for each in tokens if each.end < len(text)])
+        return _cut(draft, text, [token for token in tokens if token.end < len(text)])
     return ()
 
 
@@ -50,7 +50,7 @@ def _cut(draft: Draft, text: str, tokens: list[object]) -> tuple[Candidate, ...]
         last: object = tokens[count - 1]
         if getattr(last, "token_type", None) not in _BREAKS:
             continue
-        kinds = [getattr(each, "token_type", None) for each in tokens[:count]]
+        kinds = [getattr(token, "token_type", None) for token in tokens[:count]]
         if TokenType.FROM not in kinds:
             break
         depth = kinds.count(TokenType.L_PAREN) - kinds.count(TokenType.R_PAREN)

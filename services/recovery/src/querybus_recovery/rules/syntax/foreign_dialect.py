@@ -39,7 +39,7 @@ def foreign_dialect(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
         if reader == draft.dialect.value:
             continue
         try:
-            trees = [each for each in sqlglot.parse(text, dialect=reader, error_level=ErrorLevel.RAISE) if each]
+            trees = [item for item in sqlglot.parse(text, dialect=reader, error_level=ErrorLevel.RAISE) if item]
             if len(trees) != 1 or not isinstance(trees[0], exp.Query):
                 continue
             written = trees[0].sql(dialect=draft.dialect.value, unsupported_level=ErrorLevel.IGNORE)
@@ -66,13 +66,13 @@ def _without_rownum(draft: Draft) -> tuple[Candidate, ...]:
     for select in tree.find_all(exp.Select):
         where = select.args.get("where")
         parts = [] if where is None else list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
-        for each in parts:
-            if not isinstance(each, exp.LT | exp.LTE | exp.EQ) or each.left.name.upper() != "ROWNUM":
+        for part in parts:
+            if not isinstance(part, exp.LT | exp.LTE | exp.EQ) or part.left.name.upper() != "ROWNUM":
                 continue
-            if not isinstance(each.right, exp.Literal) or not each.right.name.isdigit() or select.args.get("limit"):
+            if not isinstance(part.right, exp.Literal) or not part.right.name.isdigit() or select.args.get("limit"):
                 return ()
-            count = int(each.right.name) - isinstance(each, exp.LT)
-            kept = [other for other in parts if other is not each]
+            count = int(part.right.name) - isinstance(part, exp.LT)
+            kept = [other for other in parts if other is not part]
             select.set("where", exp.Where(this=exp.and_(*[e.copy() for e in kept], copy=False)) if kept else None)
             select.set("limit", exp.Limit(expression=exp.Literal.number(count)))
             return (

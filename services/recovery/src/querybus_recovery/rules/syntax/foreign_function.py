@@ -86,13 +86,15 @@ def _arguments(call: exp.Func) -> list[exp.Expr]:
     if isinstance(call, exp.Extract):
         return [call.expression.copy()]
     if isinstance(call, exp.Anonymous | exp.Concat | exp.ConcatWs):
-        return [each.copy() for each in call.expressions]
+        return [expression.copy() for expression in call.expressions]
     values: list[exp.Expr] = []
     for value in call.args.values():
         values += [
-            each.copy() for each in (value if isinstance(value, list) else [value]) if isinstance(each, exp.Expr)
+            element.copy()
+            for element in (value if isinstance(value, list) else [value])
+            if isinstance(element, exp.Expr)
         ]
-    return [each.this if isinstance(each, exp.TsOrDsToDate) else each for each in values]
+    return [value.this if isinstance(value, exp.TsOrDsToDate) else value for value in values]
 
 
 def _transpiled(call: exp.Func, dialect: Dialect) -> exp.Expr | None:
@@ -132,7 +134,7 @@ def _call(name: str, count: int, *fixed: str) -> Made:
     def made(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if len(arguments) != count:
             return None
-        return exp.Anonymous(this=name, expressions=[*(exp.Literal.string(each) for each in fixed), *arguments])
+        return exp.Anonymous(this=name, expressions=[*(exp.Literal.string(item) for item in fixed), *arguments])
 
     return made
 
@@ -141,8 +143,8 @@ def _joined(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     if not arguments:
         return None
     whole = arguments[0]
-    for each in arguments[1:]:
-        whole = exp.DPipe(this=whole, expression=each)
+    for argument in arguments[1:]:
+        whole = exp.DPipe(this=whole, expression=argument)
     return exp.Paren(this=whole)
 
 
@@ -151,8 +153,8 @@ def _joined_with(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         return None
     between, *rest = arguments
     parts: list[exp.Expr] = [rest[0]] if rest else []
-    for each in rest[1:]:
-        parts += [between.copy(), each]
+    for item in rest[1:]:
+        parts += [between.copy(), item]
     return _joined(parts)
 
 

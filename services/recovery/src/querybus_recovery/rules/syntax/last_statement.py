@@ -29,11 +29,11 @@ def last_statement(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Ca
         tokens = list(GRAMMARS[draft.dialect].tokenize(draft.sql))
     except SqlglotError:
         return ()
-    ends = [each.start for each in tokens if each.token_type is TokenType.SEMICOLON]
-    starts = [0, *(each + 1 for each in ends)]
+    ends = [token.start for token in tokens if token.token_type is TokenType.SEMICOLON]
+    starts = [0, *(item + 1 for item in ends)]
     pieces = [draft.sql[start:end].strip() for start, end in zip(starts, [*ends, len(draft.sql)], strict=True)]
-    pieces = [each for each in pieces if each]
-    if not 1 < len(pieces) <= STATEMENTS_MAX or any(read(each, draft.dialect) is None for each in pieces):
+    pieces = [piece for piece in pieces if piece]
+    if not 1 < len(pieces) <= STATEMENTS_MAX or any(read(piece, draft.dialect) is None for piece in pieces):
         return ()
     return (
         Candidate(

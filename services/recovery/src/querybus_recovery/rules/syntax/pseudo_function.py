@@ -37,7 +37,8 @@ def pseudo_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
     while (call := _call(tree)) is not None:
         operator = _OPERATORS[call.name.upper()]
         left, right = (
-            exp.Paren(this=each.copy()) if isinstance(each, exp.Binary) else each.copy() for each in call.expressions
+            exp.Paren(this=expression.copy()) if isinstance(expression, exp.Binary) else expression.copy()
+            for expression in call.expressions
         )
         if operator is exp.Div:
             left = exp.Cast(this=left, to=exp.DataType.build("double"))
@@ -54,7 +55,7 @@ def pseudo_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             write(tree, draft.dialect),
             keeps_meaning="DIVIDE" not in changed,
             before=", ".join(dict.fromkeys(changed)),
-            after=", ".join(dict.fromkeys(_SIGNS[_OPERATORS[each]] for each in changed)),
+            after=", ".join(dict.fromkeys(_SIGNS[_OPERATORS[item]] for item in changed)),
             doubt=0.1,
         ),
     )
@@ -66,9 +67,9 @@ _SIGNS: Final[dict[type[exp.Binary], str]] = {exp.Div: "/", exp.Sub: "-", exp.Mu
 def _call(tree: exp.Expr) -> exp.Anonymous | None:
     return next(
         (
-            each
-            for each in tree.find_all(exp.Anonymous)
-            if each.name.upper() in _OPERATORS and len(each.expressions) == 2
+            node
+            for node in tree.find_all(exp.Anonymous)
+            if node.name.upper() in _OPERATORS and len(node.expressions) == 2
         ),
         None,
     )

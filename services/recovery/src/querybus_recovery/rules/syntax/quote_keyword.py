@@ -134,7 +134,7 @@ def quote_keyword(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         tokens = list(GRAMMARS[draft.dialect].tokenize(text))
     except SqlglotError:
         return ()
-    known = {each.lower() for each in catalog.identifiers}
+    known = {identifier.lower() for identifier in catalog.identifiers}
     sure = [number for number in range(len(tokens)) if _must_be_name(tokens, number)]
     names = {tokens[number].text.lower() for number in sure}
     # A name that must be one somewhere is one wherever a name may stand.
@@ -145,11 +145,11 @@ def quote_keyword(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         if number not in sure and tokens[number].text.lower() in known and _may_be_name(tokens, number)
     ]
     for chosen in (sure, sure + likely, likely):
-        if not chosen or len({tokens[each].text.lower() for each in chosen}) > WORDS_MAX:
+        if not chosen or len({tokens[item].text.lower() for item in chosen}) > WORDS_MAX:
             continue
-        quoted = _quoted(text, [tokens[each] for each in chosen], draft.dialect)
+        quoted = _quoted(text, [tokens[item] for item in chosen], draft.dialect)
         if quoted != text and read(quoted, draft.dialect) is not None:
-            words = ", ".join(dict.fromkeys(tokens[each].text for each in chosen))
+            words = ", ".join(dict.fromkeys(tokens[item].text for item in chosen))
             return (
                 Candidate(
                     RuleName.QUOTE_KEYWORD, quoted, keeps_meaning=True, before=words, after=f'"{words}"', doubt=0.1
@@ -187,6 +187,6 @@ def _may_be_name(tokens: list[Any], number: int) -> bool:
 
 def _quoted(text: str, tokens: list[Any], dialect: Dialect) -> str:
     quote = "`" if dialect in _BACKTICKS else '"'
-    for token in sorted(tokens, key=lambda each: -each.start):
+    for token in sorted(tokens, key=lambda item: -item.start):
         text = text[: token.start] + quote + token.text + quote + text[token.end + 1 :]
     return text

@@ -37,8 +37,8 @@ def quoted_literal(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Ca
             column.replace(exp.Literal.string(column.name))
     if not changed:
         return ()
-    before = ", ".join(f'"{each}"' for each in changed)
-    after = ", ".join(f"'{each}'" for each in changed)
+    before = ", ".join(f'"{item}"' for item in changed)
+    after = ", ".join(f"'{item}'" for item in changed)
     return (
         Candidate(
             RuleName.QUOTED_LITERAL,
