@@ -139,17 +139,17 @@ def encoded(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Pages:
 
 
 async def run(engine: Engine, sql: str, rows_max: int = 100, pages: PageSink | None = None) -> Rows:
-    found = await engine.edge.run(sql, rows_max=rows_max, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=pages)
-    assert isinstance(found, Rows), found
-    return found
+    result = await engine.edge.run(sql, rows_max=rows_max, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=pages)
+    assert isinstance(result, Rows), result
+    return result
 
 
 async def to_pages(engine: Engine, bus: Bus, sql: str, rows_max: int) -> None:
     async with bus.pages() as pages:
-        found = await run(engine, sql, rows_max, pages)
+        result = await run(engine, sql, rows_max, pages)
         address = await pages.kept()
     assert address is not None
-    assert sum(address.rows) == found.row_count == rows_max, (address.rows, found.row_count)
+    assert sum(address.rows) == result.row_count == rows_max, (address.rows, result.row_count)
 
 
 async def measure(engine: Engine, bus: Bus) -> dict[str, float]:
@@ -553,8 +553,8 @@ async def clickhouse_engine(_folder: Path) -> AsyncGenerator[Engine]:
         )
 
         def bulk() -> Pages:
-            found = bare.query(MANY)
-            return encoded(found.column_names, found.result_rows)
+            result = bare.query(MANY)
+            return encoded(result.column_names, result.result_rows)
 
         edge = edge_of(configured(running.url("shop")), bytes_max=1 << 30, metrics=Metrics("bench"))
         yield Engine(

@@ -200,15 +200,15 @@ async def apis(made: Stack) -> AsyncGenerator[dict[str, Ask]]:
             return str((reply.get("answer") or {}).get("outcome"))
 
         async def by_grpc() -> str:
-            found = v1.AskResponse.FromString(await rpc(asked, metadata=metadata, timeout=60))
-            return "answered" if found.query.HasField("answer") else "open"
+            result = v1.AskResponse.FromString(await rpc(asked, metadata=metadata, timeout=60))
+            return "answered" if result.query.HasField("answer") else "open"
 
         yield {"bus": by_bus, "http": by_http, "grpc": by_grpc}
 
 
 async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
     """Return the CPU milliseconds of the gateway per question at each API, and what is above the bus API."""
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     async with apis(made) as asks:
         for ask in asks.values():
             await many(ask, CALLERS, questions // 4)
@@ -216,10 +216,10 @@ async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
             for name, ask in sorted(asks.items(), reverse=bool(turn % 2)):
                 before = cpu_seconds(made.pids)
                 await many(ask, CALLERS, questions)
-                found.setdefault(name, []).append((cpu_seconds(made.pids) - before) * 1_000 / questions)
-    figures = {f"{name}_cpu_ms": statistics.median(value) for name, value in found.items()}
+                result.setdefault(name, []).append((cpu_seconds(made.pids) - before) * 1_000 / questions)
+    figures = {f"{name}_cpu_ms": statistics.median(value) for name, value in result.items()}
     for name in ("http", "grpc"):
-        above = [one - bus for one, bus in zip(found[name], found["bus"], strict=True)]
+        above = [one - bus for one, bus in zip(result[name], result["bus"], strict=True)]
         figures[f"{name}_above_bus_cpu_ms"] = statistics.median(above)
     return figures
 

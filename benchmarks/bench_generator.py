@@ -116,7 +116,7 @@ class Verb:
             deadline_at=now + int(seconds * 1_000),
             body=Asked(),
         )
-        found = await generate(
+        result = await generate(
             envelope,
             Delivery(sequence=1, deliveries=1, now_ms=now),
             catalogs=self.place,
@@ -126,11 +126,13 @@ class Verb:
             linker=self.linker,
             texts=self.texts,
         )
-        if isinstance(found, Failure):
-            return f"failed {found.code.value}"
-        draft = getattr(found.body, "draft", None)
+        if isinstance(result, Failure):
+            return f"failed {result.code.value}"
+        draft = getattr(result.body, "draft", None)
         return (
-            f"drafted {draft.origin.value}" if draft is not None else f"concluded {getattr(found.body, 'outcome', '?')}"
+            f"drafted {draft.origin.value}"
+            if draft is not None
+            else f"concluded {getattr(result.body, 'outcome', '?')}"
         )
 
 
@@ -255,7 +257,7 @@ async def faults(place: Place, questions: list[str]) -> dict[str, dict[str, Any]
         "fails half": half,
         "429, Retry-After 1": [fail(429, retry_after_seconds=1)],
     }
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for name, script in scripts.items():
         with ScriptedModel(script) as server:
             models = NamedModels(ModelServiceSettings(llm_base_url=server.base_url), Metrics("bench"))
@@ -267,7 +269,7 @@ async def faults(place: Place, questions: list[str]) -> dict[str, dict[str, Any]
             took = time.monotonic() - began
             await models.drain()
             await asyncio.sleep(0.2)
-            found[name] = {
+            result[name] = {
                 "queries": CALLERS,
                 "ended": dict(Counter(ended)),
                 "seconds": round(took, 1),
@@ -275,7 +277,7 @@ async def faults(place: Place, questions: list[str]) -> dict[str, dict[str, Any]
                 "tasks_left": len(asyncio.all_tasks()) - tasks,
                 "sockets_left": sockets_to(server.base_url),
             }
-    return found
+    return result
 
 
 def sockets_to(address: str) -> int:

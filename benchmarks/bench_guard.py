@@ -96,7 +96,7 @@ def judge_corpus(statements: Iterable[dict[str, Any]], catalogs: dict[Dialect, C
 
 def gold() -> list[tuple[str, Catalog]]:
     """Return every reference statement with the catalog of its database."""
-    found: list[tuple[str, Catalog]] = []
+    pairs: list[tuple[str, Catalog]] = []
     for questions, folder in (("questions_dev.json", "databases"), ("questions_train.json", "train_databases")):
         catalogs: dict[str, Catalog] = {}
         for item in json.loads((DATA / "spider" / questions).read_text()):
@@ -105,8 +105,8 @@ def gold() -> list[tuple[str, Catalog]]:
                 engine = sa.create_engine(f"sqlite:///file:{DATA / 'spider' / folder / name}.sqlite?mode=ro&uri=true")
                 catalogs[name] = introspect(engine, name, values=False)
                 engine.dispose()
-            found.append((item["gold"], catalogs[name]))
-    return found
+            pairs.append((item["gold"], catalogs[name]))
+    return pairs
 
 
 def wide(tables: int) -> Catalog:

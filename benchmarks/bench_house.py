@@ -84,10 +84,10 @@ class Bench:
 
     def put(self, name: str, values: Sequence[float], digits: int = 2) -> float:
         """Keep the median of the rounds, and how far they lie apart."""
-        found = statistics.median(values)
-        self.figures[name] = round(found, digits)
-        self.spreads[name] = round((max(values) - min(values)) / found, 3) if found else 0.0
-        return found
+        result = statistics.median(values)
+        self.figures[name] = round(result, digits)
+        self.spreads[name] = round((max(values) - min(values)) / result, 3) if result else 0.0
+        return result
 
 
 def spin_ms() -> float:
@@ -169,8 +169,10 @@ async def _loop_window(bench: Bench, callers: int) -> Window:
     """Return a window of the hand-written loop, which has callers and CPU of its own."""
     bench.spins.append(spin_ms())
     bench.group.report("loop", f"{callers} {bench.seconds / 3} {bench.seconds}")
-    found = json.loads(await bench.group.line("loop"))
-    window = Window(found["seconds"], Counter(found["outcomes"]), tuple(found["milliseconds"]), found["cpu_seconds"])
+    result = json.loads(await bench.group.line("loop"))
+    window = Window(
+        result["seconds"], Counter(result["outcomes"]), tuple(result["milliseconds"]), result["cpu_seconds"]
+    )
     bench.note(window)
     return window
 
@@ -223,13 +225,13 @@ async def row_c(bench: Bench, stack: StackUnderLoad) -> None:
 
 async def row_d(bench: Bench, stack: StackUnderLoad) -> None:
     await stack.delay_model(MODEL_SECONDS)
-    found: dict[int, float] = {}
+    result: dict[int, float] = {}
     for count in (1, 2, 4):
         await stack.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
         windows = [await bench.window(stack.ask, CALLERS) for _ in range(bench.rounds)]
-        found[count] = bench.put(f"d_{count}_per_second", [window.per_second for window in windows], 1)
+        result[count] = bench.put(f"d_{count}_per_second", [window.per_second for window in windows], 1)
     for count in (2, 4):
-        bench.figures[f"d_{count}_to_1"] = round(found[count] / found[1], 2)
+        bench.figures[f"d_{count}_to_1"] = round(result[count] / result[1], 2)
     await stack.replicas(StageName.GENERATOR, 1)
 
 

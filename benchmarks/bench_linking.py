@@ -51,10 +51,10 @@ def main() -> int:
 
 def reached(figures: dict[str, Any], name: str) -> float:
     """Return a figure by its way through the parts."""
-    found: Any = figures
+    result: Any = figures
     for part in name.split("/"):
-        found = found[part]
-    return found
+        result = result[part]
+    return result
 
 
 if __name__ == "__main__":

@@ -188,10 +188,10 @@ def judge_words(folder: Path) -> tuple[dict[str, float], list[str]]:
     wrong: list[str] = []
     counts: Counter[tuple[str, bool]] = Counter()
     for sentence in sentences:
-        found = leaks(sentence.text, sentence.catalog, sentence.language)
-        counts[sentence.label, bool(found)] += 1
-        if bool(found) != (sentence.label == "leak"):
-            wrong.append(f"{sentence.label} {sentence.language}: {sentence.text}  -> {', '.join(found) or 'nothing'}")
+        result = leaks(sentence.text, sentence.catalog, sentence.language)
+        counts[sentence.label, bool(result)] += 1
+        if bool(result) != (sentence.label == "leak"):
+            wrong.append(f"{sentence.label} {sentence.language}: {sentence.text}  -> {', '.join(result) or 'nothing'}")
     plain = counts["plain", True] + counts["plain", False]
     both = counts["both", True] + counts["both", False]
     return {
@@ -282,10 +282,10 @@ def cells(how: str, rows: int, chooser: random.Random, *, is_time: bool = False)
         "blob": lambda _: "89504e47",
         "note": lambda n: f"remark {word(n)}",
     }  # fmt: skip
-    found = [made[how](n) for n in range(rows)]
+    result = [made[how](n) for n in range(rows)]
     if how in ("day", "month", "year", "quarter", "stamp") and rows > 2:
-        chooser.shuffle(found)
-    return found
+        chooser.shuffle(result)
+    return result
 
 
 def result_of(columns: Sequence[tuple[str, str]], rows: int, chooser: random.Random) -> Result:
@@ -318,43 +318,43 @@ def breaches(drawn: Drawn, result: Result) -> list[str]:
     spec: Any = json.loads(json.dumps(drawn.spec, allow_nan=False))
     values, encoding, mark = spec["data"]["values"], spec["encoding"], spec["mark"]["type"]
     names = {re.sub(r"\\(.)", r"\1", item["field"]) for item in encoding.values() if "field" in item}
-    found: list[str] = []
+    outcome: list[str] = []
     if not values:
-        found.append("nothing is drawn")
+        outcome.append("nothing is drawn")
     if any(name not in value for name in names for value in values):
-        found.append("a field that the data lacks")
+        outcome.append("a field that the data lacks")
     if any("title" not in encoding[axis] for axis in ("x", "y") if axis in encoding):
-        found.append("an axis without a title")
+        outcome.append("an axis without a title")
     amounts = [item for item in encoding.values() if item.get("type") == "quantitative" and "field" in item]
     for amount in amounts:
         field = re.sub(r"\\(.)", r"\1", amount["field"])
         if any(type(value[field]) not in (int, float) for value in values):
-            found.append("an amount that is no number")
+            outcome.append("an amount that is no number")
     if mark in ("bar", "area") and not is_from_zero(encoding):
-        found.append("bars or areas not from zero")
+        outcome.append("bars or areas not from zero")
     if mark == "arc":
         parts = [value[encoding["theta"]["field"]] for value in values]
         if not 2 <= len(parts) <= 6 or min(parts) <= 0:
-            found.append("a pie of many or not positive parts")
+            outcome.append("a pie of many or not positive parts")
     x = encoding.get("x", {})
     if mark in ("line", "area") and "field" in x:
         steps = [value[x["field"]] for value in values]
         known = [order_of(step) for step in steps]
         if x["type"] == "nominal" or known != sorted(known):
-            found.append("time out of order")
+            outcome.append("time out of order")
     if mark == "bar" and "bin" not in x:
         place = next(item for item in (x, encoding["y"]) if item["type"] != "quantitative")
         shown = [str(value[place["field"]]) for value in values]
         if len(set(shown)) > 30:
-            found.append("too many bars")
+            outcome.append("too many bars")
         if "color" not in encoding and len(set(shown)) != len(shown):
-            found.append("two bars in one place")
+            outcome.append("two bars in one place")
     if len(set(colours(encoding, values))) > 10:
-        found.append("too many colours")
+        outcome.append("too many colours")
     drawn_rows = len(values) if encoding.get("color", {}).get("field") != "series" else result.row_count
     if drawn_rows < result.row_count and not spec["usermeta"]["notes"]:
-        found.append("left out without a word")
-    return found
+        outcome.append("left out without a word")
+    return outcome
 
 
 def is_from_zero(encoding: Any) -> bool:
@@ -532,8 +532,8 @@ def main() -> int:
     chosen = options.parse_args()
     figures: dict[str, float] = {}
     wrong: list[str] = []
-    for found, missed in (judge_words(chosen.data), judge_charts(), judge_summaries(500)):
-        figures |= found
+    for result, missed in (judge_words(chosen.data), judge_charts(), judge_summaries(500)):
+        figures |= result
         wrong += missed
     for columns in (2, 6):
         for audience in ("business", "analyst"):

@@ -117,21 +117,21 @@ async def go(place: Place, question: str, sql: str) -> Tried:
     received: list[Repair] = []
     while True:
         draft = envelope.body.draft
-        found = place.validate(draft.sql)
-        if isinstance(found, str):
-            rows = rows_of(place.opened, found)
+        result = place.validate(draft.sql)
+        if isinstance(result, str):
+            rows = rows_of(place.opened, result)
             if not isinstance(rows, sqlite3.Error):
-                tried.runs, tried.sql = True, found
+                tried.runs, tried.sql = True, result
                 tried.confidence = envelope.body.analysis.confidence
                 return tried
-            found = sqlite_failure(
-                getattr(rows, "sqlite_errorcode", 1), getattr(rows, "sqlite_errorname", ""), str(rows), found
+            result = sqlite_failure(
+                getattr(rows, "sqlite_errorcode", 1), getattr(rows, "sqlite_errorname", ""), str(rows), result
             )
         if tried.first is None:
-            tried.first = found.code
+            tried.first = result.code
         began = time.process_time()
         after = await recover(
-            failed(envelope, found, StageName.VALIDATOR), Delivery(sequence=1, deliveries=1, now_ms=now),
+            failed(envelope, result, StageName.VALIDATOR), Delivery(sequence=1, deliveries=1, now_ms=now),
             catalogs=place, connections=place, guidance=GUIDANCE, on_repair=received.append,
         )  # fmt: skip
         tried.milliseconds.append((time.process_time() - began) * 1_000)
@@ -184,11 +184,11 @@ def reliability(tried: Iterable[Tried]) -> list[dict[str, Any]]:
             buckets[min(9, int(item.confidence * 10))].append(item)
     return [
         {
-            "from": tenth / 10, "answers": len(found),
-            "stated": round(sum(e.confidence or 0.0 for e in found) / len(found), 3),
-            "right": round(sum(item.right for item in found) / len(found), 3),
+            "from": tenth / 10, "answers": len(result),
+            "stated": round(sum(e.confidence or 0.0 for e in result) / len(result), 3),
+            "right": round(sum(item.right for item in result) / len(result), 3),
         }
-        for tenth, found in sorted(buckets.items())
+        for tenth, result in sorted(buckets.items())
     ]  # fmt: skip
 
 
@@ -214,9 +214,9 @@ def counting(proposed: Counter[str]) -> None:
 
     def counted(rule: Rule) -> Rule:
         def propose(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
-            found = rule(draft, failure, catalog)
-            proposed.update({item.rule.value for item in found})
-            return found
+            result = rule(draft, failure, catalog)
+            proposed.update({item.rule.value for item in result})
+            return result
 
         return propose
 
@@ -268,7 +268,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
             }
         )  # fmt: skip
     figures: dict[str, Any] = {
-        by: {name: part.figures() for name, part in sorted(found.items())} for by, found in parts.items()
+        by: {name: part.figures() for name, part in sorted(result.items())} for by, result in parts.items()
     }
     setattr(pipeline, "RULES", plain)  # noqa: B010
     figures["rules"] = {
@@ -330,11 +330,11 @@ async def measure_mutants(
     return {
         "classes": {
             name: {
-                **found,
-                "right_share": round(found["right"] / max(1, found["mutants"]), 4),
-                "wrong_share": round(found["wrong"] / max(1, found["mutants"]), 4),
+                **result,
+                "right_share": round(result["right"] / max(1, result["mutants"]), 4),
+                "wrong_share": round(result["wrong"] / max(1, result["mutants"]), 4),
             }
-            for name, found in counts.items()
+            for name, result in counts.items()
         },
         "times": {"p50_ms": round(median(times or [0.0]), 2), "p99_ms": percentile(times, 0.99)},
     }
@@ -352,13 +352,13 @@ def show_replay(figures: dict[str, Any]) -> None:
             f"rule      {name:32} {rule['tried']:4} tried  {rule['accepted']:4} accepted"
             f"  {rule['right']:4} right  {rule['wrong']:4} wrong"
         )
-    for part, found in figures["reliability"].items():
-        for item in found:
+    for part, result in figures["reliability"].items():
+        for item in result:
             print(
                 f"stated    {part:32} {item['stated']:.2f}  right {item['right']:.2f}  of {item['answers']} mended answers"
             )
-        answers = sum(item["answers"] for item in found)
-        off = sum(abs(item["stated"] - item["right"]) * item["answers"] for item in found) / max(1, answers)
+        answers = sum(item["answers"] for item in result)
+        off = sum(abs(item["stated"] - item["right"]) * item["answers"] for item in result) / max(1, answers)
         print(f"stated    {part:32} is off by {off:.2f} on average over {answers} mended answers")
     print(f"a repair takes p50 {figures['times']['p50_ms']} ms, p99 {figures['times']['p99_ms']} ms")
     if "harm" in figures:

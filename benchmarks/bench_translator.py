@@ -223,12 +223,12 @@ def _aggregated(tree: exp.Expr) -> list[str]:
 
 def _clause(name: str, *kinds: type[exp.Expr]) -> Any:
     def facts(tree: exp.Expr) -> list[str]:
-        found: list[str] = []
+        names: list[str] = []
         for select in tree.find_all(exp.Select):
             clause = select.args.get(name)
             if clause is not None:
-                found += [f"{type(node).__name__}:{node.name.lower()}" for node in clause.find_all(*kinds)]
-        return sorted(found)
+                names += [f"{type(node).__name__}:{node.name.lower()}" for node in clause.find_all(*kinds)]
+        return sorted(names)
 
     return facts
 

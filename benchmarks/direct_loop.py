@@ -41,8 +41,8 @@ async def serve() -> None:
             # The same length of prompt, and no two alike.
             messages: list[Any] = [(role, text.replace(task["number"], str(number))) for role, text in task["messages"]]
             text = str((await chat.ainvoke(messages)).text)
-            found = FENCED.search(text)
-            rows = database.execute(found.group(1) if found else text).fetchmany(ROWS_MAX)
+            result = FENCED.search(text)
+            rows = database.execute(result.group(1) if result else text).fetchmany(ROWS_MAX)
             return "answered" if rows else "empty"
 
         print("ready", flush=True)
@@ -55,13 +55,13 @@ async def serve() -> None:
                 seconds=float(seconds),
                 cpu=time.process_time,
             )
-            found = {
+            result = {
                 "seconds": window.seconds,
                 "outcomes": window.outcomes,
                 "milliseconds": window.milliseconds,
                 "cpu_seconds": window.cpu_seconds,
             }
-            print(json.dumps(found), flush=True)
+            print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

@@ -40,15 +40,15 @@ async def batch_under_faults(stack: FaultStack, dice: random.Random) -> Batched:
         for number, seconds in enumerate(KILL_SECONDS, 1):
             await asyncio.sleep(seconds + dice.uniform(0.0, 1.0))
             await stack.kill_mid_work(f"gateway-{number}")
-        found: list[dict[str, Any]] = []
-        while len(found) < ITEMS:
-            read = await _called(client, {"action": "read", "batch_id": begun["id"], "offset": len(found)})
+        entries: list[dict[str, Any]] = []
+        while len(entries) < ITEMS:
+            read = await _called(client, {"action": "read", "batch_id": begun["id"], "offset": len(entries)})
             if read["status"] != "finished":
                 await asyncio.sleep(0.5)
                 continue
-            found += read["items"]
-    answered = sum(item["outcome"] == "answered" for item in found)
-    return Batched(answered, ITEMS - answered, sum(item["run"] > 1 for item in found))
+            entries += read["items"]
+    answered = sum(item["outcome"] == "answered" for item in entries)
+    return Batched(answered, ITEMS - answered, sum(item["run"] > 1 for item in entries))
 
 
 async def _called(client: BusClient, payload: dict[str, Any]) -> dict[str, Any]:

@@ -23,10 +23,10 @@ def question(number: int) -> str:
 
 def script(seed: int, delay_seconds: float, seen: Seen) -> Step:
     text = seen.text
-    found = _NUMBER.search(text)
-    if found is None:
+    result = _NUMBER.search(text)
+    if result is None:
         return fail(400)
-    number = int(found.group(1))
+    number = int(result.group(1))
     wrong = f"surname_{number}"
     # Only the failed draft that comes back names it.
     if random.Random(f"{seed}:{number}").random() < WRONG_SHARE and wrong not in text:

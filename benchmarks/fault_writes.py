@@ -117,14 +117,14 @@ async def _finished(client: BusClient, verb: str, request: Mapping[str, Any]) ->
         try:
             if "query_id" in reply and "outcome" not in reply:
                 wait = {"query_id": reply["query_id"], "wait_seconds": 10}
-                found = await client.call("answer", wait, timeout_seconds=CALL_SECONDS)
+                result = await client.call("answer", wait, timeout_seconds=CALL_SECONDS)
             else:
-                found = await client.call(verb, {**request, "wait_seconds": 10}, timeout_seconds=CALL_SECONDS)
+                result = await client.call(verb, {**request, "wait_seconds": 10}, timeout_seconds=CALL_SECONDS)
         except NotAccepted:
             await asyncio.sleep(0.2)
             continue
-        if "outcome" in found:
-            return found
-        reply = found if "query_id" in found else reply
+        if "outcome" in result:
+            return result
+        reply = result if "query_id" in result else reply
         await asyncio.sleep(0.2)
     return reply

@@ -217,12 +217,12 @@ async def measure(row: Row, *, queries: int, seconds: float, seed: int) -> Figur
 def broken(row: Row, figures: Figures) -> list[str]:
     """Return what a row shows that it must not, or fails to show; empty if it is as required."""
     values = figures.as_json()
-    found = [
+    result = [
         f"{name} {values[name]}" for name, most in REQUIRED.items() if name not in row.allowed and values[name] > most
     ]
     if row.all_answered and figures.answered < figures.accepted:
-        found.append(f"answered {figures.answered} of {figures.accepted}")
-    return found + [f"{name} 0: the fault did not bite" for name in row.must_see if not values[name]]
+        result.append(f"answered {figures.answered} of {figures.accepted}")
+    return result + [f"{name} 0: the fault did not bite" for name in row.must_see if not values[name]]
 
 
 COLUMNS = (
@@ -270,10 +270,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
     for name in names:
         row = ROWS[name]
-        found = asyncio.run(measure(row, queries=given.queries, seconds=seconds, seed=given.seed))
-        figures[name] = found.as_json()
+        result = asyncio.run(measure(row, queries=given.queries, seconds=seconds, seed=given.seed))
+        figures[name] = result.as_json()
         cells = " ".join(f"{figures[name][key]:>{max(8, len(title))}}" for key, title in COLUMNS)
-        wrong = broken(row, found)
+        wrong = broken(row, result)
         met &= not wrong
         print(f"{row.title:40}{cells}" + (f"  NOT MET: {', '.join(wrong)}" if wrong else ""), flush=True)
     print(f"{'met' if met else 'NOT MET'}; {time.monotonic() - begun:.0f} s")

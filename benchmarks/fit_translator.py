@@ -67,7 +67,7 @@ class Example:
 def examples(data: Path, rows: Sequence[dict[str, str]]) -> list[Example]:
     """Return the examples of all questions, spoilt ones behind the question that they were made of."""
     catalogs: dict[str, Catalog] = {}
-    found: list[Example] = []
+    examples: list[Example] = []
     for row in rows:
         database = row["db_id"]
         path = data / "train_databases" / f"{database}.sqlite"
@@ -79,14 +79,14 @@ def examples(data: Path, rows: Sequence[dict[str, str]]) -> list[Example]:
             continue
         expected = run(path, row["gold"])
         right = compared(expected, run(path, best.written.sql), ordered=is_ordered(row["gold"]))[1]
-        found.append(_example(best, database, right=right))
+        examples.append(_example(best, database, right=right))
         if not right:
             continue
         for spoilt in _spoilt(row["question"], catalog):
             other = _best(spoilt, catalog)
             if other is not None:
-                found.append(_example(other, database, right=False, is_spoilt=True))
-    return found
+                examples.append(_example(other, database, right=False, is_spoilt=True))
+    return examples
 
 
 def _best(question: str, catalog: Catalog) -> Reading | None:
@@ -213,15 +213,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no data at {given.data}")
     rows = json.loads((given.data / "questions_train.json").read_text(encoding="utf-8"))
     rows = [row for row in rows if not is_held_out(row["db_id"])]
-    found = examples(given.data, rows)
+    result = examples(given.data, rows)
     counts: defaultdict[bool, int] = defaultdict(int)
-    for item in found:
+    for item in result:
         counts[item.is_spoilt] += 1
     print(
         f"{counts[False]} readings and {counts[True]} of spoilt questions; threshold {CONFIDENCE_MIN}, floor {NOTHING_OPEN_MIN}"
     )
-    report(judged_apart(found), len(rows))
-    weights = fit(found)
+    report(judged_apart(result), len(rows))
+    weights = fit(result)
     for name, weight in weights.items():
         print(f"  {name:18} {weight:7.3f}")
     if given.write:

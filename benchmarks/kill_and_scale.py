@@ -252,7 +252,7 @@ async def _ready(replicas: Iterable[Replica]) -> None:
 
 def _lags(replicas: Sequence[Replica]) -> dict[str, float]:
     """Return by durable the most messages that a replica says something of, waiting and in hand together."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for replica in replicas:
         try:
             with urllib.request.urlopen(f"{_address(replica)}/metrics", timeout=5) as response:
@@ -264,8 +264,8 @@ def _lags(replicas: Sequence[Replica]) -> dict[str, float]:
         for _, name, value in reported:
             mine[name] = mine.get(name, 0.0) + float(value)
         for name, value in mine.items():
-            found[name] = max(found.get(name, 0.0), value)
-    return found
+            result[name] = max(result.get(name, 0.0), value)
+    return result
 
 
 async def measure(size: Size, directory: Path, say: Callable[[Step], None] = lambda _: None) -> list[Step]:

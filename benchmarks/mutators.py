@@ -108,21 +108,21 @@ def spelling_variant(tree: exp.Expr, sql: str, chance: random.Random, names: Nam
 def wrong_owner(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     """A column behind the alias of another table of its block that does not have it."""
     del sql
-    found: list[tuple[exp.Column, str]] = []
+    pairs: list[tuple[exp.Column, str]] = []
     for select in tree.find_all(exp.Select):
         tables = [table for table in select.find_all(exp.Table) if table.find_ancestor(exp.Select) is select]
         for column in select.find_all(exp.Column):
             if not column.table or column.find_ancestor(exp.Select, exp.Join) is not select:
                 continue
-            found += [
+            pairs += [
                 (column, table.alias_or_name)
                 for table in tables
                 if table.alias_or_name.lower() != column.table.lower()
                 and column.name.lower() not in names.columns.get(table.name.lower(), {column.name.lower()})
             ]
-    if not found:
+    if not pairs:
         return None
-    column, alias = chance.choice(found)
+    column, alias = chance.choice(pairs)
     column.set("table", exp.to_identifier(alias))
     return tree.sql(dialect="sqlite")
 
@@ -153,7 +153,7 @@ def dropped_join(tree: exp.Expr, sql: str, chance: random.Random, names: Names) 
 def wrong_condition(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     """A join on a column that one of its two tables does not have: the other side's name on both sides."""
     del sql
-    found: list[tuple[exp.Column, str]] = []
+    pairs: list[tuple[exp.Column, str]] = []
     for join in tree.find_all(exp.Join):
         condition = join.args.get("on")
         if (
@@ -167,10 +167,10 @@ def wrong_condition(tree: exp.Expr, sql: str, chance: random.Random, names: Name
             if isinstance(one, exp.Column) and isinstance(other, exp.Column) and one.name.lower() != other.name.lower():
                 table = tables.get(one.table.lower(), "")
                 if other.name.lower() not in names.columns.get(table, {other.name.lower()}):
-                    found.append((one, other.name))
-    if not found:
+                    pairs.append((one, other.name))
+    if not pairs:
         return None
-    column, name = chance.choice(found)
+    column, name = chance.choice(pairs)
     column.set("this", exp.to_identifier(name))
     return tree.sql(dialect="sqlite")
 
@@ -249,7 +249,7 @@ def foreign_limit(tree: exp.Expr, sql: str, chance: random.Random, names: Names)
 def unqualified_key(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
     """A qualifier left away before a column that its block joins on, equal on both sides."""
     del sql, names
-    found: list[exp.Column] = []
+    columns: list[exp.Column] = []
     for select in tree.find_all(exp.Select):
         keys = {
             node.left.name.lower()
@@ -259,14 +259,14 @@ def unqualified_key(tree: exp.Expr, sql: str, chance: random.Random, names: Name
             and isinstance(node.right, exp.Column)
             and node.left.name.lower() == node.right.name.lower()
         }
-        found += [
+        columns += [
             column
             for column in select.find_all(exp.Column)
             if column.table and column.name.lower() in keys and column.find_ancestor(exp.Join, exp.Select) is select
         ]
-    if not found:
+    if not columns:
         return None
-    chance.choice(found).set("table", None)
+    chance.choice(columns).set("table", None)
     return tree.sql(dialect="sqlite")
 
 
@@ -292,10 +292,14 @@ def dropped_bridge(tree: exp.Expr, sql: str, chance: random.Random, names: Names
         for left, right in ((item.left, item.right), (item.right, item.left)):
             if isinstance(left, exp.Column) and isinstance(right, exp.Column) and right.table.lower() == bridge:
                 keys[left.table.lower()] = (left.name, right.name)
-    found = keys.get(one.alias_or_name.lower())
-    if len(keys) != 2 or found is None or found[1].lower() in names.columns.get(other.name.lower(), {found[1].lower()}):
+    result = keys.get(one.alias_or_name.lower())
+    if (
+        len(keys) != 2
+        or result is None
+        or result[1].lower() in names.columns.get(other.name.lower(), {result[1].lower()})
+    ):
         return None
-    on = exp.EQ(this=exp.column(found[0], one.alias_or_name), expression=exp.column(found[1], other.alias_or_name))
+    on = exp.EQ(this=exp.column(result[0], one.alias_or_name), expression=exp.column(result[1], other.alias_or_name))
     tree.set("from_", exp.From(this=one.copy()))
     tree.set("joins", [exp.Join(this=other.copy(), on=on)])
     return tree.sql(dialect="sqlite")

@@ -42,7 +42,7 @@ def own_catalogs(folder: Path) -> Mapping[str, tuple[Path, Catalog]]:
     shop, courier = folder / "shop.sqlite", folder / "courier.sqlite"
     write_demo(shop)
     write_courier(courier)
-    found: dict[str, tuple[Path, Catalog]] = {}
+    result: dict[str, tuple[Path, Catalog]] = {}
     entries = [demo_connection(shop), courier_connection(courier)]
     for config in parse_connections({"connections": entries}):
         engine = sqlite_engine(config.file_path)
@@ -55,8 +55,8 @@ def own_catalogs(folder: Path) -> Mapping[str, tuple[Path, Catalog]]:
             personal=config.personal,
         )
         engine.dispose()
-        found[config.name] = (config.file_path, catalog)
-    return found
+        result[config.name] = (config.file_path, catalog)
+    return result
 
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:

@@ -115,12 +115,12 @@ def clean_environment() -> dict[str, str]:
 
 def free_ports(count: int) -> list[int]:
     """Return ports that are free, and that no outgoing connection takes before they are used."""
-    found: list[int] = []
+    numbers: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            found.append(port)
-        if len(found) == count:
-            return found
+            numbers.append(port)
+        if len(numbers) == count:
+            return numbers
     raise RuntimeError(f"there are no {count} free ports from {PORTS.start} to {PORTS.stop}")
 
 
@@ -130,10 +130,10 @@ def with_children(pids: Iterable[int]) -> set[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (fields := _stat(int(entry.name))):
             parents[int(entry.name)] = int(fields[1])
-    found = set(pids)
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
+    result = set(pids)
+    while more := {pid for pid, parent in parents.items() if parent in result} - result:
+        result |= more
+    return result
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:

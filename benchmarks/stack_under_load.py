@@ -121,11 +121,11 @@ class StackUnderLoad:
 
     def cpu_by_service(self) -> dict[str, float]:
         """Return CPU seconds so far, of each service with its children and of the bus."""
-        found = {
+        result = {
             service.value: cpu_seconds(with_children(self._group.pids(f"service-{service}-"))) for service in SERVICES
         }
         assert self._bus.pid is not None
-        return found | {"nats-server": cpu_seconds([self._bus.pid])}
+        return result | {"nats-server": cpu_seconds([self._bus.pid])}
 
     def cpu(self) -> float:
         return sum(self.cpu_by_service().values())

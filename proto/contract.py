@@ -216,11 +216,11 @@ def modules() -> dict[str, str]:
 
 def main() -> None:
     """Write the modules and the record."""
-    found = descriptors()
-    broken = breaks(recorded(), found)
+    result = descriptors()
+    broken = breaks(recorded(), result)
     if broken:
         sys.exit("\n".join(["these changes break callers; add beside instead, or begin querybus.v2:", *broken]))
-    CONTRACT.write_bytes(record(found))
+    CONTRACT.write_bytes(record(result))
     for old in OUT.glob("*_pb2.py*"):
         old.unlink()
     for name, text in modules().items():

@@ -38,17 +38,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_policy_file_judges_as_the_service_does(folder: Path) -> None:
-    found = list(
+    result = list(
         judge_lines(folder / "sql.jsonl", folder / "catalog.json", "sqlite", folder / "policy.yaml", "acme", "ann")
     )
-    for line, (sql, verdict, code, words) in zip(found, STATEMENTS, strict=True):
+    for line, (sql, verdict, code, words) in zip(result, STATEMENTS, strict=True):
         assert (line["verdict"], line["code"]) == (verdict, code), sql
         assert words in str(line["detail"]), (sql, line)
 
 
 def test_without_a_policy_a_change_is_refused(folder: Path) -> None:
-    found = list(judge_lines(folder / "sql.jsonl", folder / "catalog.json", "sqlite"))
-    assert [item["verdict"] for item in found] == ["allow", "allow", "allow", "refuse", "refuse", "refuse"]
+    result = list(judge_lines(folder / "sql.jsonl", folder / "catalog.json", "sqlite"))
+    assert [item["verdict"] for item in result] == ["allow", "allow", "allow", "refuse", "refuse", "refuse"]
 
 
 @pytest.mark.parametrize("text", ["access: everything", "tables: [orders]", "a: [", "- 1"])

@@ -74,8 +74,8 @@ def test_a_search_receives_an_embeddings_model_where_one_is_set(tmp_path: Path, 
     assert CliRunner().invoke(app, command).output == ""
     with ScriptedModel(say(""), embed=by_letters) as server:
         monkeypatch.setenv("QUERYBUS_EMBEDDINGS_BASE_URL", server.base_url)
-        found = CliRunner().invoke(app, command)
-    assert json.loads(found.output)["key"] == "How many customers?"
+        result = CliRunner().invoke(app, command)
+    assert json.loads(result.output)["key"] == "How many customers?"
     with ScriptedModel(say(""), embed=fail(503)) as server:
         monkeypatch.setenv("QUERYBUS_EMBEDDINGS_BASE_URL", server.base_url)
         alone = CliRunner().invoke(app, command)
@@ -98,8 +98,8 @@ async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
         }
         assert (await known(gateway, "other", "shop")).entries == ()
         assert [entry["key"] for entry in await listed(gateway, "local", "shop", EntryKind.TERM)] == ["大客户", "a"]
-        found = searched(await known(gateway, "local", "shop"), EntryKind.PAIR, "customers how many", 3)
-        assert [item["key"] for item in found] == ["How many customers?"]
+        result = searched(await known(gateway, "local", "shop"), EntryKind.PAIR, "customers how many", 3)
+        assert [item["key"] for item in result] == ["How many customers?"]
         assert await bring_in(gateway, "local", read_document("connection: shop\nterms: {c: d}"), replace=True) == 1
 
         models = Models(models=(NamedModel(name="m", base_url="http://x/v1", model="m", concurrency_max=3),))

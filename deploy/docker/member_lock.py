@@ -42,12 +42,12 @@ def declared(member: str) -> list[str]:
         short, f"services/{short}"
     )
     project = tomllib.loads((LOCK.parent / folder / "pyproject.toml").read_text())["project"]
-    found = list(project.get("dependencies", ()))
+    result = list(project.get("dependencies", ()))
     for extra, requirements in project.get("optional-dependencies", {}).items():
         for requirement in requirements:
             what, _, marker = requirement.partition(";")
-            found.append(f'{what}; {f"({marker}) and " if marker else ""}extra == "{extra}"')
-    return found
+            result.append(f'{what}; {f"({marker}) and " if marker else ""}extra == "{extra}"')
+    return result
 
 
 def closure(roots: list[str]) -> set[str]:
@@ -56,7 +56,7 @@ def closure(roots: list[str]) -> set[str]:
 
     from packaging.requirements import Requirement
 
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[tuple[str, str]] = set()
     waiting = [Requirement(root) for root in roots]
     while waiting:
@@ -67,7 +67,7 @@ def closure(roots: list[str]) -> set[str]:
                 continue
             seen.add((name, extra))
             if not name.startswith("querybus"):
-                found.add(name)
+                names.add(name)
             ours = name.startswith("querybus")
             for text in declared(name) if ours else metadata.requires(wanted.name) or ():
                 requirement = Requirement(text)
@@ -77,14 +77,14 @@ def closure(roots: list[str]) -> set[str]:
                         waiting.append(requirement)
                 elif requirement.marker.evaluate({"extra": extra}):
                     waiting.append(requirement)
-    return found
+    return names
 
 
 def names() -> dict[str, set[str]]:
     """Return the packages of each image, and of the build."""
-    found = {member: closure([f"querybus-{member}"]) for member in MEMBERS}
-    found |= {f"executor-{driver}": closure([f"querybus-executor[{driver}]"]) for driver in DRIVERS}
-    return found | {BUILD: closure(["hatchling"])}
+    result = {member: closure([f"querybus-{member}"]) for member in MEMBERS}
+    result |= {f"executor-{driver}": closure([f"querybus-executor[{driver}]"]) for driver in DRIVERS}
+    return result | {BUILD: closure(["hatchling"])}
 
 
 def filtered(lock: str, wanted: set[str]) -> str:

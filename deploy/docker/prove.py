@@ -98,8 +98,11 @@ def start(image: str, prefix: Path) -> str:
         raise NotBuilt(f"{image}: packages from outside are seen: {asked.stdout}")
     if _reported([prefix / "bin/python", "-m", "pip"], isolated).returncode == 0:
         raise NotBuilt(f"{image}: it holds pip")
-    if driver and (found := _reported([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode:
-        raise NotBuilt(f"{image}: its driver is not there: {found.stderr[-1_500:]}")
+    if (
+        driver
+        and (result := _reported([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode
+    ):
+        raise NotBuilt(f"{image}: its driver is not there: {result.stderr[-1_500:]}")
     if service == "cli":
         said, expected = _said([prefix / "bin/start", "--help"], isolated), "Usage: "
     else:

@@ -43,13 +43,13 @@ async def test_every_stream_and_durable_has_three_copies(cluster: EmbeddedCluste
     connection = await cluster.connect("migrate")
     try:
         for stream in (*(stream.name for stream in table.streams), *(bucket.stream for bucket in table.buckets)):
-            found = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=30)).data)
-            assert found["config"]["num_replicas"] == SERVERS, stream
-            assert len(found["cluster"]["replicas"]) == SERVERS - 1, stream
+            result = json.loads((await connection.request(f"$JS.API.STREAM.INFO.{stream}", timeout=30)).data)
+            assert result["config"]["num_replicas"] == SERVERS, stream
+            assert len(result["cluster"]["replicas"]) == SERVERS - 1, stream
         for consumer in table.consumers:
             subject = f"$JS.API.CONSUMER.INFO.{consumer.stream}.{consumer.name}"
-            found = json.loads((await connection.request(subject, timeout=30)).data)
-            assert len(found["cluster"]["replicas"]) == SERVERS - 1, consumer.name
+            result = json.loads((await connection.request(subject, timeout=30)).data)
+            assert len(result["cluster"]["replicas"]) == SERVERS - 1, consumer.name
     finally:
         await connection.close()
     assert await cluster.migrate() == ()

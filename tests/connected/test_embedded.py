@@ -56,12 +56,12 @@ async def test_it_syncs_always_and_shows_it_on_loopback() -> None:
             with urllib.request.urlopen(f"{server.monitoring_url}/varz", timeout=5) as answer:
                 return json.loads(answer.read())
 
-        found = await asyncio.to_thread(varz)
-    jetstream = found["jetstream"]
+        result = await asyncio.to_thread(varz)
+    jetstream = result["jetstream"]
     assert isinstance(jetstream, dict)
     assert jetstream["config"]["sync_always"] is True
-    assert found["host"] == "127.0.0.1"
-    assert found["auth_required"] is True
+    assert result["host"] == "127.0.0.1"
+    assert result["auth_required"] is True
 
 
 async def test_its_passwords_are_new_each_time_and_only_its_owner_may_read_them() -> None:
@@ -124,11 +124,11 @@ async def test_a_restart_keeps_address_passwords_and_messages(by_force: bool) ->
         async with asyncio.timeout(10):
             while True:
                 try:
-                    found = await connection.jetstream().get_msg("QUERYBUS", seq=1)
+                    result = await connection.jetstream().get_msg("QUERYBUS", seq=1)
                     break
                 except Exception:  # noqa: BLE001 - anything goes wrong until it is back
                     await asyncio.sleep(0.05)
-        assert found.data == b"kept"
+        assert result.data == b"kept"
         await connection.close()
 
 

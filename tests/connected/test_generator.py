@@ -56,15 +56,15 @@ async def generator(bus: EmbeddedNats, **settings: Any) -> AsyncGenerator[Servic
 async def next_event(gateway: Any, first: Envelope[Any]) -> Envelope[Any]:
     """Return what the generator made of a first event."""
     journal = Journal(Held(gateway))
-    found: list[Envelope[Any]] = []
+    envelopes: list[Envelope[Any]] = []
 
     async def is_there() -> bool:
         entries = await journal.query(first.tenant, first.query_id)
-        found[:] = [entry.envelope() for entry in entries if entry.address.event is not EventName.ASKED]
-        return bool(found)
+        envelopes[:] = [entry.envelope() for entry in entries if entry.address.event is not EventName.ASKED]
+        return bool(envelopes)
 
     await until(is_there)
-    return found[-1]
+    return envelopes[-1]
 
 
 async def test_a_question_becomes_a_draft_without_a_model(bus: EmbeddedNats):

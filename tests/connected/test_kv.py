@@ -49,9 +49,9 @@ class Users:
 
 @pytest.fixture
 async def users(bus: EmbeddedNats) -> AsyncGenerator[Users]:
-    found = Users(bus)
-    yield found
-    await found.close()
+    result = Users(bus)
+    yield result
+    await result.close()
 
 
 def table(name: str, *values: str) -> Table:
@@ -68,11 +68,11 @@ async def test_what_the_executor_writes_the_others_read_whole(users: Users) -> N
     fingerprint = await CatalogStore(await users.held("executor")).write(written)
     assert fingerprint == written.fingerprint
     for service in ("generator", "validator", "recovery", "presenter"):
-        found = await CatalogStore(await users.held(service)).read("shop")
-        assert found == written
-        assert found is not None
-        assert found.fingerprint == fingerprint
-        assert found.table("ORDERS") == written.tables[0]
+        result = await CatalogStore(await users.held(service)).read("shop")
+        assert result == written
+        assert result is not None
+        assert result.fingerprint == fingerprint
+        assert result.table("ORDERS") == written.tables[0]
     assert users.violations == []
 
 
@@ -91,9 +91,9 @@ async def test_any_name_of_a_connection_has_its_own_catalog(users: Users) -> Non
     for name in names:
         await store.write(catalog(table(name), connection=name))
     for name in names:
-        found = await store.read(name)
-        assert found is not None
-        assert (found.connection, found.tables[0].name) == (name, name)
+        result = await store.read(name)
+        assert result is not None
+        assert (result.connection, result.tables[0].name) == (name, name)
 
 
 @pytest.mark.parametrize("follow", [True, False])
@@ -184,8 +184,8 @@ async def test_replicas_of_the_executor_may_write_at_the_same_time(users: Users)
     one, other = catalog(table("a", "1"), table("b")), catalog(table("a", "2"), table("b"))
     for _ in range(5):
         await asyncio.gather(*(store.write(item) for store, item in zip(stores, (one, other, one), strict=True)))
-        found = await CatalogStore(await users.held("generator")).read("shop")
-        assert found in (one, other)
+        result = await CatalogStore(await users.held("generator")).read("shop")
+        assert result in (one, other)
 
 
 async def test_a_table_beyond_a_megabyte_loses_values_and_keeps_its_columns(users: Users) -> None:
@@ -199,12 +199,12 @@ async def test_a_table_beyond_a_megabyte_loses_values_and_keeps_its_columns(user
     assert len(wide.model_dump_json()) > 2_000_000
     store = CatalogStore(await users.held("executor"))
     fingerprint = await store.write(catalog(wide))
-    found = await CatalogStore(await users.held("generator")).read("shop")
-    assert found is not None
-    assert found.fingerprint == fingerprint
-    assert [column.name for column in found.tables[0].columns] == [column.name for column in wide.columns]
-    assert 0 < len(found.tables[0].columns[0].values) < 300
-    assert not found.tables[0].columns[0].values_complete
+    result = await CatalogStore(await users.held("generator")).read("shop")
+    assert result is not None
+    assert result.fingerprint == fingerprint
+    assert [column.name for column in result.tables[0].columns] == [column.name for column in wide.columns]
+    assert 0 < len(result.tables[0].columns[0].values) < 300
+    assert not result.tables[0].columns[0].values_complete
     # Writing the same again changes nothing.
     assert await store.write(catalog(wide)) == fingerprint
 

@@ -80,8 +80,8 @@ async def test_an_operator_chooses_how_long_and_how_much_is_kept(bus: EmbeddedNa
     changed = await migrate_bus(bus.url, bus.password("migrate"), ("acme",), sizes)
     assert any(text.startswith("stream QUERYBUS_HISTORY: changed max_age") for text in changed)
     for name, hours, gib in (("QUERYBUS", 24, 0.5), ("QUERYBUS_HISTORY", 7 * 24, 0.25)):
-        found = await config(migrator, "STREAM", name)
-        assert (found["max_age"], found["max_bytes"]) == (hours * 3_600 * 10**9, int(gib * 2**30)), name
+        result = await config(migrator, "STREAM", name)
+        assert (result["max_age"], result["max_bytes"]) == (hours * 3_600 * 10**9, int(gib * 2**30)), name
     assert (await config(migrator, "STREAM", "KV_querybus_threads"))["max_age"] == 7 * 86_400 * 10**9
     for stage in StageName:
         connection = await bus.connect(stage)

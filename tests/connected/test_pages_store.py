@@ -56,8 +56,8 @@ async def test_a_page_is_read_where_it_was_named_and_only_there(bus: EmbeddedNat
         sha256 = await PageStore(Held(executor)).put("acme", QUERY, run, 1, data)
         assert sha256 == page_sha256(data)
         for reader in (gateway, presenter):
-            found = await PageStore(Held(reader)).get("acme", QUERY, run, 1)
-            assert found == data
+            result = await PageStore(Held(reader)).get("acme", QUERY, run, 1)
+            assert result == data
             assert decode_page(data) == (COLUMNS, (("甲", 1), ("乙", 2)))
         pages = PageStore(Held(gateway))
         assert await pages.get("acme", QUERY, run, 2) is None

@@ -449,8 +449,8 @@ async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus
     ):
         await gateway.subscribe("querybus.v1.call.*.*.*", cb=answer)
         await reach(gateway)
-        found = await client.call("ask", {"question": "How many?"}, timeout_seconds=5)
-        assert found == {"heard": {"question": "How many?"}, "on": "querybus.v1.call.acme.app.ask"}
+        result = await client.call("ask", {"question": "How many?"}, timeout_seconds=5)
+        assert result == {"heard": {"question": "How many?"}, "on": "querybus.v1.call.acme.app.ask"}
         # Others' answers pass by.
         await gateway.jetstream().publish("querybus.v1.answer.acme.bob.q0", b'{"whose": "bob"}')
         await gateway.jetstream().publish("querybus.v1.answer.other.alice.q0", b'{"whose": "other"}')

@@ -26,10 +26,10 @@ Resource = dict[str, Any]
 @cache
 def has_kubectl() -> bool:
     """Return whether a kubectl is there that is new enough."""
-    found = shutil.which("kubectl")
-    if found is None:
+    result = shutil.which("kubectl")
+    if result is None:
         return False
-    reported = subprocess.run([found, "version", "--client"], capture_output=True, text=True, check=False).stdout
+    reported = subprocess.run([result, "version", "--client"], capture_output=True, text=True, check=False).stdout
     match = re.search(r"v(\d+)\.(\d+)", reported)
     return match is not None and (int(match[1]), int(match[2])) >= OLDEST_KUBECTL
 
@@ -50,21 +50,21 @@ def own_rendering(folder: Path, before: list[Resource] | None = None) -> list[Re
     reported: Resource = yaml.safe_load((folder / "kustomization.yaml").read_text())
     known = {"apiVersion", "kind", "namespace", "resources", "components", "labels", "configMapGenerator", "patches"}
     assert set(reported) <= known, f"{folder}: this renderer does not know {set(reported) - known}"
-    found = before if before is not None else []
+    result = before if before is not None else []
     for name in reported.get("resources", ()):
         path = folder / name
-        found += (
+        result += (
             own_rendering(path) if path.is_dir() else [item for item in yaml.safe_load_all(path.read_text()) if item]
         )
     for name in reported.get("components", ()):
-        own_rendering(folder / name, found)
+        own_rendering(folder / name, result)
     for item in reported.get("configMapGenerator", ()):
-        _generate(folder, item, found)
+        _generate(folder, item, result)
     for patch in reported.get("patches", ()):
-        for target in (item for item in found if _is_target(patch["target"], item)):
+        for target in (item for item in result if _is_target(patch["target"], item)):
             for operation in yaml.safe_load(patch["patch"]):
                 _change(target, operation)
-    for item in found:
+    for item in result:
         for label in reported.get("labels", ()):
             item["metadata"].setdefault("labels", {}).update(label["pairs"])
             template = item.get("spec", {}).get("template", {})
@@ -72,7 +72,7 @@ def own_rendering(folder: Path, before: list[Resource] | None = None) -> list[Re
                 template["metadata"].setdefault("labels", {}).update(label["pairs"])
         if "namespace" in reported:
             item["metadata"]["name" if item["kind"] == "Namespace" else "namespace"] = reported["namespace"]
-    return found
+    return result
 
 
 def _generate(folder: Path, reported: Resource, found: list[Resource]) -> None:
@@ -139,20 +139,20 @@ def pod_of(workload: Resource) -> Resource:
 def environment(overlay: str, workload: Resource) -> dict[str, str | None]:
     """Return the settings that a workload is given; None where the value is a secret of the operator."""
     config = of_kind(overlay, "ConfigMap")
-    found: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     pod = pod_of(workload)
     (container,) = pod["containers"]
     for source in container.get("envFrom", ()):
         if "configMapRef" in source:
-            found |= config[source["configMapRef"]["name"]]["data"]
+            result |= config[source["configMapRef"]["name"]]["data"]
     for variable in container.get("env", ()):
         reference = variable.get("valueFrom", {}).get("configMapKeyRef")
         if reference is not None:
-            found[variable["name"]] = config[reference["name"]]["data"][reference["key"]]
+            result[variable["name"]] = config[reference["name"]]["data"][reference["key"]]
         else:
-            found[variable["name"]] = variable.get("value")
+            result[variable["name"]] = variable.get("value")
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     for volume in pod["volumes"]:
-        if "secret" in volume and mounts.get(volume["name"]) == found.get("QUERYBUS_SECRETS_DIR"):
-            found |= dict.fromkeys(item["path"] for item in volume["secret"]["items"])
-    return found
+        if "secret" in volume and mounts.get(volume["name"]) == result.get("QUERYBUS_SECRETS_DIR"):
+            result |= dict.fromkeys(item["path"] for item in volume["secret"]["items"])
+    return result

@@ -31,25 +31,25 @@ NOTES = 'import json, os, sys; open(os.environ["NOTES"], "a").write(json.dumps(s
 
 def blocks(marked: str = "") -> list[str]:
     """Return the handbook's blocks of commands, those with a mark only if one is given."""
-    found = re.findall(r"^( *)```(\w*)\n(.*?)^ *```", HANDBOOK.read_text(), re.MULTILINE | re.DOTALL)
-    return [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, mark, text in found if mark == marked]
+    result = re.findall(r"^( *)```(\w*)\n(.*?)^ *```", HANDBOOK.read_text(), re.MULTILINE | re.DOTALL)
+    return [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, mark, text in result if mark == marked]
 
 
 def wanted_secrets() -> dict[str, set[str]]:
     """Return the Secrets that pods of the overlay prod refer to, with their keys; of databases the names are not known."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     workloads = list(of_kind("prod", "Deployment", "Job").values())
     workloads += [item["spec"]["jobTemplate"] for item in of_kind("prod", "CronJob").values()]
     for pod in map(pod_of, workloads):
         for volume in (volume["secret"] for volume in pod["volumes"] if "secret" in volume):
-            found.setdefault(volume["secretName"], set()).update(item["key"] for item in volume["items"])
+            result.setdefault(volume["secretName"], set()).update(item["key"] for item in volume["items"])
         for container in pod["containers"]:
             for source in (item["secretRef"] for item in container.get("envFrom", ()) if "secretRef" in item):
-                found.setdefault(source["name"], set())
+                result.setdefault(source["name"], set())
             for variable in container.get("env", ()):
                 if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
-                    found.setdefault(reference["name"], set()).add(reference["key"])
-    return found
+                    result.setdefault(reference["name"], set()).add(reference["key"])
+    return result
 
 
 def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Path) -> None:
@@ -164,9 +164,9 @@ def wrong_in(words: list[str]) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
-    found = commands_in(page)
-    assert found
-    assert {" ".join(item): wrong_in(item) for item in found if wrong_in(item)} == {}
+    result = commands_in(page)
+    assert result
+    assert {" ".join(item): wrong_in(item) for item in result if wrong_in(item)} == {}
 
 
 def test_every_line_of_a_log_that_a_page_names_is_written_somewhere() -> None:

@@ -142,16 +142,16 @@ def test_the_guard_of_imports_sees_a_package_that_is_missing() -> None:
 
 
 def test_the_dockerfile_pins_drops_root_and_copies_what_exists() -> None:
-    found = instructions()
-    last_stage = found[max(number for number, (name, _) in enumerate(found) if name == "FROM") :]
+    result = instructions()
+    last_stage = result[max(number for number, (name, _) in enumerate(result) if name == "FROM") :]
     assert next(rest for name, rest in reversed(last_stage) if name == "USER") == "10001:10001"
     assert [name for name, _ in last_stage].index("RUN") < [name for name, _ in last_stage].index("USER")
     assert dict(last_stage)["ENTRYPOINT"].startswith("[")
-    assert not {"ADD", "MAINTAINER", "SHELL", "ONBUILD"} & {name for name, _ in found}
-    images = [rest for name, rest in found if name == "ARG" and "IMAGE" in rest]
+    assert not {"ADD", "MAINTAINER", "SHELL", "ONBUILD"} & {name for name, _ in result}
+    images = [rest for name, rest in result if name == "ARG" and "IMAGE" in rest]
     assert images
     assert not any(":latest" in image or "/" in image for image in images)
-    for name, rest in found:
+    for name, rest in result:
         if name == "COPY" and not rest.startswith("--from"):
             source, _ = shlex.split(rest)
             assert (ROOT / source).exists(), source

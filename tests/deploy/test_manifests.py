@@ -110,9 +110,9 @@ def breaches(workload: Resource) -> list[str]:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_pod_keeps_the_restricted_profile(overlay: str) -> None:
-    found = workloads(overlay)
-    assert set(StageName) <= set(found)
-    assert {name: breaches(value) for name, value in found.items() if breaches(value)} == {}
+    result = workloads(overlay)
+    assert set(StageName) <= set(result)
+    assert {name: breaches(value) for name, value in result.items() if breaches(value)} == {}
     (namespace,) = of_kind(overlay, "Namespace").values()
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     for account in of_kind(overlay, "ServiceAccount").values():
@@ -350,7 +350,7 @@ def selects(policy: Resource, service: str) -> bool:
 
 def paths_out(overlay: str, service: str) -> list[tuple[str, int]]:
     """Return (where to, port) of every way out of a pod."""
-    found: list[tuple[str, int]] = []
+    pairs: list[tuple[str, int]] = []
     for policy in of_kind(overlay, "NetworkPolicy").values():
         if selects(policy, service):
             for rule in policy["spec"].get("egress", ()):
@@ -359,8 +359,8 @@ def paths_out(overlay: str, service: str) -> list[tuple[str, int]]:
                 for to in rule["to"]:
                     names = to.get("namespaceSelector", {}).get("matchLabels", {})
                     where = names.get("kubernetes.io/metadata.name") or to.get("ipBlock", {}).get("cidr", "anywhere")
-                    found += [(where, port["port"]) for port in rule["ports"]]
-    return found
+                    pairs += [(where, port["port"]) for port in rule["ports"]]
+    return pairs
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -482,14 +482,14 @@ def test_the_renderer_that_stands_in_gives_what_kubectl_gives(overlay: str) -> N
 
 
 def test_every_dashboard_reaches_grafanas_sidecar() -> None:
-    found = {
+    result = {
         key: item["metadata"]["labels"]
         for item in of_kind("prod", "ConfigMap").values()
         for key in item.get("data", {})
         if key.endswith(".json")
     }
-    assert set(found) == {file.name for file in (ROOT / "deploy/grafana/dashboards").glob("*.json")}
-    assert all(labels["grafana_dashboard"] == "1" for labels in found.values())
+    assert set(result) == {file.name for file in (ROOT / "deploy/grafana/dashboards").glob("*.json")}
+    assert all(labels["grafana_dashboard"] == "1" for labels in result.values())
 
 
 # The fields that we use of kinds that Kubernetes itself does not have; a leaf is the type that the operator reads.
@@ -563,10 +563,10 @@ def strays(shape: Any, value: Any, at: str = "spec") -> list[str]:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_custom_resources_have_only_fields_that_their_operators_read(overlay: str) -> None:
-    found = [item for item in rendered(overlay) if item["kind"] in CUSTOM]
+    result = [item for item in rendered(overlay) if item["kind"] in CUSTOM]
     assert {
         item["kind"]: strays(CUSTOM[item["kind"]], item["spec"])
-        for item in found
+        for item in result
         if strays(CUSTOM[item["kind"]], item["spec"])
     } == {}
     core = {"v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "autoscaling/v2"}

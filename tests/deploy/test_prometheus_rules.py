@@ -24,12 +24,12 @@ TESTS = ("tests.yaml", "tests_week.yaml")
 
 
 def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
+    result = shutil.which("promtool")
+    if result is None:
         if os.environ.get("CI") == "true":
             pytest.fail("promtool is missing: install the Debian package prometheus")
         pytest.skip("promtool is missing: install the Debian package prometheus")
-    return found
+    return result
 
 
 def rules(file: str) -> list[dict[str, Any]]:

@@ -52,9 +52,9 @@ class Context:
         reply = await self.call("answer", {"query_id": query, "wait_seconds": 30})
         assert reply["outcome"] in ("failed", "expired")
         del self.stack.faults[question]
-        found = [letter for letter in await letters(self.place, None, 0, 500) if f".{query}." in letter["subject"]]
-        assert len(found) == 1
-        return query, found[0]["sequence"]
+        result = [letter for letter in await letters(self.place, None, 0, 500) if f".{query}." in letter["subject"]]
+        assert len(result) == 1
+        return query, result[0]["sequence"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -95,14 +95,14 @@ async def test_a_shadow_repeats_a_query_with_its_context_and_nobody_receives_of_
         client.answers() as answers,
         client.progress() as received,
     ):
-        found = await replay(context.place, TENANT, query)
-        assert found["same"] is True
-        assert found["was"]["rows"] == [[3]]
+        result = await replay(context.place, TENANT, query)
+        assert result["same"] is True
+        assert result["was"]["rows"] == [[3]]
         # What is asked next is the first thing that anybody receives.
         after = await client.call("ask", {"question": "And after?", "connection": CONNECTION, "wait_seconds": 30})
         assert (await anext(answers))[0] == after["query_id"]
         assert (await anext(received))[0] == after["query_id"]
-    shadow = found["query_id"]
+    shadow = result["query_id"]
     log = await history(context.place, TENANT, shadow, 0)
     assert [entry["event"] for entry in log] == EVENTS
     assert {entry["shadow_of"] for entry in log} == {query}
@@ -129,9 +129,9 @@ async def test_a_shadow_that_ends_otherwise_says_so(context: Context) -> None:
         say("SELECT MAX(id) + 1 FROM customers"),
     ]
     query = (await context.stack.ask(question))["query_id"]
-    found = await replay(context.place, TENANT, query)
-    assert found["same"] is False
-    assert (found["was"]["rows"], found["is"]["rows"]) == ([[3]], [[4]])
+    result = await replay(context.place, TENANT, query)
+    assert result["same"] is False
+    assert (result["was"]["rows"], result["is"]["rows"]) == ([[3]], [[4]])
 
 
 async def test_the_question_of_a_dead_letter_is_asked_again_once_for_its_asker(context: Context) -> None:
@@ -180,10 +180,10 @@ async def test_a_submitted_message_that_died_is_submitted_again(context: Context
     async with asyncio.timeout(20):
         while not await newest():
             await asyncio.sleep(0.1)
-        found = (await newest())[0]
-        assert found["subject"] == "querybus.v1.submit.local.analyst"
-        assert json.loads((await letter(context.place, found["sequence"]))["data"])["connection"] == "nowhere"
-        assert (await replay_letter(context.place, found["sequence"]))["submitted"] == found["subject"]
+        result = (await newest())[0]
+        assert result["subject"] == "querybus.v1.submit.local.analyst"
+        assert json.loads((await letter(context.place, result["sequence"]))["data"])["connection"] == "nowhere"
+        assert (await replay_letter(context.place, result["sequence"]))["submitted"] == result["subject"]
         # What was wrong with it is still wrong.
         while len(await newest()) < 2:
             await asyncio.sleep(0.1)

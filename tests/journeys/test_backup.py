@@ -113,8 +113,8 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{folder}/shop.sqlite"}]}))
     async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
         async with Stack(StackPlan(connections_file=connections), bus) as stack, stack.client("analyst") as client:
-            found = await client.call("ask", {"question": QUESTION, "connection": "shop", "wait_seconds": 30})
-            assert found["rows"] == [[2]], found
+            result = await client.call("ask", {"question": QUESTION, "connection": "shop", "wait_seconds": 30})
+            assert result["rows"] == [[2]], result
         gateway = Place(bus.url, bus.password("gateway"))
         await create(
             gateway, tenant=TENANT, name="kept", user="ann", audience="analyst", connections=None, replace=False
@@ -133,12 +133,12 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
         assert await history_of(bus, 7) == 7
         copies = await back_up(Place(bus.url, bus.password("backup")), folder / "kept", quiet)
         operator = Place(bus.url, bus.password("operator"))
-        events = await history(operator, TENANT, found["query_id"], 0)
+        events = await history(operator, TENANT, result["query_id"], 0)
         yield Before(
             folder / "kept",
             connections,
-            found["query_id"],
-            found["thread_id"],
+            result["query_id"],
+            result["thread_id"],
             left.query_id,
             ending.query_id,
             going_on.query_id,
@@ -168,9 +168,9 @@ async def test_a_restored_stack_remembers_answers_and_ends_what_was_under_way(be
             async with stack.client("analyst") as client:
                 # The thread goes on behind what it had, and the history takes what is new, once.
                 more = {"question": QUESTION, "connection": "shop", "thread_id": before.thread, "wait_seconds": 30}
-                found = await client.call("ask", more)
-                assert found["rows"] == [[2]], found
-        assert (await log_of(bus, found["query_id"]))[0].sequence > before.events[-1]["sequence"]
+                result = await client.call("ask", more)
+                assert result["rows"] == [[2]], result
+        assert (await log_of(bus, result["query_id"]))[0].sequence > before.events[-1]["sequence"]
         # Asked, concluded and finished of the new one; what was missing of the three.
         assert await history_of(bus, 7 + 8) == 7 + 8
 

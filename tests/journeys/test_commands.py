@@ -25,11 +25,11 @@ pytestmark = [pytest.mark.connected]
 
 
 def commands() -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for page in ("README.md", "CONTRIBUTING.md"):
         for block in BLOCK.findall((ROOT / page).read_text()):
-            found += [line.split("  #")[0].strip() for line in block.splitlines() if line.strip()]
-    return found
+            names += [line.split("  #")[0].strip() for line in block.splitlines() if line.strip()]
+    return names
 
 
 @pytest.fixture(scope="module")

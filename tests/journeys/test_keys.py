@@ -49,9 +49,9 @@ async def test_a_key_is_shown_once_lets_its_owner_in_and_is_revoked() -> None:
                 connections=("shop",),
                 replace=False,
             )
-            found = await listed(place, "acme")
-            assert found[0] | {"has_key": True} == found[0]
-            assert key not in json.dumps(found)
+            result = await listed(place, "acme")
+            assert result[0] | {"has_key": True} == result[0]
+            assert key not in json.dumps(result)
             headers = {"Authorization": f"Bearer {key}"}
             async with httpx.AsyncClient(base_url=address_of(gateway), headers=headers) as http:
                 seen = await http.get("/v1/connections")

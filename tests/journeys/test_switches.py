@@ -88,10 +88,10 @@ def draft(sql: str, options: Options, audience: Audience = "analyst") -> Envelop
 
 async def judged(sql: str, options: Options, audience: Audience = "analyst") -> tuple[Any, Stack]:
     stack = Stack()
-    found = await validate(
+    result = await validate(
         draft(sql, options, audience), DELIVERY, catalogs=stack, connections=stack, database=stack, log=stack
     )
-    return found, stack
+    return result, stack
 
 
 def options_of(combination: tuple[Mode, ExecutionMode, bool, bool, bool]) -> Options:
@@ -108,31 +108,31 @@ def options_of(combination: tuple[Mode, ExecutionMode, bool, bool, bool]) -> Opt
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_each_combination_asks_the_database_only_what_it_allows(combination: Any) -> None:
     options = options_of(combination)
-    found, stack = await judged("SELECT id FROM t", options)
-    assert isinstance(found.body, Approved)
+    result, stack = await judged("SELECT id FROM t", options)
+    assert isinstance(result.body, Approved)
     allowed = options.execution_mode is ExecutionMode.ALLOW_EXECUTION
     expected = ["explain"] * options.enable_syntax_validation + ["probe"] * allowed
     assert stack.asked == expected
-    assert found.body.checked == ("static", *expected)
-    assert (NOT_ASKED_NOTE in found.body.notes) is not options.enable_syntax_validation
+    assert result.body.checked == ("static", *expected)
+    assert (NOT_ASKED_NOTE in result.body.notes) is not options.enable_syntax_validation
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_no_combination_lets_through_what_must_never_run(combination: Any) -> None:
     options = options_of(combination)
     for sql, code in (*((write, FailureCode.SAFETY) for write in WRITES), *ALWAYS):
-        found, stack = await judged(sql, options)
-        assert isinstance(found, Failure), (sql, found)
-        assert (found.code, stack.asked) == (code, []), sql
+        result, stack = await judged(sql, options)
+        assert isinstance(result, Failure), (sql, result)
+        assert (result.code, stack.asked) == (code, []), sql
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
 async def test_only_the_forbidden_check_decides_on_what_a_text_may_cost_and_only_for_analysts(combination: Any) -> None:
     options = options_of(combination)
     for sql in COSTLY:
-        found, _ = await judged(sql, options)
-        assert isinstance(found, Failure) is options.enable_forbidden_check, (sql, found)
-        assert not isinstance(found, Failure) or found.code in (FailureCode.COST, FailureCode.JOIN_ERROR)
+        result, _ = await judged(sql, options)
+        assert isinstance(result, Failure) is options.enable_forbidden_check, (sql, result)
+        assert not isinstance(result, Failure) or result.code in (FailureCode.COST, FailureCode.JOIN_ERROR)
         business, _ = await judged(sql, options, "business")
         assert isinstance(business, Failure), sql
 

@@ -31,8 +31,8 @@ QUESTION = "Which names do three customers have, as planted-question?"
 
 @pytest.fixture
 def collector() -> Iterator[TraceCollector]:
-    with TraceCollector() as found:
-        yield found
+    with TraceCollector() as result:
+        yield result
 
 
 async def spans_of(
@@ -118,7 +118,7 @@ async def test_a_repaired_question_is_one_trace_over_all_services(
     bench_traces.ask(
         {stage: Tracing(stage, ratio=1.0, processor=kept[stage]) for stage in StageName}, bench_traces.REPAIRED
     )
-    replayed = Counter((service.value, name.split()[0]) for service, found in kept.items() for name in found.names)
+    replayed = Counter((service.value, name.split()[0]) for service, result in kept.items() for name in result.names)
     reported_by_stack = Counter((path.service.removeprefix("querybus-"), path.name.split()[0]) for path in mine)
     again = any(item.attributes.get("querybus.deliveries", 1) > 1 for item in mine)
     assert reported_by_stack == replayed or (again and set(reported_by_stack) == set(replayed))

@@ -35,9 +35,9 @@ def free_port() -> int:
 def until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
-        found = condition()
-        if found:
-            return found
+        result = condition()
+        if result:
+            return result
         time.sleep(0.1)
     raise AssertionError(f"not within {seconds} s: {what}")
 
@@ -95,15 +95,15 @@ class Running:
 
     def children(self) -> dict[str, int]:
         """Return the process ids of the services by module name."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal():
                 with contextlib.suppress(OSError):
                     words = (entry / "cmdline").read_bytes().decode().split("\0")
                     parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                     if parent == self.process.pid:
-                        found[words[2] if "-m" in words else words[0].rpartition("/")[2]] = int(entry.name)
-        return found
+                        result[words[2] if "-m" in words else words[0].rpartition("/")[2]] = int(entry.name)
+        return result
 
     def wait_ready(self) -> None:
         def ready() -> bool:
@@ -116,7 +116,7 @@ class Running:
     def command(self, *words: str) -> list[dict[str, Any]]:
         """Run an operator's command on this stack and return the JSON objects that it printed."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith("QUERYBUS_")}
-        found = subprocess.run(
+        result = subprocess.run(
             [str(Path(sys.executable).parent / "querybus"), *words, "--store", str(self.store), "--json"],
             env=clean,
             check=True,
@@ -124,7 +124,7 @@ class Running:
             text=True,
             timeout=60,
         )
-        return [json.loads(line) for line in found.stdout.splitlines()]
+        return [json.loads(line) for line in result.stdout.splitlines()]
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)

@@ -63,8 +63,8 @@ def changed(before: FileDescriptorSet, path: str) -> Any:
     after = FileDescriptorSet()
     after.CopyFrom(before)
     file, _, name = path.partition(":")
-    found = next(path for path in after.file if path.name.endswith(file))
-    return after, next((path for path in found.message_type if path.name == name), found)
+    result = next(path for path in after.file if path.name.endswith(file))
+    return after, next((path for path in result.message_type if path.name == name), result)
 
 
 def test_each_way_to_break_a_caller_is_seen(now: FileDescriptorSet) -> None:

@@ -50,14 +50,14 @@ NAMED_PACKAGES = {
 
 def imports_of(directory: Path) -> set[str]:
     """Return every module that production code below the directory imports, lazily or not."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file in directory.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
-                found.update(alias.name for alias in node.names)
+                names.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module)
-    return found
+                names.add(node.module)
+    return names
 
 
 def canonical(name: str) -> str:
@@ -182,11 +182,11 @@ def test_the_lock_has_hashes_and_no_address() -> None:
 
 def test_no_unfinished_work_is_marked_in_the_code() -> None:
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError")
-    found = [
+    result = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
         for member in MEMBERS
         for file in (member / "src").rglob("*.py")
         for line in file.read_text().splitlines()
         if marks.search(line)
     ]
-    assert found == []
+    assert result == []

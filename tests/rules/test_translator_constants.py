@@ -48,11 +48,11 @@ def names_of(path: Path) -> Iterator[str]:
 def schema_names() -> frozenset[str]:
     if not DATA.is_dir():
         pytest.skip(f"no shared data at {DATA}")
-    found: set[str] = set()
+    names: set[str] = set()
     for folder in ("train_databases", "databases"):
         for path in sorted((DATA / folder).glob("*.sqlite")):
-            found.update(names_of(path))
-    return frozenset(folded(item) for item in found if len(folded(item)) >= LETTERS_MIN)
+            names.update(names_of(path))
+    return frozenset(folded(item) for item in names if len(folded(item)) >= LETTERS_MIN)
 
 
 def code_constants(path: Path) -> Iterator[tuple[int, str]]:
@@ -84,24 +84,24 @@ def list_words(document: Any) -> Iterator[str]:
 
 @pytest.mark.data
 def test_no_constant_of_the_translators_code_is_a_name_of_the_shared_data(schema_names: frozenset[str]) -> None:
-    found = [
+    result = [
         f"{path.name}:{line}: {text!r}"
         for path in sorted(TRANSLATOR.glob("*.py"))
         for line, text in code_constants(path)
         if folded(text) in schema_names and folded(text) not in PYTHON_WORDS
     ]
-    assert not found, "\n".join(found)
+    assert not result, "\n".join(result)
 
 
 @pytest.mark.data
 def test_words_of_the_lists_that_are_names_as_well_are_plain_dictionary_words(schema_names: frozenset[str]) -> None:
-    found = [
+    result = [
         f"{path.name}: {word!r}"
         for path in sorted((TRANSLATOR / "words").glob("*.toml"))
         for word in list_words(tomllib.loads(path.read_text(encoding="utf-8")))
         if folded(word) in schema_names and not re.fullmatch(r"[a-z]+", word)
     ]
-    assert not found, "\n".join(found)
+    assert not result, "\n".join(result)
 
 
 @pytest.mark.data

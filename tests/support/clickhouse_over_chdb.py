@@ -30,7 +30,7 @@ _KILL: Final = re.compile(r"KILL QUERY WHERE query_id = '([\w-]+)'")
 def _blocks(opened: session.Session, sql: str) -> Iterator[bytes]:
     """Return the output of a statement; a query's comes block by block."""
     try:
-        found = opened.send_query(sql, "TabSeparated")
+        result = opened.send_query(sql, "TabSeparated")
     # The package's two halves each bring an error of that name; which one is imported depends on how they were installed.
     except Exception as error:
         if "Streaming query is not supported" not in str(error):
@@ -39,8 +39,8 @@ def _blocks(opened: session.Session, sql: str) -> Iterator[bytes]:
         if data:
             yield data
         return
-    with contextlib.closing(found):
-        for block in found:
+    with contextlib.closing(result):
+        for block in result:
             yield block.bytes()
 
 

@@ -112,13 +112,13 @@ def mariadb_server() -> Generator[MariadbServer]:
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            found = MariadbServer(folder, port)
+            result = MariadbServer(folder, port)
             for _ in range(100):
                 with contextlib.suppress(subprocess.CalledProcessError):
-                    found.execute("SELECT 1;")
+                    result.execute("SELECT 1;")
                     break
                 time.sleep(0.1)
-            yield found
+            yield result
         finally:
             running.terminate()
             running.wait(timeout=30)
@@ -158,13 +158,13 @@ def clickhouse_server() -> Generator[ClickhouseServer]:
         program = Path(__file__).with_name("clickhouse_over_chdb.py")
         running = subprocess.Popen([sys.executable, str(program), str(port), folder], stdout=subprocess.DEVNULL)
         try:
-            found = ClickhouseServer(port)
+            result = ClickhouseServer(port)
             for _ in range(300):
                 with contextlib.suppress(OSError):
-                    found.asked()
+                    result.asked()
                     break
                 time.sleep(0.1)
-            yield found
+            yield result
         finally:
             running.kill()
             running.wait(timeout=30)

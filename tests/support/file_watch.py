@@ -41,15 +41,15 @@ class FileWatch:
 
     def seen(self) -> list[str]:
         """Return what happened since this was last asked, each thing once."""
-        found: dict[str, None] = {}
+        result: dict[str, None] = {}
         while True:
             try:
                 data = os.read(self._file, 1 << 16)
             except BlockingIOError:
-                return list(found)
+                return list(result)
             at = 0
             while at < len(data):
                 _, mask, _, length = _HEAD.unpack_from(data, at)
                 at += _HEAD.size + length
                 name = data[at - length : at].rstrip(b"\0").decode("utf-8", "replace") or "the folder"
-                found |= {f"{name} was {word}": None for bit, word in _EVENTS.items() if mask & bit}
+                result |= {f"{name} was {word}": None for bit, word in _EVENTS.items() if mask & bit}

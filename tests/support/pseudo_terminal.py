@@ -24,14 +24,14 @@ class Terminal:
     def until(self, pattern: str, seconds: float = 30) -> str:
         """Return what was shown up to the pattern since the last call."""
         ends = time.monotonic() + seconds
-        while (found := re.search(pattern, self.seen)) is None:
+        while (result := re.search(pattern, self.seen)) is None:
             assert time.monotonic() < ends, f"no {pattern!r} in {self.seen!r}"
             if select.select([self._fd], [], [], 0.2)[0]:
                 try:
                     self.seen += os.read(self._fd, 4_096).decode(errors="replace")
                 except OSError as error:
                     raise AssertionError(f"ended before {pattern!r}: {self.seen!r}") from error
-        shown, self.seen = self.seen[: found.end()], self.seen[found.end() :]
+        shown, self.seen = self.seen[: result.end()], self.seen[result.end() :]
         return shown
 
     def type(self, text: str) -> None:

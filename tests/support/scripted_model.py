@@ -111,11 +111,11 @@ Embed = Callable[[str], list[float]]
 
 def by_letters(text: str, dimensions: int = 384) -> list[float]:
     """Return how often each run of three letters occurs, runs thrown into so many places by their checksum."""
-    found = [0.0] * dimensions
+    result = [0.0] * dimensions
     folded = f" {' '.join(re.findall(r'[a-z0-9]+|[^a-z0-9 ]', text.casefold()))} "
     for at in range(len(folded) - 2):
-        found[crc32(folded[at : at + 3].encode()) % dimensions] += 1.0
-    return [count**0.5 for count in found]
+        result[crc32(folded[at : at + 3].encode()) % dimensions] += 1.0
+    return [count**0.5 for count in result]
 
 
 def in_order(steps: Sequence[Step]) -> Script:

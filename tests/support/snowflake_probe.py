@@ -32,8 +32,8 @@ async def main() -> None:
         edge = snowflake_server(config, bytes_max=step.get("bytes_max", 16 << 20), metrics=Metrics("t"))
         try:
             if "explain" in step:
-                found = await edge.explain(step["explain"], seconds_max=20)
-                said.append(failed(found) if isinstance(found, Failure) else {"cost": found.cost})
+                result = await edge.explain(step["explain"], seconds_max=20)
+                said.append(failed(result) if isinstance(result, Failure) else {"cost": result.cost})
             elif "catalog" in step:
                 catalog = await read_snowflake(config, edge)
                 said.append(failed(catalog) if isinstance(catalog, Failure) else catalog.model_dump(mode="json"))

@@ -65,7 +65,7 @@ class TraceCollector:
             service = next(a.value.string_value for a in resource.resource.attributes if a.key == "service.name")
             for scope in resource.scope_spans:
                 for span in scope.spans:
-                    found = {
+                    result = {
                         attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value") or "string_value")
                         for attribute in span.attributes
                     }
@@ -76,7 +76,7 @@ class TraceCollector:
                             span.trace_id.hex(),
                             span.span_id.hex(),
                             span.parent_span_id.hex(),
-                            found,
+                            result,
                             span.status.code == 2,
                         )
                     )

@@ -428,9 +428,9 @@ def doctor() -> None:
     from querybus_cli.operations.setup import findings
 
     missing = 0
-    for name, found, what in findings():
-        missing += not found
-        typer.echo(f"{'ok     ' if found else 'missing'} {name}: {what}")
+    for name, result, what in findings():
+        missing += not result
+        typer.echo(f"{'ok     ' if result else 'missing'} {name}: {what}")
     raise typer.Exit(0 if not missing else 1)
 
 
@@ -487,15 +487,15 @@ def prompt(
     options = {"allow_llm_to_see_data": values, "language": language, "today": str(day) if day else None}
     quick = Quick(question, database, connections, connection, "analyst", options)
     taught = usage(from_file, knowledge) if knowledge is not None else None
-    found = run(prompt_of(quick, taught, prompts))
+    result = run(prompt_of(quick, taught, prompts))
     if json_output:
-        messages = [{"role": message.role, "content": message.text} for message in found.messages]
-        view = {"messages": messages, "tokens_estimated": found.tokens, "outcome": found.outcome or None}
+        messages = [{"role": message.role, "content": message.text} for message in result.messages]
+        view = {"messages": messages, "tokens_estimated": result.tokens, "outcome": result.outcome or None}
         typer.echo(json.dumps(view, ensure_ascii=False))
         return
-    for message in found.messages:
+    for message in result.messages:
         typer.echo(f"--- {message.role}\n{message.text}\n")
-    typer.echo(f"{found.tokens} tokens (estimated)" if found.messages else f"nothing is sent: {found.outcome}")
+    typer.echo(f"{result.tokens} tokens (estimated)" if result.messages else f"nothing is sent: {result.outcome}")
 
 
 def _day(text: str | None) -> Any:

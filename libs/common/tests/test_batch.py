@@ -95,9 +95,9 @@ def test_first_pass_and_retry_success_are_counted_apart() -> None:
         )
     ):
         made = ended(begun(made, place), place, given, NOW)
-    found = totals(made)
-    assert (found["first_pass"], found["after_retry"], found["answered"], found["failed"]) == (1, 1, 2, 2)
-    assert (found["first_pass_success"], found["retry_success"]) == (0.3333, 0.5)
+    result = totals(made)
+    assert (result["first_pass"], result["after_retry"], result["answered"], result["failed"]) == (1, 1, 2, 2)
+    assert (result["first_pass_success"], result["retry_success"]) == (0.3333, 0.5)
 
 
 def test_the_order_of_completion_is_kept_beside_the_order_of_items() -> None:

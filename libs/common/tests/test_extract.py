@@ -81,29 +81,29 @@ def test_the_one_statement_is_found(reply: str, sql: str):
 
 @pytest.mark.parametrize(("reply", "code"), NOT_FOUND.values(), ids=NOT_FOUND.keys())
 def test_a_reply_without_one_statement_says_why(reply: str, code: FailureCode):
-    found = extract(reply, Dialect.SQLITE)
-    assert isinstance(found, Failure)
-    assert found.code is code
+    result = extract(reply, Dialect.SQLITE)
+    assert isinstance(result, Failure)
+    assert result.code is code
 
 
 def test_the_models_own_words_are_kept_for_the_person():
-    found = extract("I'm sorry, but I cannot help with that.", Dialect.SQLITE)
-    assert isinstance(found, Failure)
-    assert found.detail == "I'm sorry, but I cannot help with that."
+    result = extract("I'm sorry, but I cannot help with that.", Dialect.SQLITE)
+    assert isinstance(result, Failure)
+    assert result.detail == "I'm sorry, but I cannot help with that."
 
 
 def test_a_cut_reply_counts_only_inside_a_closed_fence():
     assert extract("```sql\nSELECT 1\n```\nand so", Dialect.SQLITE, is_cut=True) == "SELECT 1"
     for cut in ("SELECT a FROM t WHERE x = 1", "```sql\nSELECT a FROM t WHERE x = 1", '{"sql": "SELECT 1"}'):
-        found = extract(cut, Dialect.SQLITE, is_cut=True)
-        assert isinstance(found, Failure), cut
-        assert found.code is FailureCode.UNKNOWN_GENERATION_FAILURE
+        result = extract(cut, Dialect.SQLITE, is_cut=True)
+        assert isinstance(result, Failure), cut
+        assert result.code is FailureCode.UNKNOWN_GENERATION_FAILURE
 
 
 @pytest.mark.parametrize("deep", ["(" * 20_000 + "SELECT 1", "SELECT " + "(" * 5_000, "```sql\n" + "SELECT (" * 4_000])
 def test_nesting_reaches_no_parser(deep: str):
-    found = extract(deep, Dialect.POSTGRESQL)
-    assert isinstance(found, str | Failure)
+    result = extract(deep, Dialect.POSTGRESQL)
+    assert isinstance(result, str | Failure)
 
 
 _QUERIES = st.sampled_from(
@@ -120,5 +120,5 @@ def test_a_fenced_query_survives_any_prose(before: str, query: str, after: str, 
 @given(st.text(alphabet="SELCTFROMselctfrom*;()'\"`{}[]:,.-\n 表1<>", max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_no_reply_breaks_extraction(reply: str):
-    found = extract(reply, Dialect.SQLITE)
-    assert isinstance(found, Failure) or found.strip()
+    result = extract(reply, Dialect.SQLITE)
+    assert isinstance(result, Failure) or result.strip()

@@ -75,16 +75,16 @@ WRAPS = (fenced, tilded, in_json, in_yaml, in_double_quoted_yaml, in_block_yaml,
 @settings(max_examples=10, deadline=None)
 def test_a_wrapped_statement_comes_out_as_it_was(wrap: Callable[[str], str], sql: str, before: str, after: str):
     reply = wrap(sql) if wrap is in_json else f"{before}\n\n{wrap(sql)}\n\n{after}"
-    found = extract(reply, Dialect.SQLITE)
-    assert isinstance(found, str), found
-    assert normalise(found, Dialect.SQLITE) == normalise(sql, Dialect.SQLITE)
+    result = extract(reply, Dialect.SQLITE)
+    assert isinstance(result, str), result
+    assert normalise(result, Dialect.SQLITE) == normalise(sql, Dialect.SQLITE)
 
 
 @given(st.text(max_size=2_000))
 @settings(max_examples=150, deadline=None)
 def test_any_text_gives_a_statement_or_a_typed_failure(reply: str):
-    found = extract(reply, Dialect.SQLITE)
-    assert isinstance(found, str) or found.code in CODES
+    result = extract(reply, Dialect.SQLITE)
+    assert isinstance(result, str) or result.code in CODES
 
 
 @given(
@@ -110,24 +110,24 @@ def test_any_text_gives_a_statement_or_a_typed_failure(reply: str):
 )
 @settings(max_examples=150, deadline=None)
 def test_pieces_of_replies_in_any_order_raise_nothing(pieces: list[str], is_cut: bool):
-    found = extract("\n".join(pieces), Dialect.SQLITE, is_cut=is_cut)
-    assert isinstance(found, str) or found.code in CODES
+    result = extract("\n".join(pieces), Dialect.SQLITE, is_cut=is_cut)
+    assert isinstance(result, str) or result.code in CODES
 
 
 @given(st.sampled_from(STATEMENTS), st.sampled_from(STATEMENTS), PROSE)
 @settings(max_examples=20, deadline=None)
 def test_two_statements_in_one_block_are_never_cut_to_one(first: str, second: str, before: str):
-    found = extract(f"{before}\n```sql\n{first.split(' --', maxsplit=1)[0]};\n{second}\n```", Dialect.SQLITE)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.MULTI_STATEMENT
+    result = extract(f"{before}\n```sql\n{first.split(' --', maxsplit=1)[0]};\n{second}\n```", Dialect.SQLITE)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.MULTI_STATEMENT
 
 
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_a_reply_that_was_cut_gives_no_half_statement(sql: str):
     whole = f"Here it is:\n```sql\n{sql}\n"
     for end in range(len(whole)):
-        found = extract(whole[:end], Dialect.SQLITE, is_cut=True)
-        assert isinstance(found, Failure), whole[:end]
+        result = extract(whole[:end], Dialect.SQLITE, is_cut=True)
+        assert isinstance(result, Failure), whole[:end]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,6 @@ def test_a_reply_that_was_cut_gives_no_half_statement(sql: str):
     ],
 )
 def test_a_reply_without_a_statement_is_distinguished(reply: str, code: FailureCode):
-    found = extract(reply, Dialect.SQLITE)
-    assert isinstance(found, Failure)
-    assert found.code is code
+    result = extract(reply, Dialect.SQLITE)
+    assert isinstance(result, Failure)
+    assert result.code is code

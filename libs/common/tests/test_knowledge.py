@@ -93,8 +93,8 @@ def test_nearness_adds_to_the_words_and_never_replaces_them():
     index = KnowledgeIndex(entries)
     assert [hit.entry.key for hit in index.search(EntryKind.PAIR, "how many orders", 5)] == ["How many orders?"]
     near = {entries[1].id: 0.9, entries[0].id: 0.0}
-    found = index.search(EntryKind.PAIR, "what do people earn", 5, nearness=near)
-    assert [hit.entry.key for hit in found] == ["average salary of staff"]
+    result = index.search(EntryKind.PAIR, "what do people earn", 5, nearness=near)
+    assert [hit.entry.key for hit in result] == ["average salary of staff"]
 
 
 def test_search_keeps_to_its_kind_and_number():

@@ -102,9 +102,9 @@ async def test_a_server_error_is_tried_again_once():
 
 async def test_a_request_at_fault_is_not_tried_again():
     address = ScriptedAddress(Fault(FaultKind.REQUEST, "HTTP 401", status=401), GOOD)
-    found = await client_of(address).reply(HELLO, timeout_seconds=10)
-    assert isinstance(found, Failure)
-    assert found.facts.native_code == "401"
+    result = await client_of(address).reply(HELLO, timeout_seconds=10)
+    assert isinstance(result, Failure)
+    assert result.facts.native_code == "401"
     assert address.calls == 1
 
 
@@ -150,8 +150,8 @@ async def test_the_breaker_opens_and_one_call_probes():
 async def test_many_callers_of_a_dead_address_make_no_storm():
     address = ScriptedAddress(BAD)
     client = client_of(address, breaker_failures=5, concurrency_max=4)
-    found = await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(100)))
-    assert all(isinstance(item, Failure) for item in found)
+    result = await asyncio.gather(*(client.reply(HELLO, timeout_seconds=5) for _ in range(100)))
+    assert all(isinstance(item, Failure) for item in result)
     assert address.calls <= 5 + 4
 
 
@@ -189,8 +189,8 @@ async def test_no_more_calls_at_once_than_the_limit():
 
 async def test_a_model_that_is_not_configured_is_not_called():
     address = ScriptedAddress(GOOD)
-    found = await client_of(address).reply(HELLO, timeout_seconds=5, model="another")
-    assert isinstance(found, Failure)
+    result = await client_of(address).reply(HELLO, timeout_seconds=5, model="another")
+    assert isinstance(result, Failure)
     assert address.calls == 0
 
 
@@ -233,9 +233,9 @@ async def test_a_reply_comes_over_the_wire_with_its_tokens():
 
 async def test_a_made_up_tool_call_is_read_as_its_arguments():
     with ScriptedModel(call_tool({"sql": "SELECT 1"})) as server:
-        found = await ask(server)
-    assert isinstance(found, ModelReply)
-    assert found.text == '{"sql": "SELECT 1"}'
+        result = await ask(server)
+    assert isinstance(result, ModelReply)
+    assert result.text == '{"sql": "SELECT 1"}'
 
 
 @pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a FROM", finish_reason="length"), say("")])
@@ -271,15 +271,15 @@ def test_whole_replies_load_the_small_client_only():
     )
     with ScriptedModel(say("SELECT")) as server:
         command = [sys.executable, "-c", code, server.base_url]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert found.stdout.split() == ["SELECT", "True", "False"]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.split() == ["SELECT", "True", "False"]
 
 
 async def test_a_reply_at_its_token_limit_is_marked():
     with ScriptedModel(say("SELECT a FROM", finish_reason="length")) as server:
-        found = await ask(server)
-    assert isinstance(found, ModelReply)
-    assert found.is_cut
+        result = await ask(server)
+    assert isinstance(result, ModelReply)
+    assert result.is_cut
 
 
 @pytest.mark.parametrize(
@@ -303,29 +303,29 @@ async def test_a_reply_at_its_token_limit_is_marked():
 async def test_every_fault_is_typed_bounded_and_without_a_storm(step: Step, native_code: str, requests: int):
     with ScriptedModel(step) as server:
         started = asyncio.get_running_loop().time()
-        found = await ask(server, timeout_seconds=1.5)
+        result = await ask(server, timeout_seconds=1.5)
         assert asyncio.get_running_loop().time() - started < 4
         assert len(server.requests) == requests
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.MODEL_UNAVAILABLE
-    assert found.facts.native_code == native_code
-    assert KEY not in found.model_dump_json()
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.MODEL_UNAVAILABLE
+    assert result.facts.native_code == native_code
+    assert KEY not in result.model_dump_json()
 
 
 async def test_a_429_with_retry_after_is_honoured():
     with ScriptedModel([fail(429, retry_after_seconds=0.6), say("fine")]) as server:
         started = asyncio.get_running_loop().time()
-        found = await ask(server)
+        result = await ask(server)
         assert asyncio.get_running_loop().time() - started >= 0.6
-    assert isinstance(found, ModelReply)
+    assert isinstance(result, ModelReply)
 
 
 async def test_an_address_where_nobody_listens_is_a_typed_failure():
     with ScriptedModel(say("x")) as server:
         pass
-    found = await ask(server)
-    assert isinstance(found, Failure)
-    assert found.facts.native_code == "connect"
+    result = await ask(server)
+    assert isinstance(result, Failure)
+    assert result.facts.native_code == "connect"
 
 
 async def test_a_cancelled_call_leaves_no_task_and_no_socket():
@@ -369,9 +369,9 @@ async def test_the_key_stands_in_no_log_and_no_error(caplog: pytest.LogCaptureFi
     echo = Step(status=401, body=f'{{"error": {{"message": "bad key {KEY}", "code": "bad {KEY}"}}}}'.encode())
     with ScriptedModel([echo, garbage(), fail(500)]) as server:
         for _ in range(3):
-            found = await ask(server, llm_retries_max=0)
-            assert isinstance(found, Failure)
-            assert KEY not in str(found)
+            result = await ask(server, llm_retries_max=0)
+            assert isinstance(result, Failure)
+            assert KEY not in str(result)
     assert KEY not in caplog.text
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}", "it did travel where it belongs"
 

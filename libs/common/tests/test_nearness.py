@@ -41,14 +41,14 @@ def drawn(seed: int, count: int, dimensions: int = 128) -> list[array[float]]:
 def test_the_sketch_finds_what_all_cosines_find():
     vectors = drawn(1, 2_000)
     index = NearIndex(vectors)
-    found = 0
+    result = 0
     for place in range(0, 2_000, 40):
         mixed = unit([a + 0.6 * b for a, b in zip(vectors[place], drawn(place + 7, 1)[0], strict=True)], 128)
         assert mixed is not None
         nearest = index.near(mixed)
         assert nearest == index.near(mixed)
-        found += bool(nearest) and nearest[0][0] == place
-    assert found >= 49
+        result += bool(nearest) and nearest[0][0] == place
+    assert result >= 49
 
 
 def test_a_common_direction_of_all_texts_makes_none_near():
@@ -99,19 +99,19 @@ def settings(server: ScriptedModel, **more: object) -> EmbeddingServiceSettings:
 
 async def embedded(server: ScriptedModel, texts: Sequence[str], timeout_seconds: float = 20.0, **more: object):
     api = EmbeddingClient(settings(server, **more), Metrics("test"))
-    found = await api.vectors(texts, timeout_seconds=timeout_seconds)
+    result = await api.vectors(texts, timeout_seconds=timeout_seconds)
     await api.close()
-    return found
+    return result
 
 
 async def test_texts_are_embedded_in_batches_and_cut_to_the_dimensions_allowed():
     with ScriptedModel(say(""), embed=by_letters) as server:
-        found = await embedded(
+        result = await embedded(
             server, ["orders", "order", "", "customers"], embeddings_batch_max=3, embeddings_dimensions_max=100
         )
-    assert not isinstance(found, Failure)
-    assert [len(vector) for vector in found] == [100] * 4
-    orders, order, nothing, customers = found
+    assert not isinstance(result, Failure)
+    assert [len(vector) for vector in result] == [100] * 4
+    orders, order, nothing, customers = result
     assert list(nothing) == [0.0] * 100
     assert sum(a * b for a, b in zip(orders, order, strict=True)) > sum(
         a * b for a, b in zip(orders, customers, strict=True)
@@ -138,9 +138,9 @@ async def test_every_fault_is_typed_and_tried_once(step: Step, native_code: str)
     # Loading the client must not count for the time limit.
     importlib.import_module("openai")
     with ScriptedModel(say(""), embed=step) as server:
-        found = await embedded(server, ["orders"], timeout_seconds=1.0 if native_code == "timeout" else 20.0)
-    assert isinstance(found, Failure)
-    assert found.facts.native_code == native_code
+        result = await embedded(server, ["orders"], timeout_seconds=1.0 if native_code == "timeout" else 20.0)
+    assert isinstance(result, Failure)
+    assert result.facts.native_code == native_code
     assert len(server.requests) == 1
 
 
@@ -160,9 +160,9 @@ async def test_an_address_that_keeps_failing_is_left_alone_for_a_while():
     api = EmbeddingClient(made, Metrics("test"), address=address, seconds=lambda: now)
     codes: list[str | None] = []
     for _ in range(5):
-        found = await api.vectors(["a"], timeout_seconds=5)
-        assert isinstance(found, Failure)
-        codes.append(found.facts.native_code)
+        result = await api.vectors(["a"], timeout_seconds=5)
+        assert isinstance(result, Failure)
+        codes.append(result.facts.native_code)
     assert codes == ["500", "500", "500", "breaker_open", "breaker_open"]
     now += 11
     await api.vectors(["a"], timeout_seconds=5)
@@ -185,11 +185,11 @@ async def test_replicas_keep_the_limit_of_an_embeddings_model_together():
         EmbeddingClient(made, Metrics("test"), address=address, shared=shared_limit(made, counters)) for _ in range(2)
     ]
     began = time.monotonic()
-    found = await asyncio.gather(*(apis[n % 2].vectors(["a"], timeout_seconds=0.5) for n in range(40)))
+    result = await asyncio.gather(*(apis[n % 2].vectors(["a"], timeout_seconds=0.5) for n in range(40)))
     took = time.monotonic() - began
     for api in apis:
         await api.close()
-    late = [item for item in found if isinstance(item, Failure)]
+    late = [item for item in result if isinstance(item, Failure)]
     assert 1 <= address.calls <= 6 + 1 + took
     assert len(late) == 40 - address.calls
     assert {item.facts.native_code for item in late} == {"timeout"}

@@ -205,9 +205,9 @@ def test_a_statement_is_in_a_span_only_where_content_is_switched_on(with_content
         call_span("execute shop", database_attributes("postgres", "shop", "execute"), content=statement_content("S")),
     ):
         pass
-    found = dict(kept.spans[0].attributes or {})
-    assert found["db.system.name"] == "postgresql"
-    assert ("db.query.text" in found) == with_content
+    result = dict(kept.spans[0].attributes or {})
+    assert result["db.system.name"] == "postgresql"
+    assert ("db.query.text" in result) == with_content
 
 
 @pytest.mark.parametrize("header", ["", "nonsense", f"00-{'0' * 32}-{'cd' * 8}-01", f"00-{'ab' * 16}-{'0' * 16}-01"])

@@ -40,8 +40,8 @@ def columns(*names: str, kind: ColumnKind = ColumnKind.OTHER) -> tuple[ResultCol
 def test_any_rows_come_back_as_they_were(case: tuple[int, list[tuple[Scalar, ...]]]) -> None:
     width, rows = case
     heads = columns(*[f"c{index}" for index in range(width)])
-    found, cells = decode_page(encode_page(heads, rows))
-    assert found == heads
+    result, cells = decode_page(encode_page(heads, rows))
+    assert result == heads
     assert cells == tuple(rows)
     assert [[type(cell) for cell in row] for row in cells] == [[type(cell) for cell in row] for row in rows]
 

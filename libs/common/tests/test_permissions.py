@@ -191,11 +191,11 @@ def checked(folder: Path, text: str, environment: dict[str, str] | None = None) 
     file = folder / "nats.conf"
     file.write_text(f'listen: "127.0.0.1:-1"\njetstream {{ store_dir: "{folder}" }}\n{text}')
     # Only what is asked for: the environment of whoever runs the tests says nothing here.
-    found = subprocess.run(
+    result = subprocess.run(
         [server_binary(), "-t", "-c", str(file)],
         check=False,
         capture_output=True,
         timeout=20,
         env={"PATH": os.defpath, **(environment or {})},
     )
-    return found.returncode
+    return result.returncode

@@ -89,15 +89,15 @@ def checked(
 
 
 def text(sql: str, dialect: Dialect = Dialect.SQLITE, policy: ConnectionPolicy = POLICY) -> str:
-    found = checked(sql, dialect, policy)
-    assert isinstance(found, Checked), found
-    return found.sql
+    result = checked(sql, dialect, policy)
+    assert isinstance(result, Checked), result
+    return result.sql
 
 
 def failure(sql: str, policy: ConnectionPolicy = POLICY, dialect: Dialect = Dialect.SQLITE) -> Failure:
-    found = checked(sql, dialect, policy)
-    assert isinstance(found, Failure), found.sql
-    return found
+    result = checked(sql, dialect, policy)
+    assert isinstance(result, Failure), result.sql
+    return result
 
 
 # --- shapes ------------------------------------------------------------------------------------------------------
@@ -194,10 +194,10 @@ def queries(draw: st.DrawFn, depth: int = 2, outer: tuple[str, ...] | None = ())
 def rows(dialect: Dialect, sql: str, *, own: bool) -> Counter[Any] | None:
     """Return the rows, or None where the engine has something against the statement."""
     try:
-        found = database(dialect, own=own).execute(sql).fetchall()
+        result = database(dialect, own=own).execute(sql).fetchall()
     except (sqlite3.Error, duckdb.Error):
         return None
-    return Counter(tuple(item) for item in found)
+    return Counter(tuple(item) for item in result)
 
 
 def hold(dialect: Dialect, sql: str) -> None:
@@ -288,8 +288,8 @@ def test_a_known_hard_shape_gives_what_one_s_own_rows_give(dialect: Dialect, sql
     plain = checked(sql, dialect, OPEN)
     assert isinstance(plain, Checked), plain
     expected = database(dialect, own=True).execute(plain.sql).fetchall()
-    found = database(dialect, own=False).execute(text(sql, dialect)).fetchall()
-    assert Counter(map(str, found)) == Counter(map(str, expected))
+    result = database(dialect, own=False).execute(text(sql, dialect)).fetchall()
+    assert Counter(map(str, result)) == Counter(map(str, expected))
 
 
 def test_a_table_that_sqlite_reads_behind_in_is_a_table_like_any_other() -> None:
@@ -319,16 +319,16 @@ def test_what_the_executor_is_handed_must_be_narrowed_for_exactly_this_reader() 
 
 
 def test_without_a_reader_nothing_of_a_filtered_table_is_shown() -> None:
-    found = checked("SELECT id FROM orders", reader=None)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.PERMISSION
+    result = checked("SELECT id FROM orders", reader=None)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.PERMISSION
     assert isinstance(checked("SELECT id FROM region", reader=None), Checked)
 
 
 def test_a_credential_cannot_break_out_of_its_parameter() -> None:
     nasty = Reader("acme' OR '1'='1", "\\' OR 1=1 -- ")
     for dialect in Dialect:
-        found = check(
+        result = check(
             "SELECT id FROM orders JOIN customer USING (id)",
             dialect=dialect,
             catalog=CATALOGS[dialect],
@@ -336,13 +336,13 @@ def test_a_credential_cannot_break_out_of_its_parameter() -> None:
             row_limit=10,
             reader=nasty,
         )
-        assert isinstance(found, Checked), (dialect, found)
-        assert guard(found.sql, dialect, CATALOGS[dialect], POLICY, nasty) is None
+        assert isinstance(result, Checked), (dialect, result)
+        assert guard(result.sql, dialect, CATALOGS[dialect], POLICY, nasty) is None
     for dialect in (Dialect.SQLITE, Dialect.DUCKDB):
-        found = check("SELECT id FROM orders", dialect=dialect, catalog=CATALOGS[dialect], policy=POLICY,
+        result = check("SELECT id FROM orders", dialect=dialect, catalog=CATALOGS[dialect], policy=POLICY,
                       row_limit=10, reader=nasty)  # fmt: skip
-        assert isinstance(found, Checked)
-        assert database(dialect, own=False).execute(found.sql).fetchall() == []
+        assert isinstance(result, Checked)
+        assert database(dialect, own=False).execute(result.sql).fetchall() == []
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -354,12 +354,12 @@ def test_every_dialect_writes_and_recognises_its_own_narrowing(dialect: Dialect)
         "WITH big AS (SELECT * FROM orders WHERE amount > 5) SELECT COUNT(*) FROM big",
         "SELECT id FROM orders UNION ALL SELECT id FROM customer",
     ):
-        found = checked(sql, dialect, policy)
-        assert isinstance(found, Checked), found
-        assert found.sql.count("'acme'") == sql.count("orders ") + sql.count("customer ") - sql.count(
+        result = checked(sql, dialect, policy)
+        assert isinstance(result, Checked), result
+        assert result.sql.count("'acme'") == sql.count("orders ") + sql.count("customer ") - sql.count(
             "customer_id "
-        ) or ("acme" in found.sql)
-        assert guard(found.sql, dialect, CATALOGS[dialect], policy, ANN) is None
+        ) or ("acme" in result.sql)
+        assert guard(result.sql, dialect, CATALOGS[dialect], policy, ANN) is None
 
 
 def test_a_filter_may_look_up_what_its_reader_may_not() -> None:
@@ -398,12 +398,12 @@ PROBES = [
 
 @pytest.mark.parametrize("sql", PROBES)
 def test_no_error_reports_of_a_row_that_is_filtered(sql: str) -> None:
-    found = checked(sql, Dialect.DUCKDB)
-    if isinstance(found, Failure):
+    result = checked(sql, Dialect.DUCKDB)
+    if isinstance(result, Failure):
         return
-    assert "LIMIT 9223372036854775807" in found.sql
-    assert guard(found.sql, Dialect.DUCKDB, CATALOGS[Dialect.DUCKDB], POLICY, ANN) is None
-    assert rows(Dialect.DUCKDB, found.sql, own=False) == rows(Dialect.DUCKDB, checked_plain(sql), own=True)
+    assert "LIMIT 9223372036854775807" in result.sql
+    assert guard(result.sql, Dialect.DUCKDB, CATALOGS[Dialect.DUCKDB], POLICY, ANN) is None
+    assert rows(Dialect.DUCKDB, result.sql, own=False) == rows(Dialect.DUCKDB, checked_plain(sql), own=True)
 
 
 def checked_plain(sql: str) -> str:
@@ -412,10 +412,10 @@ def checked_plain(sql: str) -> str:
 
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_every_dialect_keeps_a_condition_that_may_fail_out_and_recognises_it(dialect: Dialect) -> None:
-    found = checked("SELECT id FROM orders WHERE 10 / amount > 1", dialect)
-    assert isinstance(found, Checked), found
-    assert "9223372036854775807" in found.sql
-    assert guard(found.sql, dialect, CATALOGS[dialect], POLICY, ANN) is None
+    result = checked("SELECT id FROM orders WHERE 10 / amount > 1", dialect)
+    assert isinstance(result, Checked), result
+    assert "9223372036854775807" in result.sql
+    assert guard(result.sql, dialect, CATALOGS[dialect], POLICY, ANN) is None
 
 
 @pytest.mark.servers

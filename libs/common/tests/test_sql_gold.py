@@ -115,9 +115,9 @@ def test_names_that_are_plain_resolve_as_the_parser_would_have_it(
         taken: list[bool] = []
 
         def noting(*given: Any, taken: list[bool] = taken) -> Any:
-            found = quick(*given)
-            taken.append(found is not None)
-            return found
+            result = quick(*given)
+            taken.append(result is not None)
+            return result
 
         monkeypatch.setattr(resolve, "plainly_named", noting)
         both = [judged(sql, known)]

@@ -89,29 +89,29 @@ def shown(run: Any, sql: str) -> str:
 
 @pytest.mark.parametrize(("dialect", "sql"), corpus("sqlite"))
 def test_no_name_shows_sqlite_what_is_kept_from_the_reader(dialect: str, sql: str) -> None:
-    found = judged(sql, Dialect(dialect))
-    if isinstance(found, Checked):
+    result = judged(sql, Dialect(dialect))
+    if isinstance(result, Checked):
         database = sqlite_database()
-        rows = shown(lambda text: database.execute(text).fetchall(), found.sql)
-        assert LEAK not in rows.replace(f"'{LEAK}'" if f"'{LEAK}'" in found.sql else "\0", ""), (found.sql, rows)
+        rows = shown(lambda text: database.execute(text).fetchall(), result.sql)
+        assert LEAK not in rows.replace(f"'{LEAK}'" if f"'{LEAK}'" in result.sql else "\0", ""), (result.sql, rows)
 
 
 @pytest.mark.parametrize(("dialect", "sql"), corpus("duckdb"))
 def test_no_name_shows_duckdb_what_is_kept_from_the_reader(dialect: str, sql: str) -> None:
-    found = judged(sql, Dialect(dialect))
-    if isinstance(found, Checked):
+    result = judged(sql, Dialect(dialect))
+    if isinstance(result, Checked):
         database = duckdb_database()
-        rows = shown(lambda text: database.execute(text).fetchall(), found.sql)
-        assert LEAK not in rows, (found.sql, rows)
+        rows = shown(lambda text: database.execute(text).fetchall(), result.sql)
+        assert LEAK not in rows, (result.sql, rows)
 
 
 @pytest.mark.parametrize(("dialect", "sql"), corpus("clickhouse"))
 def test_on_clickhouse_such_a_name_is_refused_or_narrowed(dialect: str, sql: str) -> None:
-    found = judged(sql, Dialect(dialect))
-    if isinstance(found, Checked):
-        assert "secret" not in found.sql.lower().replace("as secret", "")
-        assert found.sql.count("shop.orders") == found.sql.count("FROM shop.orders WHERE (tenant = 'acme')")
-        assert not any(name in found.sql.lower() for name in ("file", "sleep", "hostname", "getsetting", "random"))
+    result = judged(sql, Dialect(dialect))
+    if isinstance(result, Checked):
+        assert "secret" not in result.sql.lower().replace("as secret", "")
+        assert result.sql.count("shop.orders") == result.sql.count("FROM shop.orders WHERE (tenant = 'acme')")
+        assert not any(name in result.sql.lower() for name in ("file", "sleep", "hostname", "getsetting", "random"))
 
 
 @pytest.fixture(scope="module")
@@ -127,14 +127,14 @@ async def test_no_name_shows_postgresql_what_is_kept_from_the_reader(postgres_ur
     connection = await asyncpg.connect(postgres_url)
     try:
         for dialect, sql in corpus("postgres"):
-            found = judged(sql, Dialect(dialect))
-            if isinstance(found, Failure):
+            result = judged(sql, Dialect(dialect))
+            if isinstance(result, Failure):
                 continue
             try:
-                rows = repr(await connection.fetch(found.sql))
+                rows = repr(await connection.fetch(result.sql))
             except asyncpg.PostgresError as error:
                 rows = str(error)
-            assert LEAK not in rows, (found.sql, rows)
+            assert LEAK not in rows, (result.sql, rows)
     finally:
         await connection.close()
 
@@ -142,9 +142,9 @@ async def test_no_name_shows_postgresql_what_is_kept_from_the_reader(postgres_ur
 @pytest.mark.parametrize(("dialect", "sql"), corpus())
 def test_no_attack_by_a_name_makes_the_check_raise(dialect: str, sql: str) -> None:
     for policy in (POLICY, ConnectionPolicy()):
-        found = judged(sql, Dialect(dialect), policy)
-        if isinstance(found, Checked):
-            assert guard(found.sql, Dialect(dialect), catalog_of(Dialect(dialect)), policy, ANN) is None
+        result = judged(sql, Dialect(dialect), policy)
+        if isinstance(result, Checked):
+            assert guard(result.sql, Dialect(dialect), catalog_of(Dialect(dialect)), policy, ANN) is None
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -166,7 +166,7 @@ def test_an_unqualified_name_is_never_the_table_of_another_schema_where_tables_a
     catalog = Catalog(connection="shop", dialect=Dialect.POSTGRESQL, default_schema="public", tables=(sales,))
     narrow = ConnectionPolicy(tables_allowed=("sales.customer",))
     for policy, expected in ((narrow, Failure), (ConnectionPolicy(), Checked)):
-        found = check(
+        result = check(
             "SELECT id FROM customer",
             dialect=Dialect.POSTGRESQL,
             catalog=catalog,
@@ -174,14 +174,14 @@ def test_an_unqualified_name_is_never_the_table_of_another_schema_where_tables_a
             row_limit=9,
             reader=ANN,
         )
-        assert isinstance(found, expected)
-        if isinstance(found, Checked):
-            assert found.sql == "SELECT id FROM sales.customer LIMIT 10"
+        assert isinstance(result, expected)
+        if isinstance(result, Checked):
+            assert result.sql == "SELECT id FROM sales.customer LIMIT 10"
 
 
 def test_a_table_of_the_default_schema_is_written_with_it_in_queries_and_changes() -> None:
     catalog, policy = catalog_of(Dialect.POSTGRESQL), ConnectionPolicy(access=Access.READ_WRITE)
-    found = check(
+    result = check(
         "SELECT orders.id FROM orders",
         dialect=Dialect.POSTGRESQL,
         catalog=catalog,
@@ -189,8 +189,8 @@ def test_a_table_of_the_default_schema_is_written_with_it_in_queries_and_changes
         row_limit=9,
         reader=ANN,
     )
-    assert isinstance(found, Checked)
-    assert found.sql == "SELECT orders.id FROM public.orders LIMIT 10"
+    assert isinstance(result, Checked)
+    assert result.sql == "SELECT orders.id FROM public.orders LIMIT 10"
     assert isinstance(guard("SELECT id FROM orders", Dialect.POSTGRESQL, catalog, policy, ANN), Failure)
     change = check_write(
         "UPDATE orders SET note = 'x' WHERE id IN (WITH a AS (SELECT id FROM region) SELECT id FROM a)",
@@ -208,11 +208,11 @@ def test_a_table_of_the_default_schema_is_written_with_it_in_queries_and_changes
 def test_tables_that_differ_by_case_alone_are_read_as_the_guard_took_them_on_mysql() -> None:
     tables = tuple(Table(name=name, columns=(Column(name="id", type="int"),)) for name in ("Orders", "region"))
     catalog = Catalog(connection="shop", dialect=Dialect.MYSQL, default_schema="shop", tables=tables)
-    found = check(
+    result = check(
         "SELECT orders.id FROM orders", dialect=Dialect.MYSQL, catalog=catalog, policy=POLICY, row_limit=9,
         reader=ANN,
     )  # fmt: skip
-    assert isinstance(found, Failure) or "`shop`.`Orders` AS" in found.sql or "shop.`Orders` AS" in found.sql
+    assert isinstance(result, Failure) or "`shop`.`Orders` AS" in result.sql or "shop.`Orders` AS" in result.sql
 
 
 def test_a_row_filter_with_a_with_clause_is_refused() -> None:
@@ -250,8 +250,8 @@ def queries(draw: st.DrawFn, depth: int = 3) -> str:
 @settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(queries())
 def test_the_relations_that_sqlite_reads_are_those_that_the_guard_decided(sql: str) -> None:
-    found = judged(sql, Dialect.SQLITE, ConnectionPolicy())
-    if isinstance(found, Failure):
+    result = judged(sql, Dialect.SQLITE, ConnectionPolicy())
+    if isinstance(result, Failure):
         return
     database, read = sqlite_database(), set[str]()
 
@@ -262,23 +262,23 @@ def test_the_relations_that_sqlite_reads_are_those_that_the_guard_decided(sql: s
 
     database.set_authorizer(note)
     with contextlib.suppress(sqlite3.OperationalError):  # what was read until it failed counts
-        database.execute(found.sql).fetchmany(1)
-    assert read <= set(found.tables), (sql, found.sql)
+        database.execute(result.sql).fetchmany(1)
+    assert read <= set(result.tables), (sql, result.sql)
 
 
 @seed(20261122)
 @settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(queries())
 def test_the_relations_that_duckdb_reads_are_those_that_the_guard_decided(sql: str) -> None:
-    found = judged(sql, Dialect.DUCKDB, ConnectionPolicy())
-    if isinstance(found, Failure):
+    result = judged(sql, Dialect.DUCKDB, ConnectionPolicy())
+    if isinstance(result, Failure):
         return
     try:
-        plan = DUCKDB.execute(f"EXPLAIN (FORMAT json) {found.sql}").fetchall()[0][1]
+        plan = DUCKDB.execute(f"EXPLAIN (FORMAT json) {result.sql}").fetchall()[0][1]
     except duckdb.Error:
         return
     read = {name for name in COLUMNS if f"main.{name}" in json.dumps(json.loads(plan)).replace("memory.", "")}
-    assert read <= set(found.tables), (sql, found.sql)
+    assert read <= set(result.tables), (sql, result.sql)
 
 
 DUCKDB = duckdb_database()
@@ -297,14 +297,14 @@ async def test_the_relations_that_postgresql_plans_are_those_that_the_guard_deci
     connection = await asyncpg.connect(postgres_url)
     try:
         for sql in drawn:
-            found = judged(sql, Dialect.POSTGRESQL, ConnectionPolicy())
-            if isinstance(found, Failure):
+            result = judged(sql, Dialect.POSTGRESQL, ConnectionPolicy())
+            if isinstance(result, Failure):
                 continue
             try:
-                plan = json.loads(await connection.fetchval(f"EXPLAIN (VERBOSE, FORMAT JSON) {found.sql}"))
+                plan = json.loads(await connection.fetchval(f"EXPLAIN (VERBOSE, FORMAT JSON) {result.sql}"))
             except asyncpg.PostgresError:
                 continue
-            assert _relations(plan[0]["Plan"]) <= set(found.tables), (sql, found.sql)
+            assert _relations(plan[0]["Plan"]) <= set(result.tables), (sql, result.sql)
     finally:
         await connection.close()
 

@@ -18,7 +18,7 @@ from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
 from querybus.sql.check import Checked, check
-from querybus.sql.guard.nodes import STATEMENT_NODES
+from querybus.sql.guard.allowed.nodes import STATEMENT_NODES
 from querybus.sql.guard.rules import GUARD_RULES
 from querybus.sql.parse import Statement, parse
 
@@ -52,8 +52,8 @@ def only_reads(sql: str, dialect: Dialect) -> None:
     statement = parse(sql, dialect)
     assert isinstance(statement, Statement)
     if statement.tree is not None:
-        found = [node for node in statement.tree.walk() if isinstance(node, (*STATEMENT_NODES, exp.Into, exp.Lock))]
-        assert found == [], sql
+        result = [node for node in statement.tree.walk() if isinstance(node, (*STATEMENT_NODES, exp.Into, exp.Lock))]
+        assert result == [], sql
 
 
 # ---- a grammar of queries ------------------------------------------------------------------------------------------

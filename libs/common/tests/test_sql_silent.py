@@ -80,7 +80,7 @@ def counted(sql: str) -> int:
 def test_a_text_compared_with_a_number_is_reported_and_is_wrong_indeed(sql: str, found: int, meant: int) -> None:
     assert reported(sql) == (COMPARED_WARNING,)
     assert counted(sql) == found != meant
-    assert reported(sql, Dialect.POSTGRESQL) == reported(sql, Dialect.MYSQL) == (), "these tell of it themselves"
+    assert reported(sql, Dialect.POSTGRESQL) == reported(sql, Dialect.MYSQL) == (), "these say so themselves"
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_a_division_by_zero_is_reported_where_its_trace_is_in_the_answer(
     dialect: Dialect, gives: str, trace: object, other: object
 ) -> None:
     catalog = Catalog(connection="c", dialect=dialect, tables=(ORDERS,))
-    found = read("SELECT amount / customer_id FROM orders", dialect, catalog)
-    assert found.of([[2], [trace]]) == (ZERO_WARNING.format(gives),)
-    assert found.of([[2], [other]]) == ()
+    result = read("SELECT amount / customer_id FROM orders", dialect, catalog)
+    assert result.of([[2], [trace]]) == (ZERO_WARNING.format(gives),)
+    assert result.of([[2], [other]]) == ()
     for harmless in ("amount / 2", "amount / NULLIF(customer_id, 0)", "amount * customer_id"):
         assert read(f"SELECT {harmless} FROM orders", dialect, catalog).of([[trace]]) == ()
 

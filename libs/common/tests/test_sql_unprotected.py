@@ -70,7 +70,7 @@ MAKE = [
 
 
 def seeds(dialect: Dialect) -> list[str]:
-    found = [
+    result = [
         body.partition("\n=> ")[0].strip()
         for name in ("allowed.sql", "refused.sql")
         for body in re.split(r"^--: .+\n", (FIXTURES / name).read_text(), flags=re.MULTILINE)[1:]
@@ -78,8 +78,8 @@ def seeds(dialect: Dialect) -> list[str]:
     corpus = DATA / "guard" / "statements.jsonl"
     if corpus.is_file():
         lines = [json.loads(line) for line in corpus.read_text().splitlines()]
-        found += [line["sql"] for line in lines if line["dialect"] == dialect.value]
-    return found
+        result += [line["sql"] for line in lines if line["dialect"] == dialect.value]
+    return result
 
 
 def statements(dialect: Dialect) -> Iterator[str]:

@@ -42,15 +42,15 @@ def written(sql: str, policy: ConnectionPolicy = WRITES, dialect: Dialect = Dial
 
 
 def good(sql: str, policy: ConnectionPolicy = WRITES, dialect: Dialect = Dialect.SQLITE) -> CheckedWrite:
-    found = written(sql, policy, dialect)
-    assert isinstance(found, CheckedWrite), found
-    return found
+    result = written(sql, policy, dialect)
+    assert isinstance(result, CheckedWrite), result
+    return result
 
 
 def bad(sql: str, policy: ConnectionPolicy = WRITES, dialect: Dialect = Dialect.SQLITE) -> Failure:
-    found = written(sql, policy, dialect)
-    assert isinstance(found, Failure), found
-    return found
+    result = written(sql, policy, dialect)
+    assert isinstance(result, Failure), result
+    return result
 
 
 PLAIN = [
@@ -66,12 +66,12 @@ PLAIN = [
 def test_a_plain_change_of_one_table_may_be_asked_for(
     sql: str, kind: StatementKind, table: str, columns: tuple[str, ...], rows: int | None, dialect: Dialect
 ) -> None:
-    found = good(sql, dialect=dialect)
-    assert (found.kind, found.table, found.columns, found.rows) == (kind, table, columns, rows)
-    assert "--" not in found.sql
-    assert guard_write(found.sql, dialect, catalog_of(dialect), WRITES, ANN) is None
-    if found.counted is not None:
-        counting = check(count_of(found.counted, dialect), dialect=dialect, catalog=catalog_of(dialect), policy=WRITES,
+    result = good(sql, dialect=dialect)
+    assert (result.kind, result.table, result.columns, result.rows) == (kind, table, columns, rows)
+    assert "--" not in result.sql
+    assert guard_write(result.sql, dialect, catalog_of(dialect), WRITES, ANN) is None
+    if result.counted is not None:
+        counting = check(count_of(result.counted, dialect), dialect=dialect, catalog=catalog_of(dialect), policy=WRITES,
                          row_limit=1, reader=ANN)  # fmt: skip
         assert isinstance(counting, Checked), counting
 
@@ -138,8 +138,8 @@ STRUCTURE = [
 @pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.DUCKDB])
 @pytest.mark.parametrize("sql", STRUCTURE)
 def test_the_structure_is_changed_under_full_access_only(sql: str, dialect: Dialect) -> None:
-    found = good(sql, FULL, dialect)
-    assert found.is_structure
+    result = good(sql, FULL, dialect)
+    assert result.is_structure
     assert bad(sql, WRITES, dialect).code is FailureCode.PERMISSION
 
 
@@ -178,10 +178,10 @@ def test_beyond_plain_tables_nothing_is_changed_even_under_full_access(sql: str,
 def test_a_change_reaches_only_the_reader_s_own_rows(dialect: Dialect) -> None:
     catalog = catalog_of(dialect)
     for sql in ("DELETE FROM orders", "DELETE FROM orders WHERE id = 1 OR 1 = 1", "UPDATE orders SET amount = 0"):
-        found = good(sql, FILTERED, dialect)
-        assert "'acme'" in found.sql
-        assert guard_write(found.sql, dialect, catalog, FILTERED, ANN) is None
-        for text, reader in ((sql, ANN), (found.sql, Reader("other", "ann")), (found.sql + " OR 1 = 1", ANN)):
+        result = good(sql, FILTERED, dialect)
+        assert "'acme'" in result.sql
+        assert guard_write(result.sql, dialect, catalog, FILTERED, ANN) is None
+        for text, reader in ((sql, ANN), (result.sql, Reader("other", "ann")), (result.sql + " OR 1 = 1", ANN)):
             refused = guard_write(text, dialect, catalog, FILTERED, reader)
             assert refused is not None
             assert refused.facts.rule == "row_filter"

@@ -88,8 +88,8 @@ def test_an_unknown_event_is_stored_nowhere() -> None:
     ],
 )
 def test_each_kind_of_subject_has_its_stream_or_none(subject: str, stream: str | None) -> None:
-    found = [stream.name for stream in TABLE.streams if any(matches(pattern, subject) for pattern in stream.subjects)]
-    assert found == ([] if stream is None else [stream])
+    result = [stream.name for stream in TABLE.streams if any(matches(pattern, subject) for pattern in stream.subjects)]
+    assert result == ([] if stream is None else [stream])
 
 
 def test_each_stage_has_one_durable_that_reads_exactly_its_events() -> None:

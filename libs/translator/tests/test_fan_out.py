@@ -111,15 +111,15 @@ def naively(
         name = catalog.tables[home].name
         group = tuple(row[part.table][catalog.tables[part.table].columns[1].name] for part in form.group)
         groups[group][row[home][f"{name}_key"]] = row[home][f"{name}_size"]
-    found: list[tuple[Any, ...]] = []
+    pairs: list[tuple[Any, ...]] = []
     for group, sizes in groups.items():
         figure: Any = len(sizes)
         if measure.aggregate is not Aggregate.COUNT:
             figure = sum(sizes.values()) if sizes else None
             if measure.aggregate is Aggregate.AVERAGE and sizes:
                 figure = figure / len(sizes)
-        found.append((*group, figure))
-    return sorted(found, key=repr)
+        pairs.append((*group, figure))
+    return sorted(pairs, key=repr)
 
 
 def between(catalog: Catalog, tables: set[int]) -> set[int]:

@@ -57,15 +57,15 @@ def answered(*rows: tuple[Scalar, ...]) -> Concluded:
 
 @pytest.mark.parametrize("rows", [(), ((0,),), ((None,),)])
 def test_nothing_found_for_a_misspelt_value_is_asked_back(rows: tuple[tuple[Scalar, ...], ...]) -> None:
-    found = asked_back(approval(), answered(*rows), CATALOG, ConnectionPolicy())
-    assert found.outcome is Outcome.CLARIFICATION
-    assert found.clarification is not None
-    assert (found.clarification.trigger, found.clarification.about) == (Trigger.MISSING_VALUE, "Bejing")
-    (option,) = found.clarification.options
+    result = asked_back(approval(), answered(*rows), CATALOG, ConnectionPolicy())
+    assert result.outcome is Outcome.CLARIFICATION
+    assert result.clarification is not None
+    assert (result.clarification.trigger, result.clarification.about) == (Trigger.MISSING_VALUE, "Bejing")
+    (option,) = result.clarification.options
     assert (option.text, option.question) == ("Beijing", "How many customers live in Beijing?")
     assert option.action is OptionAction.REPLACE_DIMENSION
-    assert found.result == answered(*rows).result
-    assert found.sql == SQL
+    assert result.result == answered(*rows).result
+    assert result.sql == SQL
 
 
 @pytest.mark.parametrize(

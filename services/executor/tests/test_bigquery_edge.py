@@ -164,8 +164,8 @@ async def run(edge: Server, sql: str, rows_max: int = 10) -> Rows | Failure:
 
 
 async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: Any) -> None:
-    found = await run(edge, "SELECT * FROM item")
-    assert isinstance(found, Rows), found
+    result = await run(edge, "SELECT * FROM item")
+    assert isinstance(result, Rows), result
     dry, real = (item["configuration"] for item in rest.asked)
     assert (dry["dryRun"], dry["query"]["useQueryCache"]) == (True, False)
     assert (real.get("dryRun"), real["query"]["maximumBytesBilled"]) == (None, "1000000")
@@ -175,14 +175,14 @@ async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: A
 
 
 async def test_values_keep_their_types_and_become_cells(edge: Server) -> None:
-    found = await run(edge, "SELECT * FROM item")
-    assert isinstance(found, Rows), found
-    assert [(column.kind.value, column.type) for column in found.columns] == [
+    result = await run(edge, "SELECT * FROM item")
+    assert isinstance(result, Rows), result
+    assert [(column.kind.value, column.type) for column in result.columns] == [
         ("integer", "INTEGER"), ("number", "NUMERIC"), ("datetime", "TIMESTAMP"), ("bytes", "BYTES"),
         ("json", "ARRAY<STRING>"),
     ]  # fmt: skip
-    assert found.columns[0] == ResultColumn(name="id", kind=found.columns[0].kind, type="INTEGER")
-    assert list(found.rows) == [
+    assert result.columns[0] == ResultColumn(name="id", kind=result.columns[0].kind, type="INTEGER")
+    assert list(result.rows) == [
         (1, 19.9, "2026-01-31 09:05:00+00:00", "00ff", '["a"]'),
         (2, None, None, None, "[]"),
         (3, "12345678901234567.89", None, None, "[]"),
@@ -190,23 +190,23 @@ async def test_values_keep_their_types_and_become_cells(edge: Server) -> None:
 
 
 async def test_rows_beyond_the_limit_only_show_that_there_are_more(edge: Server) -> None:
-    found = await run(edge, "SELECT * FROM item", rows_max=2)
-    assert isinstance(found, Rows)
-    assert (len(found.rows), found.truncated) == (2, True)
+    result = await run(edge, "SELECT * FROM item", rows_max=2)
+    assert isinstance(result, Rows)
+    assert (len(result.rows), result.truncated) == (2, True)
 
 
 @pytest.mark.parametrize("sql", ["DROP TABLE item", "SELECT 1; DROP TABLE item; -- x", "DECLARE x INT64; SELECT 1"])
 async def test_what_the_dry_run_does_not_call_a_select_never_runs(edge: Server, rest: Any, sql: str) -> None:
-    found = await run(edge, sql if "SELECT 1;" not in sql else f" ;{sql}")
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.PERMISSION
+    result = await run(edge, sql if "SELECT 1;" not in sql else f" ;{sql}")
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.PERMISSION
     assert [item["configuration"].get("dryRun") for item in rest.asked] == [True]
 
 
 async def test_what_would_read_too_much_is_refused_before_it_costs(edge: Server, rest: Any) -> None:
-    found = await run(edge, "SELECT * FROM huge")
-    assert isinstance(found, Failure)
-    assert (found.code, len(rest.asked)) == (FailureCode.RESOURCE_LIMIT, 1)
+    result = await run(edge, "SELECT * FROM huge")
+    assert isinstance(result, Failure)
+    assert (result.code, len(rest.asked)) == (FailureCode.RESOURCE_LIMIT, 1)
 
 
 @pytest.mark.parametrize(
@@ -218,15 +218,15 @@ async def test_what_would_read_too_much_is_refused_before_it_costs(edge: Server,
     ],
 )
 async def test_errors_are_reported_by_reason(edge: Server, sql: str, code: FailureCode, name: str | None) -> None:
-    found = await run(edge, sql)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.name) == (code, name)
+    result = await run(edge, sql)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.name) == (code, name)
 
 
 async def test_an_explain_reports_the_bytes_and_runs_nothing(edge: Server, rest: Any) -> None:
-    found = await edge.explain("SELECT * FROM item", seconds_max=5)
-    assert isinstance(found, Estimate)
-    assert (found.rows, found.cost, len(rest.asked)) == (None, 1024.0, 1)
+    result = await edge.explain("SELECT * FROM item", seconds_max=5)
+    assert isinstance(result, Estimate)
+    assert (result.rows, result.cost, len(rest.asked)) == (None, 1024.0, 1)
 
 
 async def test_an_account_that_may_write_is_refused_when_the_catalog_is_read(rest: Any) -> None:

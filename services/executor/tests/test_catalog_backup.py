@@ -187,11 +187,11 @@ async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: 
     ):
         make()
         it.watch.seconds += 3
-        found = await database.catalog()
-        assert isinstance(found, Failure)
-        assert found.code is FailureCode.CONNECTION
-        assert words in found.detail
-        assert str(tmp_path) not in found.detail
+        result = await database.catalog()
+        assert isinstance(result, Failure)
+        assert result.code is FailureCode.CONNECTION
+        assert words in result.detail
+        assert str(tmp_path) not in result.detail
     path.unlink()
     with closing(sqlite3.connect(path)) as opened:
         opened.execute("CREATE TABLE t (a)")
@@ -210,7 +210,7 @@ async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) ->
         writer.execute("BEGIN EXCLUSIVE")
         database = it.databases.get("shop")
         assert database is not None
-        found = await database.catalog()
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.native_code) == (FailureCode.CONNECTION, "SQLITE_BUSY")
-    assert "locked by another program" in found.detail
+        result = await database.catalog()
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.native_code) == (FailureCode.CONNECTION, "SQLITE_BUSY")
+    assert "locked by another program" in result.detail

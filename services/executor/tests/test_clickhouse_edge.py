@@ -76,14 +76,14 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
 
 
 async def test_every_type_comes_exactly(edge: Server) -> None:
-    found = await run(edge, "SELECT * FROM exact")
-    assert isinstance(found, Rows), found
-    assert found.rows[0] == (
+    result = await run(edge, "SELECT * FROM exact")
+    assert isinstance(result, Rows), result
+    assert result.rows[0] == (
         18446744073709551615, "12345678901234567.89", 2**80, "2026-01-31", "2026-01-31 09:05:00+05:30",
         "2026-01-31 09:05:00.000007+00:00", '["a", "b"]', "61f0c404-5cb3-11e7-907b-a6006ad3dba0", "NaN", "127.0.0.1", "paid",
         '{"k": 1}',
     )  # fmt: skip
-    assert [column.kind.value for column in found.columns] == [
+    assert [column.kind.value for column in result.columns] == [
         "integer", "number", "integer", "date", "datetime", "datetime", "json", "text", "number", "text", "text", "json",
     ]  # fmt: skip
 
@@ -93,9 +93,9 @@ async def test_no_attack_gets_through_and_nothing_changes(
 ) -> None:
     outfile = tmp_path / "out"
     for attack in ATTACKS:
-        found = await run(edge, attack.replace("{outfile}", str(outfile)))
-        assert isinstance(found, Failure), attack
-        assert found.code is not FailureCode.CONNECTION, attack
+        result = await run(edge, attack.replace("{outfile}", str(outfile)))
+        assert isinstance(result, Failure), attack
+        assert result.code is not FailureCode.CONNECTION, attack
     assert filled.execute("SELECT count(), sum(a) FROM edge.t").split() == ["3", "6"]
     assert filled.execute("SHOW TABLES FROM edge").split() == ["exact", "t"]
     assert not outfile.exists()
@@ -126,9 +126,9 @@ async def test_only_the_policys_tables_are_read(filled: ClickhouseServer) -> Non
 
 
 async def test_a_statement_ends_at_its_time(edge: Server) -> None:
-    found = await run(edge, "SELECT count() FROM numbers(1000000000000)", seconds_max=1)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await run(edge, "SELECT count() FROM numbers(1000000000000)", seconds_max=1)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
 
 
 async def test_a_cancel_kills_the_query_on_the_server_by_its_name(edge: Server, filled: ClickhouseServer) -> None:
@@ -149,9 +149,9 @@ async def test_a_cancel_kills_the_query_on_the_server_by_its_name(edge: Server, 
 
 
 async def test_an_explain_reports_the_rows_to_read(edge: Server) -> None:
-    found = await edge.explain("SELECT * FROM t", seconds_max=20)
-    assert isinstance(found, Estimate), found
-    assert found.cost == 3
+    result = await edge.explain("SELECT * FROM t", seconds_max=20)
+    assert isinstance(result, Estimate), result
+    assert result.cost == 3
 
 
 async def test_the_catalog_is_read_and_a_user_that_may_write_is_refused(filled: ClickhouseServer, edge: Server) -> None:

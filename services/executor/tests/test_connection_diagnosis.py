@@ -38,8 +38,8 @@ def free_port() -> int:
 
 
 async def test_a_connection_that_works_is_said_to(shop: Path, tmp_path: Path) -> None:
-    found = await diagnose(listed(tmp_path, f"sqlite:///{shop}"), "it")
-    assert (found.trouble, found.tables) == (None, 1)
+    result = await diagnose(listed(tmp_path, f"sqlite:///{shop}"), "it")
+    assert (result.trouble, result.tables) == (None, 1)
 
 
 async def test_what_is_wrong_before_anything_is_opened_is_named(shop: Path, tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ async def test_what_is_wrong_before_anything_is_opened_is_named(shop: Path, tmp_
 @pytest.mark.parametrize("url", ["sqlite:///{}/none.sqlite", "duckdb:///{}/none.duckdb", "sqlite:///{}/text"])
 async def test_a_file_that_is_missing_or_no_database_is_named_with_its_path(tmp_path: Path, url: str) -> None:
     (tmp_path / "text").write_text("no database " * 100)
-    found = await diagnose(listed(tmp_path, url.format(tmp_path)), "it")
-    assert (found.trouble, str(tmp_path) in found.detail) == (Trouble.DATABASE_FILE, True)
+    result = await diagnose(listed(tmp_path, url.format(tmp_path)), "it")
+    assert (result.trouble, str(tmp_path) in result.detail) == (Trouble.DATABASE_FILE, True)
 
 
 @pytest.mark.parametrize("engine", ["postgresql", "mariadb"])
@@ -107,8 +107,8 @@ async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_rep
     socket_file = next(path for path in postgres.folder.glob(".s.PGSQL.*") if path.suffix != ".lock")
     async with in_front_of(socket_file, context) as port:
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres?ssl={asked.format(own=tmp_path / 'server.pem')}"
-        found = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
-    assert found.trouble is expected, found
+        result = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
+    assert result.trouble is expected, result
 
 
 @pytest.mark.servers
@@ -119,8 +119,8 @@ async def test_on_mariadb_a_certificate_is_looked_at_where_its_authority_is_name
     mariadb.execute("CREATE DATABASE IF NOT EXISTS told;")
     for authority, expected in ((mariadb.folder / "server.pem", None), (tmp_path / "server.pem", Trouble.TLS)):
         url = f"{mariadb.url('root', 'told')}?ssl_ca={authority}"
-        found = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
-        assert found.trouble is expected, found
+        result = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
+        assert result.trouble is expected, result
 
 
 async def test_an_authority_that_cannot_be_read_or_is_not_used_is_reported_of_the_file(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ async def test_an_authority_that_cannot_be_read_or_is_not_used_is_reported_of_th
         ("mariadb://u@h/d?ssl_ca=/no/such/file", "ssl_ca cannot be read"),
         (f"postgresql://u@h/d?ssl=require&ssl_ca={tmp_path}/x", "verify-full"),
     ):
-        found = await diagnose(listed(tmp_path, url), "it")
-        assert (found.trouble, words in found.detail) == (Trouble.FILE, True), found
+        result = await diagnose(listed(tmp_path, url), "it")
+        assert (result.trouble, words in result.detail) == (Trouble.FILE, True), result
 
 
 @pytest.mark.servers

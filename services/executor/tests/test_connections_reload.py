@@ -58,9 +58,9 @@ class Bench:
         database = self.databases.get(name)
         if database is None:
             return None
-        found = await database.run("SELECT a FROM t", rows_max=1, seconds_max=5, purpose=Purpose.EXECUTE)
-        assert isinstance(found, Rows), found
-        return found.rows[0][0]
+        result = await database.run("SELECT a FROM t", rows_max=1, seconds_max=5, purpose=Purpose.EXECUTE)
+        assert isinstance(result, Rows), result
+        return result.rows[0][0]
 
 
 @pytest.fixture

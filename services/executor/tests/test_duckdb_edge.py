@@ -70,9 +70,9 @@ async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: flo
 
 
 async def rows(edge: Embedded, sql: str) -> list[list[object]]:
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    return [list(row) for row in found.rows]
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    return [list(row) for row in result.rows]
 
 
 ATTACKS = """
@@ -158,9 +158,9 @@ async def test_an_attack_that_passed_every_guard_changes_and_reads_nothing(edge:
     before = file.read_bytes()
     passed: list[object] = []
     for attack in ATTACKS.strip().splitlines():
-        found = await run(edge, attack.format(folder=file.parent))
-        if isinstance(found, Rows) or found.code not in REFUSED:
-            passed.append((attack, found))
+        result = await run(edge, attack.format(folder=file.parent))
+        if isinstance(result, Rows) or result.code not in REFUSED:
+            passed.append((attack, result))
         assert file.read_bytes() == before, attack
         assert [path.name for path in file.parent.iterdir()] == [file.name], attack
     assert passed == []
@@ -185,16 +185,16 @@ async def test_only_the_tables_of_the_policy_are_read(children: Children, file: 
         "SUMMARIZE secret",
         "SHOW TABLES",
     ):
-        found = await run(edge, sql)
-        assert isinstance(found, Failure), sql
-        assert found.code is FailureCode.PERMISSION, sql
+        result = await run(edge, sql)
+        assert isinstance(result, Failure), sql
+        assert result.code is FailureCode.PERMISSION, sql
 
 
 async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Embedded) -> None:
     begun = time.monotonic()
-    found = await run(edge, BOMB, seconds_max=0.5)
-    assert isinstance(found, Failure)
-    assert found.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
+    result = await run(edge, BOMB, seconds_max=0.5)
+    assert isinstance(result, Failure)
+    assert result.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
     assert time.monotonic() - begun < 0.5 + KILL_GRACE_SECONDS + 0.5
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
     assert children.open <= 3
@@ -202,17 +202,17 @@ async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(child
 
 async def test_an_endless_statement_is_cut_at_its_limit(edge: Embedded) -> None:
     begun = time.monotonic()
-    found = await run(edge, ENDLESS, seconds_max=0.5)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await run(edge, ENDLESS, seconds_max=0.5)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert time.monotonic() - begun < 1.5
 
 
 async def test_memory_has_a_limit(edge: Embedded) -> None:
     # It takes three seconds to fill the memory, and many times that on a busy machine.
-    found = await run(edge, "SELECT list(range) FROM range(1000000000)", seconds_max=50)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.RESOURCE_LIMIT
+    result = await run(edge, "SELECT list(range) FROM range(1000000000)", seconds_max=50)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.RESOURCE_LIMIT
     assert await rows(edge, "SELECT 1") == [[1]]
 
 
@@ -235,9 +235,9 @@ async def test_an_explain_gives_the_rows_that_are_expected_and_runs_nothing(edge
     product = await edge.explain("SELECT * FROM numbers AS a, numbers AS b", seconds_max=2.0)
     assert isinstance(product, Estimate)
     assert product.rows == 900_000_000
-    found = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
+    result = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
     attack = await edge.explain("COPY t TO '/tmp/x.csv'", seconds_max=2.0)
     assert isinstance(attack, Failure)
     assert attack.code is FailureCode.PERMISSION
@@ -248,13 +248,13 @@ async def test_values_keep_their_type(edge: Embedded) -> None:
              12345678901234567.89::DECIMAL(20, 2) AS big, [1, NULL] AS l, {'a': 1.5} AS s, 'nan'::DOUBLE AS nan,
              DATE '2026-01-31' AS day, TIMESTAMP '2026-01-31 10:00:00' AS ts, TIME '10:00:00' AS tt,
              TIMESTAMPTZ '2026-01-31 10:00:00+02' AS tz, 'ab'::BLOB AS b, true AS yes, '{"k": 1}'::JSON AS j, 10 / 4 AS q"""
-    found = await run(edge, sql)
-    assert isinstance(found, Rows)
-    assert list(found.rows[0]) == [
+    result = await run(edge, sql)
+    assert isinstance(result, Rows)
+    assert list(result.rows[0]) == [
         170141183460469231731687303715884105727, 19.9, "12345678901234567.89", "[1, null]", '{"a": 1.5}', "NaN",
         "2026-01-31", "2026-01-31 10:00:00", "10:00:00", "2026-01-31 08:00:00+00:00", "6162", True, '{"k": 1}', 2.5,
     ]  # fmt: skip
-    kinds = {column.name: column.kind for column in found.columns}
+    kinds = {column.name: column.kind for column in result.columns}
     assert (kinds["h"], kinds["d"], kinds["l"], kinds["day"], kinds["tz"], kinds["j"]) == (
         ColumnKind.INTEGER,
         ColumnKind.NUMBER,
@@ -292,9 +292,9 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Embedded) -> None:
     for sql, expected, name, qualifier in ERRORS:
-        found = await run(edge, sql)
-        assert isinstance(found, Failure), sql
-        assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), (sql, found)
+        result = await run(edge, sql)
+        assert isinstance(result, Failure), sql
+        assert (result.code, result.facts.name, result.facts.qualifier) == (expected, name, qualifier), (sql, result)
 
 
 async def test_a_file_that_is_missing_none_or_held_says_which_without_its_path(
@@ -309,10 +309,10 @@ async def test_a_file_that_is_missing_none_or_held_says_which_without_its_path(
             ("text.duckdb", FailureCode.CONNECTION),
             ("held.duckdb", FailureCode.LOCK),
         ):
-            found = await run(duckdb_edge(children, tmp_path / name, ConnectionPolicy()), "SELECT 1")
-            assert isinstance(found, Failure)
-            assert found.code is expected, found
-            assert str(tmp_path) not in found.detail
+            result = await run(duckdb_edge(children, tmp_path / name, ConnectionPolicy()), "SELECT 1")
+            assert isinstance(result, Failure)
+            assert result.code is expected, result
+            assert str(tmp_path) not in result.detail
     assert not (tmp_path / "missing.duckdb").exists()
 
 

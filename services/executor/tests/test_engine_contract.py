@@ -157,18 +157,18 @@ async def test_it_is_the_engine_that_the_page_names(subject: Subject) -> None:
         assert duckdb.__version__.startswith("2.0"), "its edge refuses version()"
         return
     asked = "SELECT sqlite_version()" if subject.name == "sqlite" else "SELECT version()"
-    found = await subject.run(asked)
-    assert isinstance(found, Rows), found
-    version = str(found.rows[0][0])
+    result = await subject.run(asked)
+    assert isinstance(result, Rows), result
+    version = str(result.rows[0][0])
     named = {"sqlite": sqlite3.sqlite_version, "postgres": "PostgreSQL 18", "mariadb": "MariaDB", "clickhouse": "2"}
     assert named[subject.name] in version
 
 
 async def test_rows_come_in_order_with_their_columns(subject: Subject) -> None:
-    found = await subject.run("SELECT id, name FROM item ORDER BY id")
-    assert isinstance(found, Rows), found
-    assert [tuple(row) for row in found.rows] == [(1, "a"), (2, "b"), (3, None)]
-    assert [column.name for column in found.columns] == ["id", "name"]
+    result = await subject.run("SELECT id, name FROM item ORDER BY id")
+    assert isinstance(result, Rows), result
+    assert [tuple(row) for row in result.rows] == [(1, "a"), (2, "b"), (3, None)]
+    assert [column.name for column in result.columns] == ["id", "name"]
     nothing = await subject.run("SELECT id FROM item WHERE id > 9")
     assert isinstance(nothing, Rows)
     assert (list(nothing.rows), [column.name for column in nothing.columns]) == ([], ["id"])
@@ -193,51 +193,51 @@ async def test_bytes_are_cut_at_their_limit(subject: Subject) -> None:
     (database,) = engines.connected([subject.database.config], metrics=Metrics("t"))
     wide = "printf('%.*c', 900, 'x')" if subject.name == "sqlite" else "repeat('x', 900)"
     sql = f"SELECT {wide} FROM {subject.series(400)}"
-    found = await database.run(sql, rows_max=500, seconds_max=20, purpose=Purpose.EXECUTE)
+    result = await database.run(sql, rows_max=500, seconds_max=20, purpose=Purpose.EXECUTE)
     await engines.drain()
-    assert isinstance(found, Rows), found
-    assert (found.row_count, found.truncated, found.cut_bytes) == (11, True, True)
+    assert isinstance(result, Rows), result
+    assert (result.row_count, result.truncated, result.cut_bytes) == (11, True, True)
 
 
 async def test_many_rows_come_whole_and_in_order(subject: Subject) -> None:
-    found = await subject.run(f"SELECT n FROM {subject.series(30_000)} ORDER BY n", rows_max=30_000)
-    assert isinstance(found, Rows), found
-    assert [int(str(row[0])) for row in found.rows] == list(range(1, 30_001))
-    assert found.truncated is False
+    result = await subject.run(f"SELECT n FROM {subject.series(30_000)} ORDER BY n", rows_max=30_000)
+    assert isinstance(result, Rows), result
+    assert [int(str(row[0])) for row in result.rows] == list(range(1, 30_001))
+    assert result.truncated is False
 
 
 async def test_many_rows_become_pages_and_only_the_first_ones_are_held(subject: Subject) -> None:
     shelf = Shelf()
-    found = await subject.run(f"SELECT n, n * 2 AS twice FROM {subject.series(20_000)}", rows_max=20_000, pages=shelf)
-    assert isinstance(found, Rows), found
-    assert (found.row_count, len(found.rows), found.truncated) == (20_000, 100, False)
+    result = await subject.run(f"SELECT n, n * 2 AS twice FROM {subject.series(20_000)}", rows_max=20_000, pages=shelf)
+    assert isinstance(result, Rows), result
+    assert (result.row_count, len(result.rows), result.truncated) == (20_000, 100, False)
     assert sorted(int(str(row[0])) for row in shelf.rows) == list(range(1, 20_001))
-    assert list(found.rows) == shelf.rows[:100]
+    assert list(result.rows) == shelf.rows[:100]
     assert all(row[1] == 2 * int(str(row[0])) for row in shelf.rows)
 
 
 @pytest.mark.parametrize(("sql", "code"), CODES, ids=[code[0] for code in CODES])
 async def test_an_error_has_the_code_of_its_class(subject: Subject, sql: str, code: FailureCode | None) -> None:
-    found = await subject.run(sql)
-    assert isinstance(found, Failure)
-    assert found.code in ({code} if code else {FailureCode.MISSING_ALIAS, FailureCode.COLUMN_NOT_FOUND})
+    result = await subject.run(sql)
+    assert isinstance(result, Failure)
+    assert result.code in ({code} if code else {FailureCode.MISSING_ALIAS, FailureCode.COLUMN_NOT_FOUND})
 
 
 async def test_nothing_that_writes_gets_through(subject: Subject) -> None:
     for name in ("INSERT INTO item VALUES (4, 'x')", "DELETE FROM item", "DROP TABLE item", "CREATE TABLE x (a INT)"):
         assert isinstance(await subject.run(name), Failure), name
     assert isinstance(await subject.run("SELECT 1; DELETE FROM item"), Failure)
-    found = await subject.run("SELECT count(*) FROM item")
-    assert isinstance(found, Rows)
-    assert found.rows[0][0] == 3
+    result = await subject.run("SELECT count(*) FROM item")
+    assert isinstance(result, Rows)
+    assert result.rows[0][0] == 3
 
 
 async def test_a_statement_ends_at_its_limit_and_the_next_one_runs(subject: Subject) -> None:
     await subject.run("SELECT 1")
     begun = time.monotonic()
-    found = await subject.run(ENDLESS[subject.name], seconds_max=1)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await subject.run(ENDLESS[subject.name], seconds_max=1)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert time.monotonic() - begun < 6
     assert isinstance(await subject.run("SELECT 1"), Rows)
     assert 'querybus_database_timeouts_total{connection="it"} 1.0' in subject.metrics.exposition().decode()
@@ -296,9 +296,9 @@ async def test_a_slow_database_does_not_starve_another_of_its_kind(tmp_path: Pat
         for _ in range(3)
     ]
     await asyncio.sleep(0.3)
-    found = await other.run("SELECT count(*) FROM item", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
+    result = await other.run("SELECT count(*) FROM item", rows_max=1, seconds_max=10, purpose=Purpose.EXECUTE)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await engines.drain()
-    assert isinstance(found, Rows), found
+    assert isinstance(result, Rows), result

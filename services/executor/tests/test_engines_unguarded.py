@@ -216,17 +216,17 @@ async def attack(
         nonlocal ran
         async with free:
             begun = time.monotonic()
-            found: Any = await subject.edge.run(
+            result: Any = await subject.edge.run(
                 entry["sql"], rows_max=100, seconds_max=seconds_max, purpose=Purpose.EXECUTE
             )
             if time.monotonic() - begun > HUNG_SECONDS:
                 hung.append(entry["id"])
-            ran += isinstance(found, Rows)
-            if isinstance(found, Failure) and found.code is FailureCode.PERMISSION and entry.get("expect") == "allow":
-                broken.append(f"{entry['id']} was refused: {found.detail}")
-            if isinstance(found, Failure) and found.code is FailureCode.CONNECTION:
-                broken.append(f"{entry['id']}: {found.detail}")
-            if CANARY in (found.model_dump_json() if isinstance(found, Failure) else str(list(found.rows))):
+            ran += isinstance(result, Rows)
+            if isinstance(result, Failure) and result.code is FailureCode.PERMISSION and entry.get("expect") == "allow":
+                broken.append(f"{entry['id']} was refused: {result.detail}")
+            if isinstance(result, Failure) and result.code is FailureCode.CONNECTION:
+                broken.append(f"{entry['id']}: {result.detail}")
+            if CANARY in (result.model_dump_json() if isinstance(result, Failure) else str(list(result.rows))):
                 broken.append(f"{entry['id']}: read a file")
 
     await asyncio.gather(*(one(statement) for statement in corpus))

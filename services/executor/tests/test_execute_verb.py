@@ -169,15 +169,15 @@ async def run(
 async def answered(
     envelope: Envelope[Approved], database: ShelfDatabase, pages: KeptPages | None = None, deliveries: int = 1
 ) -> Envelope[Concluded]:
-    found = await run(envelope, database, pages, deliveries)
-    assert isinstance(found, Envelope), found
-    return found
+    result = await run(envelope, database, pages, deliveries)
+    assert isinstance(result, Envelope), result
+    return result
 
 
 async def failed(envelope: Envelope[Approved], database: ShelfDatabase) -> Failure:
-    found = await run(envelope, database)
-    assert isinstance(found, Failure)
-    return found
+    result = await run(envelope, database)
+    assert isinstance(result, Failure)
+    return result
 
 
 async def test_rows_conclude_the_query_as_answered_with_the_attempt_marked_executed() -> None:
@@ -264,8 +264,8 @@ async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() 
 
 
 async def test_a_result_cut_at_its_bytes_says_so() -> None:
-    found = Rows((ResultColumn(name="id"),), [(1,)], truncated=True, cut_bytes=True, duration_ms=1.0)
-    concluded = await answered(approved(), ShelfDatabase(found=found))
+    result = Rows((ResultColumn(name="id"),), [(1,)], truncated=True, cut_bytes=True, duration_ms=1.0)
+    concluded = await answered(approved(), ShelfDatabase(found=result))
     assert concluded.body.result is not None
     assert concluded.body.result.warnings == (WARNING_BYTES,)
 

@@ -28,10 +28,10 @@ async def test_the_script_for_postgres_makes_a_role_that_is_taken(postgres: Post
     entry = {"name": "sales", "url": postgres.url("querybus_reader", "sales")}
     (config,) = parse_connections({"connections": [entry]})
     server = postgres_server(config, bytes_max=1 << 20, metrics=Metrics("t"))
-    found = await read_postgres(config, server)
+    result = await read_postgres(config, server)
     await server.close()
-    assert isinstance(found, Catalog), found
-    assert [table.name for table in found.tables] == ["customers"]
+    assert isinstance(result, Catalog), result
+    assert [table.name for table in result.tables] == ["customers"]
 
 
 async def test_the_script_for_mariadb_makes_a_user_that_is_taken(mariadb: MariadbServer) -> None:
@@ -40,7 +40,7 @@ async def test_the_script_for_mariadb_makes_a_user_that_is_taken(mariadb: Mariad
     entry = {"name": "sales", "url": mariadb.url("querybus_reader:s3cret", "sales")}
     (config,) = parse_connections({"connections": [entry]})
     server = mysql_server(config, bytes_max=1 << 20, metrics=Metrics("t"))
-    found = await read_mysql(config, server)
+    result = await read_mysql(config, server)
     await server.close()
-    assert isinstance(found, Catalog), found
-    assert [table.name for table in found.tables] == ["customers"]
+    assert isinstance(result, Catalog), result
+    assert [table.name for table in result.tables] == ["customers"]

@@ -27,9 +27,9 @@ def made(path: Path, script: str, *rows: tuple[str, list[tuple[object, ...]]]) -
 
 
 def table(catalog: Catalog, name: str) -> Table:
-    found = catalog.table(name)
-    assert found is not None
-    return found
+    result = catalog.table(name)
+    assert result is not None
+    return result
 
 
 def test_tables_views_keys_and_types_are_read(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_nothing_is_kept_of_personal_columns_and_of_those_that_opted_out(tmp_pat
 
 def test_time_that_has_run_out_costs_values_and_counts_but_not_the_tables(tmp_path: Path) -> None:
     path = made(tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x')")
-    found = table(introspect(sqlite_engine(path), "c", seconds_max=0.0), "t")
-    assert (found.columns[0].name, found.columns[0].values, found.row_estimate) == ("a", (), None)
+    result = table(introspect(sqlite_engine(path), "c", seconds_max=0.0), "t")
+    assert (result.columns[0].name, result.columns[0].values, result.row_estimate) == ("a", (), None)
 
 
 def test_the_structure_of_many_tables_takes_a_few_statements_and_a_broken_view_costs_only_its_neighbours(
@@ -171,12 +171,12 @@ def test_the_structure_of_many_tables_takes_a_few_statements_and_a_broken_view_c
     catalog = introspect(engine, "c")
     assert len(catalog.tables) == count + 1
     assert len(asked) == 1 + 3 * 3, "one list of tables, then three statements for each TABLES_AT_ONCE"
-    found = table(catalog, "t0007")
-    assert (found.primary_key, found.unique_keys, found.row_estimate) == (("id",), (("name",),), 1)
-    assert [(foreign_key.columns, foreign_key.referred_table) for foreign_key in found.foreign_keys] == [
+    result = table(catalog, "t0007")
+    assert (result.primary_key, result.unique_keys, result.row_estimate) == (("id",), (("name",),), 1)
+    assert [(foreign_key.columns, foreign_key.referred_table) for foreign_key in result.foreign_keys] == [
         (("above",), "t0006")
     ]
-    assert found.columns[2].values == ("x",)
+    assert result.columns[2].values == ("x",)
 
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA writable_schema=ON")

@@ -73,11 +73,11 @@ def literal(sql: str) -> str:
 async def test_a_statement_is_limited_in_milliseconds_and_prepared_as_explain_before_it_is_prepared_as_it_is() -> None:
     session, mysql = Recorded(), driver()
     await mysql.begin(session, 2.5)
-    found = await mysql.run(session, Asked("SELECT id, name FROM t", Receiver(rows_max=10, bytes_max=1_000), 2.5))
-    assert isinstance(found, Rows), found
-    assert [tuple(row) for row in found.rows] == list(ROWS)
-    assert [column.kind for column in found.columns] == ["integer", "text"]
-    assert found.warnings == ("the database warns: Truncated incorrect DOUBLE value: 'a'",)
+    result = await mysql.run(session, Asked("SELECT id, name FROM t", Receiver(rows_max=10, bytes_max=1_000), 2.5))
+    assert isinstance(result, Rows), result
+    assert [tuple(row) for row in result.rows] == list(ROWS)
+    assert [column.kind for column in result.columns] == ["integer", "text"]
+    assert result.warnings == ("the database warns: Truncated incorrect DOUBLE value: 'a'",)
     assert session.log == [
         "SET SESSION max_execution_time = 2500, lock_wait_timeout = 1, lc_messages = 'en_US'",
         "START TRANSACTION READ ONLY",
@@ -91,5 +91,5 @@ async def test_a_statement_is_limited_in_milliseconds_and_prepared_as_explain_be
 
 
 async def test_an_explain_reads_the_words_of_its_plan() -> None:
-    found = await driver().explain(Recorded(), "SELECT id FROM t")
-    assert found == Estimate(rows=12, rows_read=12, cost=1.45)
+    result = await driver().explain(Recorded(), "SELECT id FROM t")
+    assert result == Estimate(rows=12, rows_read=12, cost=1.45)

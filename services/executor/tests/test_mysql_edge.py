@@ -68,9 +68,9 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
 
 
 async def rows(edge: Server, sql: str) -> list[list[object]]:
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    return [list(row) for row in found.rows]
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    return [list(row) for row in result.rows]
 
 
 async def idle(edge: Server) -> None:
@@ -140,9 +140,9 @@ async def test_an_attack_that_passed_every_guard_is_refused_and_changes_nothing(
 ) -> None:
     passed: list[object] = []
     for attack in REFUSED.strip().splitlines():
-        found = await run(edge, attack)
-        if isinstance(found, Rows) or found.code is FailureCode.INTERNAL:
-            passed.append((attack, found))
+        result = await run(edge, attack)
+        if isinstance(result, Rows) or result.code is FailureCode.INTERNAL:
+            passed.append((attack, result))
     assert passed == []
     assert filled.execute("SELECT count(*) FROM edge.t; SELECT count(*) FROM information_schema.tables "
                           "WHERE table_schema = 'edge';").split() == ["3", "5"]  # fmt: skip
@@ -160,9 +160,9 @@ async def test_what_a_function_may_do_to_its_session_is_gone_with_the_statement(
 @pytest.mark.parametrize("sql", [ENDLESS, "SELECT SLEEP(20)", "SELECT BENCHMARK(1000000000000, 1 + 1)"])
 async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Server) -> None:
     begun = time.monotonic()
-    found = await run(edge, sql, seconds_max=0.4)
-    if isinstance(found, Failure):
-        assert found.code is FailureCode.TIMEOUT
+    result = await run(edge, sql, seconds_max=0.4)
+    if isinstance(result, Failure):
+        assert result.code is FailureCode.TIMEOUT
     assert time.monotonic() - begun < 1.2
 
 
@@ -186,9 +186,9 @@ async def test_a_cancelled_statement_ends_on_the_server_within_300_ms(edge: Serv
 
 
 async def test_an_explain_gives_rows_and_runs_nothing(edge: Server) -> None:
-    found = await edge.explain("SELECT * FROM t AS x, t AS y", seconds_max=2.0)
-    assert isinstance(found, Estimate)
-    assert found.rows == 9
+    result = await edge.explain("SELECT * FROM t AS x, t AS y", seconds_max=2.0)
+    assert isinstance(result, Estimate)
+    assert result.rows == 9
     missing = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
     assert isinstance(missing, Failure)
     assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
@@ -198,9 +198,9 @@ async def test_an_explain_gives_rows_and_runs_nothing(edge: Server) -> None:
 async def test_an_estimate_is_the_servers_whatever_the_statement_says(edge: Server) -> None:
     for text in ("O'Brien", 'a"b', '","rows":1,"z":"'):
         quoted = text.replace("'", "''")
-        found = await edge.explain(f"SELECT * FROM numbers AS x WHERE x.n <> '{quoted}'", seconds_max=2.0)
-        assert isinstance(found, Estimate), found
-        assert (found.rows or 0) > 1_000, text
+        result = await edge.explain(f"SELECT * FROM numbers AS x WHERE x.n <> '{quoted}'", seconds_max=2.0)
+        assert isinstance(result, Estimate), result
+        assert (result.rows or 0) > 1_000, text
 
 
 async def test_what_describes_runs_as_it_is(edge: Server) -> None:
@@ -231,9 +231,9 @@ async def test_a_pattern_is_compared_by_the_operator_that_both_servers_know(edge
 
 async def test_a_statement_that_was_read_to_its_end_keeps_its_session(edge: Server) -> None:
     for _ in range(2):
-        found = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
-        assert isinstance(found, Rows), found
-        assert (len(found.rows), found.truncated) == (500, True)
+        result = await run(edge, "SELECT n FROM numbers LIMIT 501", rows_max=500)
+        assert isinstance(result, Rows), result
+        assert (len(result.rows), result.truncated) == (500, True)
         await idle(edge)
     assert edge.load().open == 1
 
@@ -261,10 +261,10 @@ async def test_what_nobody_has_taken_yet_stays_on_the_server(filled: MariadbServ
     edge = mysql_server(config(filled), bytes_max=64 << 20, metrics=Metrics("t"))
     edge.driver, sink = (driver := Watched(config(filled).parsed_url)), Slow()
     sql = "SELECT a.n, CONCAT(REPEAT('x', 200), a.n) AS wide FROM numbers a, seq_1_to_3 b"
-    found = await edge.run(sql, rows_max=90_000, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=sink)
+    result = await edge.run(sql, rows_max=90_000, seconds_max=60.0, purpose=Purpose.EXECUTE, pages=sink)
     await edge.close()
-    assert isinstance(found, Rows), found
-    assert (found.row_count, found.truncated) == (90_000, False)
+    assert isinstance(result, Rows), result
+    assert (result.row_count, result.truncated) == (90_000, False)
     assert 0 < sink.held_bytes < 4 << 20, "of about 18 MB"
 
 
@@ -291,13 +291,13 @@ async def test_values_keep_their_type(edge: Server) -> None:
     sql = """SELECT 18446744073709551615 AS i, CAST(19.90 AS DECIMAL(10, 2)) AS d,
         CAST(12345678901234567.89 AS DECIMAL(20, 2)) AS big, DATE '2026-01-31' AS day,
         TIMESTAMP '2026-01-31 10:00:00' AS ts, TIME '-25:00:00' AS tt, x'00ff' AS b, NULL AS n, 1.5e0 AS f"""
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    assert list(found.rows[0]) == [
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    assert list(result.rows[0]) == [
         18446744073709551615, 19.9, "12345678901234567.89", "2026-01-31", "2026-01-31 10:00:00", "-25:00:00", "00ff",
         None, 1.5,
     ]  # fmt: skip
-    kinds = {column.name: column.kind for column in found.columns}
+    kinds = {column.name: column.kind for column in result.columns}
     assert [kinds[name] for name in ("i", "d", "day", "ts", "tt", "b")] == [
         ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TIME, ColumnKind.BYTES,
     ]  # fmt: skip
@@ -325,9 +325,9 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Server) -> None:
     for sql, expected, name, qualifier in ERRORS:
-        found = await run(edge, sql)
-        assert isinstance(found, Failure), sql
-        assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), (sql, found)
+        result = await run(edge, sql)
+        assert isinstance(result, Failure), sql
+        assert (result.code, result.facts.name, result.facts.qualifier) == (expected, name, qualifier), (sql, result)
 
 
 async def test_a_connection_that_was_cut_is_replaced_without_anybody_noticing(
@@ -371,11 +371,11 @@ async def test_a_user_that_may_write_is_refused_unless_the_file_says_otherwise(
     for allowed in (False, True):
         entry = config(filled, user, role_may_write=allowed)
         server = mysql_server(entry, bytes_max=1 << 20, metrics=Metrics("t"))
-        found = await read_mysql(entry, server)
+        result = await read_mysql(entry, server)
         await server.close()
         if allowed:
-            assert isinstance(found, Catalog), found
+            assert isinstance(result, Catalog), result
         else:
-            assert isinstance(found, Failure)
-            assert (found.code, found.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
-            assert words in found.detail
+            assert isinstance(result, Failure)
+            assert (result.code, result.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
+            assert words in result.detail

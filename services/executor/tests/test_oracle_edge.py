@@ -113,8 +113,8 @@ class RecordedCursor:
             self.description, self._rows = list(ITEM[0]), list(ITEM[1])
 
     async def fetchmany(self, size: int) -> list[Any]:
-        found, self._rows = self._rows[:size], self._rows[size:]
-        return found
+        result, self._rows = self._rows[:size], self._rows[size:]
+        return result
 
 
 class Bench:
@@ -147,9 +147,9 @@ async def bench() -> AsyncGenerator[Bench]:
 
 
 async def test_a_statement_runs_in_a_read_only_transaction_that_is_rolled_back(bench: Bench) -> None:
-    found = await bench.run("SELECT * FROM item;")
+    result = await bench.run("SELECT * FROM item;")
     await bench.edge.close()
-    assert isinstance(found, Rows), found
+    assert isinstance(result, Rows), result
     assert bench.log[0].startswith("ALTER SESSION SET NLS_DATE_FORMAT")
     assert bench.log[1].startswith("call_timeout=5")
     assert bench.log[2:4] == ["SET TRANSACTION READ ONLY", "SELECT * FROM item"]
@@ -157,16 +157,16 @@ async def test_a_statement_runs_in_a_read_only_transaction_that_is_rolled_back(b
 
 
 async def test_values_come_exactly_and_kinds_by_the_drivers_types(bench: Bench) -> None:
-    found = await bench.run("SELECT * FROM item")
-    assert isinstance(found, Rows)
-    assert [column.kind.value for column in found.columns] == ["integer", "number", "datetime", "bytes"]
-    assert found.rows[0] == (1, 19.9, "2026-01-31 09:05:00", "00ff")
+    result = await bench.run("SELECT * FROM item")
+    assert isinstance(result, Rows)
+    assert [column.kind.value for column in result.columns] == ["integer", "number", "datetime", "bytes"]
+    assert result.rows[0] == (1, 19.9, "2026-01-31 09:05:00", "00ff")
 
 
 async def test_one_row_more_shows_that_there_are_more(bench: Bench) -> None:
-    found = await bench.run("SELECT * FROM item", rows_max=2)
-    assert isinstance(found, Rows)
-    assert (len(found.rows), found.truncated) == (2, True)
+    result = await bench.run("SELECT * FROM item", rows_max=2)
+    assert isinstance(result, Rows)
+    assert (len(result.rows), result.truncated) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ async def test_one_row_more_shows_that_there_are_more(bench: Bench) -> None:
 async def test_what_is_no_single_query_is_never_sent_because_oracle_runs_ddl_when_it_parses(
     bench: Bench, sql: str
 ) -> None:
-    found = await bench.run(sql)
+    result = await bench.run(sql)
     explained = await bench.edge.explain(sql, seconds_max=5)
-    assert isinstance(found, Failure)
+    assert isinstance(result, Failure)
     assert isinstance(explained, Failure)
     assert not any(sql.rstrip(";") in entry for entry in bench.log)
 
@@ -211,10 +211,10 @@ async def test_errors_are_reported_by_code(
     bench: Bench, code: str, text: str, failure: FailureCode, name: str | None
 ) -> None:
     bench.errors["FROM item"] = ora(code, text)
-    found = await bench.run("SELECT * FROM item", seconds_max=0.5)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.name, found.facts.native_code) == (failure, name, code)
-    assert "Help:" not in found.detail
+    result = await bench.run("SELECT * FROM item", seconds_max=0.5)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.name, result.facts.native_code) == (failure, name, code)
+    assert "Help:" not in result.detail
 
 
 async def test_a_cancel_breaks_the_call_and_closes_nothing_else(bench: Bench) -> None:
@@ -229,14 +229,14 @@ async def test_a_cancel_breaks_the_call_and_closes_nothing_else(bench: Bench) ->
 
 
 async def test_an_explain_is_rolled_back_with_the_plan_it_wrote(bench: Bench) -> None:
-    found = await bench.edge.explain("SELECT * FROM item", seconds_max=5)
-    assert found == Estimate(rows=42, cost=7.5)
+    result = await bench.edge.explain("SELECT * FROM item", seconds_max=5)
+    assert result == Estimate(rows=42, cost=7.5)
     asked = [entry for entry in bench.log if "EXPLAIN" in entry or entry == "rollback"]
     assert asked[:3] == ["rollback", "EXPLAIN PLAN SET STATEMENT_ID = 'querybus' FOR SELECT * FROM item", "rollback"]
 
 
 async def test_a_user_that_may_write_is_refused(bench: Bench) -> None:
     bench.rights.append(("INSERT", "SHOP.ITEM"))
-    found = await read_oracle(bench.config, bench.edge)
-    assert isinstance(found, Failure)
-    assert (found.facts.rule, "INSERT on SHOP.ITEM" in found.detail) == ("role_may_write", True)
+    result = await read_oracle(bench.config, bench.edge)
+    assert isinstance(result, Failure)
+    assert (result.facts.rule, "INSERT on SHOP.ITEM" in result.detail) == ("role_may_write", True)

@@ -84,9 +84,9 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
 
 
 async def rows(edge: Server, sql: str) -> list[list[object]]:
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    return [list(row) for row in found.rows]
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    return [list(row) for row in result.rows]
 
 
 async def idle(edge: Server) -> None:
@@ -157,9 +157,9 @@ EXPLAIN ANALYZE DELETE FROM t
 async def test_an_attack_that_passed_every_guard_is_refused_and_changes_nothing(edge: Server, outside: Any) -> None:
     passed: list[object] = []
     for attack in REFUSED.strip().splitlines():
-        found = await run(edge, attack)
-        if isinstance(found, Rows) or found.code is FailureCode.INTERNAL:
-            passed.append((attack, found))
+        result = await run(edge, attack)
+        if isinstance(result, Rows) or result.code is FailureCode.INTERNAL:
+            passed.append((attack, result))
     assert passed == []
     assert await outside.fetchval("SELECT count(*) FROM t") == 3
     assert await outside.fetchval("SELECT count(*) FROM pg_largeobject_metadata") == 0
@@ -192,9 +192,9 @@ async def test_what_a_function_may_do_to_its_session_is_gone_with_the_statement(
 
 async def test_an_endless_statement_is_cut_at_its_limit_on_the_server_as_well(edge: Server, outside: Any) -> None:
     begun = time.monotonic()
-    found = await run(edge, ENDLESS, seconds_max=0.4)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.native_code) == (FailureCode.TIMEOUT, "57014")
+    result = await run(edge, ENDLESS, seconds_max=0.4)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.native_code) == (FailureCode.TIMEOUT, "57014")
     assert time.monotonic() - begun < 1.2
     await idle(edge)
     assert await running(outside) == 0
@@ -203,9 +203,9 @@ async def test_an_endless_statement_is_cut_at_its_limit_on_the_server_as_well(ed
 async def test_a_statement_that_lifts_its_own_limit_is_cut_all_the_same(edge: Server) -> None:
     begun = time.monotonic()
     sql = "SELECT set_config('statement_timeout', '0', false) FROM (SELECT pg_sleep(20)) AS s"
-    found = await run(edge, sql, seconds_max=0.4)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await run(edge, sql, seconds_max=0.4)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert time.monotonic() - begun < 1.5
 
 
@@ -231,11 +231,11 @@ async def test_a_cancelled_statement_ends_on_the_server_within_300_ms(edge: Serv
 
 
 async def test_an_explain_gives_rows_and_cost_and_runs_nothing(edge: Server) -> None:
-    found = await edge.explain(ENDLESS, seconds_max=2.0)
-    assert isinstance(found, Estimate)
-    assert found.rows == 1
-    assert found.cost is not None
-    assert found.cost > 1e9
+    result = await edge.explain(ENDLESS, seconds_max=2.0)
+    assert isinstance(result, Estimate)
+    assert result.rows == 1
+    assert result.cost is not None
+    assert result.cost > 1e9
     missing = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
     assert isinstance(missing, Failure)
     assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
@@ -246,8 +246,8 @@ async def test_an_explain_gives_rows_and_cost_and_runs_nothing(edge: Server) -> 
 async def test_200_statements_at_once_share_three_connections(filled: PostgresServer) -> None:
     small = config(filled, pool={"size": 2, "overflow": 1})
     edge = postgres_server(small, bytes_max=1 << 20, metrics=Metrics("t"))
-    found = await asyncio.gather(*(run(edge, f"SELECT {n}, count(*) FROM t", seconds_max=20) for n in range(200)))
-    assert [list(item.rows[0]) for item in found if isinstance(item, Rows)] == [[n, 3] for n in range(200)]
+    result = await asyncio.gather(*(run(edge, f"SELECT {n}, count(*) FROM t", seconds_max=20) for n in range(200)))
+    assert [list(item.rows[0]) for item in result if isinstance(item, Rows)] == [[n, 3] for n in range(200)]
     assert edge.load().open <= 3
     await edge.close()
 
@@ -259,14 +259,14 @@ async def test_values_keep_their_type(edge: Server) -> None:
         TIMESTAMP '2026-01-31 10:00:00' AS ts, TIMESTAMPTZ '2026-01-31 10:00:00+00' AT TIME ZONE 'UTC' AS utc,
         TIME '10:00:00' AS tt, INTERVAL '1 month 2 days' AS iv, true AS yes, NULL AS n, avg(x) AS q,
         'é中''' AS t, ARRAY['a', 'b'] AS texts, '12:30 :name %s' AS colon FROM (VALUES (1), (2), (2)) AS v (x)"""
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    assert list(found.rows[0]) == [
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    assert list(result.rows[0]) == [
         9223372036854775807, 19.9, "12345678901234567.89", "NaN", "[1, null]", '{"k": 1.50}', "00ff",
         "00000000-0000-0000-0000-000000000001", "2026-01-31", "infinity", "2026-01-31 10:00:00",
         "2026-01-31 10:00:00", "10:00:00", "1 mon 2 days", True, None, 5 / 3, "é中'", '["a", "b"]', "12:30 :name %s",
     ]  # fmt: skip
-    kinds = {column.name: column.kind for column in found.columns}
+    kinds = {column.name: column.kind for column in result.columns}
     assert [kinds[name] for name in ("i", "d", "l", "j", "b", "u", "day", "ts", "yes", "iv", "q")] == [
         ColumnKind.INTEGER, ColumnKind.NUMBER, ColumnKind.JSON, ColumnKind.JSON, ColumnKind.BYTES, ColumnKind.TEXT,
         ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.BOOLEAN, ColumnKind.OTHER, ColumnKind.NUMBER,
@@ -277,13 +277,13 @@ async def test_what_the_driver_cannot_read_is_written_down_by_the_server(edge: S
     sql = """SELECT ROW(DATE '2026-01-31', 1) AS day, ROW(INTERVAL '1 day') AS span, int4range(1, 5) AS numbers,
         tsrange('2026-01-01', NULL) AS open, B'101' AS bits, t AS whole, ARRAY[ROW(1, 'x')] AS many,
         ARRAY[1.50, NULL] AS sums FROM t ORDER BY a LIMIT 1"""
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    assert list(found.rows[0]) == [
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    assert list(result.rows[0]) == [
         '{"f1":"2026-01-31","f2":1}', '{"f1":"1 day"}', "[1,5)", '["2026-01-01 00:00:00",)', "101", '{"a":1,"b":"x"}',
         '[{"f1": 1, "f2": "x"}]', "[1.50, null]",
     ]  # fmt: skip
-    assert [column.name for column in found.columns] == [
+    assert [column.name for column in result.columns] == [
         "day",
         "span",
         "numbers",
@@ -304,9 +304,9 @@ async def test_a_result_that_cannot_be_read_opens_no_breaker(edge: Server) -> No
 async def test_a_backslash_ends_no_text_whatever_role_and_database_say(filled: PostgresServer) -> None:
     filled.execute("CREATE ROLE odd LOGIN; ALTER ROLE odd SET standard_conforming_strings = off; GRANT reader TO odd;")
     server = postgres_server(config(filled, "odd"), bytes_max=1 << 20, metrics=Metrics("t"))
-    found = await rows(server, "SELECT 'a\\', ' || (SELECT max(b) FROM t) -- '")
+    result = await rows(server, "SELECT 'a\\', ' || (SELECT max(b) FROM t) -- '")
     await server.close()
-    assert found == [["a\\", " || (SELECT max(b) FROM t) -- "]]
+    assert result == [["a\\", " || (SELECT max(b) FROM t) -- "]]
 
 
 ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
@@ -341,17 +341,17 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Server) -> None:
     for sql, expected, name, qualifier in ERRORS:
-        found = await run(edge, sql)
-        assert isinstance(found, Failure), sql
-        assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), (sql, found)
+        result = await run(edge, sql)
+        assert isinstance(result, Failure), sql
+        assert (result.code, result.facts.name, result.facts.qualifier) == (expected, name, qualifier), (sql, result)
 
 
 async def test_a_lock_is_waited_for_a_moment_and_then_said(edge: Server, outside: Any) -> None:
     async with outside.transaction():
         await outside.execute("LOCK TABLE t")
-        found = await run(edge, "SELECT count(*) FROM t", seconds_max=1.0)
-    assert isinstance(found, Failure)
-    assert found.code in (FailureCode.LOCK, FailureCode.TIMEOUT)
+        result = await run(edge, "SELECT count(*) FROM t", seconds_max=1.0)
+    assert isinstance(result, Failure)
+    assert result.code in (FailureCode.LOCK, FailureCode.TIMEOUT)
 
 
 async def test_a_connection_that_was_cut_is_replaced_without_anybody_noticing(edge: Server, outside: Any) -> None:
@@ -367,16 +367,16 @@ async def test_a_server_that_is_away_is_a_connection_at_once_after_three_tries(t
     away = parse_connections({"connections": [entry]})[0]
     edge = postgres_server(away, bytes_max=1 << 20, metrics=Metrics("t"))
     for _ in range(3):
-        found = await run(edge, "SELECT 1")
-        assert isinstance(found, Failure)
-        assert found.code is FailureCode.CONNECTION
-        assert "secret" not in found.detail
-        assert "password" not in found.detail
-        assert str(tmp_path) not in found.detail
+        result = await run(edge, "SELECT 1")
+        assert isinstance(result, Failure)
+        assert result.code is FailureCode.CONNECTION
+        assert "secret" not in result.detail
+        assert "password" not in result.detail
+        assert str(tmp_path) not in result.detail
     begun = time.monotonic()
-    found = await run(edge, "SELECT 1")
-    assert isinstance(found, Failure)
-    assert "a moment ago" in found.detail
+    result = await run(edge, "SELECT 1")
+    assert isinstance(result, Failure)
+    assert "a moment ago" in result.detail
     assert time.monotonic() - begun < 0.02
     await edge.close()
 
@@ -426,11 +426,11 @@ async def test_a_role_that_may_write_is_refused_unless_the_file_says_otherwise(
     for allowed in (False, True):
         entry = config(filled, user, role_may_write=allowed)
         server = postgres_server(entry, bytes_max=1 << 20, metrics=Metrics("t"))
-        found = await read_postgres(entry, server)
+        result = await read_postgres(entry, server)
         await server.close()
         if allowed:
-            assert isinstance(found, Catalog)
+            assert isinstance(result, Catalog)
         else:
-            assert isinstance(found, Failure)
-            assert (found.code, found.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
-            assert words in found.detail
+            assert isinstance(result, Failure)
+            assert (result.code, result.facts.rule) == (FailureCode.CONNECTION, ROLE_MAY_WRITE)
+            assert words in result.detail

@@ -55,8 +55,8 @@ async def test_rows_beyond_the_first_go_on_as_pages_of_about_half_a_megabyte() -
     shelf = Shelf()
     into = Receiver(rows_max=100_000, bytes_max=1 << 30, pages=shelf)
     await fill(into, 40_000)
-    found = await into.rows()
-    assert (found.row_count, len(found.rows), found.truncated) == (40_000, 10, False)
+    result = await into.rows()
+    assert (result.row_count, len(result.rows), result.truncated) == (40_000, 10, False)
     assert [row[0] for row in shelf.rows] == list(range(40_000))
     assert max(shelf.sizes) < 2 * PAGE_BYTES_AIM
     assert min(shelf.sizes[:-1]) >= PAGE_BYTES_AIM * 0.9
@@ -76,17 +76,17 @@ async def test_one_row_more_than_wanted_only_shows_that_there_are_more(
     shelf = Shelf()
     into = Receiver(rows_max=rows_max, bytes_max=1 << 20, pages=shelf)
     await fill(into, given)
-    found = await into.rows()
-    assert (found.row_count, found.truncated, len(shelf.rows)) == (kept, truncated, kept)
+    result = await into.rows()
+    assert (result.row_count, result.truncated, len(shelf.rows)) == (kept, truncated, kept)
 
 
 async def test_bytes_are_capped_over_all_pages_together() -> None:
     shelf = Shelf()
     into = Receiver(rows_max=100_000, bytes_max=1_000_000, pages=shelf)
     await fill(into, 100_000)
-    found = await into.rows()
-    assert (found.truncated, found.cut_bytes) == (True, True)
-    assert found.row_count == len(shelf.rows)
+    result = await into.rows()
+    assert (result.truncated, result.cut_bytes) == (True, True)
+    assert result.row_count == len(shelf.rows)
     assert 900_000 < sum(shelf.sizes) <= 1_050_000
 
 
@@ -115,8 +115,8 @@ async def test_the_first_rows_asked_for_are_few_and_the_widest_row_counts() -> N
         asked.append(into.batch_rows)
         more = await into.take(columns, [("x" * 1_000_000,)] * into.batch_rows)
     assert (asked[0], max(asked)) == (4, 4), "never more than four rows of a megabyte at once"
-    found = await into.rows()
-    assert (found.cut_bytes, found.row_count) == (True, 16)
+    result = await into.rows()
+    assert (result.cut_bytes, result.row_count) == (True, 16)
 
 
 async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells() -> None:
@@ -125,8 +125,8 @@ async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells(
     columns = [ResultColumn(name=str(index)) for index in range(len(row))]
     into = Receiver(rows_max=10, bytes_max=1 << 20, pages=shelf)
     await into.take(columns, [row, row])
-    found = await into.rows()
-    assert found.rows == [tuple(cell(item) for item in row)]
+    result = await into.rows()
+    assert result.rows == [tuple(cell(item) for item in row)]
     assert shelf.rows == [tuple(cell(item) for item in row)] * 2
 
 

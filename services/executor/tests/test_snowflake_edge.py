@@ -45,10 +45,10 @@ Ask = Callable[..., list[Any]]
 
 
 def python(environment: str) -> Path:
-    found = ENVIRONMENTS / environment / "bin" / "python"
-    if not found.exists():
+    result = ENVIRONMENTS / environment / "bin" / "python"
+    if not result.exists():
         missing("no environment of Snowflake's driver and stand-in: `make snowflake` sets them up")
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")

@@ -64,14 +64,14 @@ async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: flo
 
 
 async def rows(edge: Embedded, sql: str) -> list[list[object]]:
-    found = await run(edge, sql)
-    assert isinstance(found, Rows), found
-    return [list(row) for row in found.rows]
+    result = await run(edge, sql)
+    assert isinstance(result, Rows), result
+    return [list(row) for row in result.rows]
 
 
 async def code(edge: Embedded, sql: str) -> FailureCode | None:
-    found = await run(edge, sql)
-    return found.code if isinstance(found, Failure) else None
+    result = await run(edge, sql)
+    return result.code if isinstance(result, Failure) else None
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ async def code(edge: Embedded, sql: str) -> FailureCode | None:
 )
 async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, edge: Embedded, file: Path) -> None:
     before = file.read_bytes()
-    found = await run(edge, attack.format(folder=file.parent))
-    assert isinstance(found, Failure), found
-    assert found.code in (FailureCode.PERMISSION, FailureCode.FUNCTION_NOT_FOUND, FailureCode.MULTI_STATEMENT), found
+    result = await run(edge, attack.format(folder=file.parent))
+    assert isinstance(result, Failure), result
+    assert result.code in (FailureCode.PERMISSION, FailureCode.FUNCTION_NOT_FOUND, FailureCode.MULTI_STATEMENT), result
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == [file.name]
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
@@ -163,9 +163,9 @@ async def test_table_valued_json_works_although_the_authorizer_would_refuse_to_m
 
 async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Embedded) -> None:
     begun = time.monotonic()
-    found = await run(edge, BOMB, seconds_max=0.4)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await run(edge, BOMB, seconds_max=0.4)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert time.monotonic() - begun < 0.4 + KILL_GRACE_SECONDS + 0.5
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
     await asyncio.sleep(0.4)
@@ -182,9 +182,9 @@ async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(child
 )
 async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Embedded) -> None:
     begun = time.monotonic()
-    found = await run(edge, sql, seconds_max=0.3)
-    assert isinstance(found, Failure)
-    assert found.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
+    result = await run(edge, sql, seconds_max=0.3)
+    assert isinstance(result, Failure)
+    assert result.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
     assert time.monotonic() - begun < 1.2
 
 
@@ -224,15 +224,15 @@ async def test_a_killed_process_is_replaced(children: Children, edge: Embedded) 
     await asyncio.sleep(0.2)
     for pid in children.pids:
         os.kill(pid, 9)
-    found = await task
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.RESOURCE_LIMIT
+    result = await task
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.RESOURCE_LIMIT
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 
 async def test_200_statements_at_once_share_two_processes(children: Children, edge: Embedded) -> None:
-    found = await asyncio.gather(*(rows(edge, f"SELECT {n}, count(*) FROM t") for n in range(200)))
-    assert found == [[[n, 3]] for n in range(200)]
+    result = await asyncio.gather(*(rows(edge, f"SELECT {n}, count(*) FROM t") for n in range(200)))
+    assert result == [[[n, 3]] for n in range(200)]
     assert children.open == 2
 
 
@@ -252,20 +252,20 @@ async def test_a_process_stays_until_it_has_grown(children: Children, edge: Embe
 
 async def test_an_explain_looks_names_up_and_runs_nothing(edge: Embedded) -> None:
     assert await edge.explain(BOMB, seconds_max=1.0) == Estimate()
-    found = await edge.explain("SELECT nope FROM t", seconds_max=1.0)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
+    result = await edge.explain("SELECT nope FROM t", seconds_max=1.0)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
 
 
 async def test_values_keep_their_type(edge: Embedded) -> None:
     sql = """SELECT 9223372036854775807 AS i, -0.1 AS f, 'é中''"' AS t, x'00ff' AS b, NULL AS n, 9e999 AS inf,
              -9e999 AS ninf, 9e999 - 9e999 AS nan, CAST(x'ff41' AS TEXT) AS bad, '2026-01-31' AS d, '' AS e"""
-    found = await run(edge, sql)
-    assert isinstance(found, Rows)
-    assert list(found.rows[0]) == [
+    result = await run(edge, sql)
+    assert isinstance(result, Rows)
+    assert list(result.rows[0]) == [
         9223372036854775807, -0.1, "é中'\"", "00ff", None, "Infinity", "-Infinity", None, "\ufffdA", "2026-01-31", "",
     ]  # fmt: skip
-    kinds = {column.name: column.kind for column in found.columns}
+    kinds = {column.name: column.kind for column in result.columns}
     assert (kinds["i"], kinds["f"], kinds["d"], kinds["n"]) == (
         ColumnKind.INTEGER,
         ColumnKind.NUMBER,
@@ -303,9 +303,9 @@ async def test_values_keep_their_type(edge: Embedded) -> None:
 async def test_an_error_has_its_code_and_the_name_it_is_about(
     sql: str, expected: FailureCode, name: str | None, qualifier: str | None, edge: Embedded
 ) -> None:
-    found = await run(edge, sql)
-    assert isinstance(found, Failure), found
-    assert (found.code, found.facts.name, found.facts.qualifier) == (expected, name, qualifier), found.detail
+    result = await run(edge, sql)
+    assert isinstance(result, Failure), result
+    assert (result.code, result.facts.name, result.facts.qualifier) == (expected, name, qualifier), result.detail
 
 
 async def test_a_database_that_is_missing_none_or_locked_says_which_without_its_path(
@@ -323,11 +323,11 @@ async def test_a_database_that_is_missing_none_or_locked_says_which_without_its_
             ("text.sqlite", FailureCode.CONNECTION, "not a database"),
             ("locked.sqlite", FailureCode.LOCK, "locked by another program"),
         ):
-            found = await run(sqlite_edge(children, tmp_path / name, ConnectionPolicy()), "SELECT count(*) FROM t")
-            assert isinstance(found, Failure)
-            assert found.code is expected
-            assert words in found.detail
-            assert str(tmp_path) not in found.detail
+            result = await run(sqlite_edge(children, tmp_path / name, ConnectionPolicy()), "SELECT count(*) FROM t")
+            assert isinstance(result, Failure)
+            assert result.code is expected
+            assert words in result.detail
+            assert str(tmp_path) not in result.detail
     assert not (tmp_path / "missing.sqlite").exists()
     assert await rows(sqlite_edge(children, locked, ConnectionPolicy()), "SELECT count(*) FROM t") == [[3]]
 

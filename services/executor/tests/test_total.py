@@ -17,7 +17,7 @@ from querybus.core.messages import Approved, Origin, ResultColumn
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import Checked, check, guard
-from querybus.sql.row_limit import unbind
+from querybus.sql.limits.row_limit import unbind
 from querybus_executor.connections.config import parse_connections
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows
@@ -115,8 +115,8 @@ async def test_a_limit_of_the_statement_itself_bounds_its_total(counted: int | F
 
 async def test_without_time_nothing_is_asked() -> None:
     database = Counter(5_000)
-    found = await total_of(approved("SELECT id FROM orders LIMIT 11"), 10, database, allowed, seconds_left=1)
-    assert (found, database.asked, database.explained) == ((None, False), [], [])
+    result = await total_of(approved("SELECT id FROM orders LIMIT 11"), 10, database, allowed, seconds_left=1)
+    assert (result, database.asked, database.explained) == ((None, False), [], [])
 
 
 async def test_what_the_guard_refuses_is_neither_counted_nor_explained() -> None:
@@ -179,8 +179,8 @@ async def test_sqlite_counts_and_has_no_estimate(tmp_path: Path, monkeypatch: py
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as opened:
         opened.executescript("CREATE TABLE item (id INT); INSERT INTO item VALUES (1), (2), (3)")
     series = "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {0}) SELECT n FROM r) AS s{0}"
-    found = await counted_and_estimated(f"sqlite:///{tmp_path}/a.sqlite", series, Dialect.SQLITE, monkeypatch)
-    assert found == ((2_100, False), (None, False))
+    result = await counted_and_estimated(f"sqlite:///{tmp_path}/a.sqlite", series, Dialect.SQLITE, monkeypatch)
+    assert result == ((2_100, False), (None, False))
 
 
 @pytest.mark.servers

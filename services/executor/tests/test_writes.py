@@ -214,23 +214,23 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 async def test_a_change_is_committed_and_counted(opened: Opened) -> None:
-    found = await opened.write(SQL)
-    assert isinstance(found, Written), found
-    assert found.rows_affected == 2
+    result = await opened.write(SQL)
+    assert isinstance(result, Written), result
+    assert result.rows_affected == 2
     assert opened.rows() == [(1, 11), (2, 21), (3, 30)]
 
 
 async def test_a_change_of_more_rows_than_confirmed_leaves_everything_as_it_was(opened: Opened) -> None:
-    found = await opened.write("DELETE FROM orders", rows=2)
-    assert isinstance(found, Failure)
-    assert (found.code, found.facts.rule) == (FailureCode.COST, "rows_affected")
+    result = await opened.write("DELETE FROM orders", rows=2)
+    assert isinstance(result, Failure)
+    assert (result.code, result.facts.rule) == (FailureCode.COST, "rows_affected")
     assert len(opened.rows()) == 3
 
 
 async def test_an_error_of_the_engine_leaves_everything_as_it_was(opened: Opened) -> None:
-    found = await opened.write("INSERT INTO orders (id, nope) VALUES (1, 2)")
-    assert isinstance(found, Failure)
-    assert found.code in (FailureCode.COLUMN_NOT_FOUND, FailureCode.SYNTAX_ERROR)
+    result = await opened.write("INSERT INTO orders (id, nope) VALUES (1, 2)")
+    assert isinstance(result, Failure)
+    assert result.code in (FailureCode.COLUMN_NOT_FOUND, FailureCode.SYNTAX_ERROR)
     assert len(opened.rows()) == 3
 
 
@@ -238,16 +238,16 @@ async def test_a_change_that_takes_too_long_is_ended_and_nothing_was_changed(ope
     many = (
         "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 900000000) SELECT COUNT(*) FROM r)"
     )
-    found = await opened.write(f"UPDATE orders SET amount = {many}", seconds=0.3)
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    result = await opened.write(f"UPDATE orders SET amount = {many}", seconds=0.3)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert opened.rows()[0] == (1, 10)
 
 
 async def test_the_structure_can_be_changed_and_counts_no_rows(opened: Opened) -> None:
-    found = await opened.write("CREATE TABLE fresh (id INTEGER)", rows=0)
-    assert isinstance(found, Written), found
-    assert found.rows_affected is None
+    result = await opened.write("CREATE TABLE fresh (id INTEGER)", rows=0)
+    assert isinstance(result, Written), result
+    assert result.rows_affected is None
     assert rows_of(opened.engine, opened.path, "SELECT COUNT(*) FROM fresh") == [(0,)]
     assert isinstance(await opened.write("DROP TABLE other", rows=0), Written)
 
@@ -256,9 +256,9 @@ async def test_reading_goes_on_around_a_change(opened: Opened) -> None:
     edge = opened.engines.connected([opened.config], metrics=Metrics("t"))[0]
 
     async def read() -> int:
-        found = await edge.run("SELECT id FROM orders", rows_max=9, seconds_max=10, purpose=Purpose.EXECUTE)
-        assert isinstance(found, Rows), found
-        return found.row_count
+        result = await edge.run("SELECT id FROM orders", rows_max=9, seconds_max=10, purpose=Purpose.EXECUTE)
+        assert isinstance(result, Rows), result
+        return result.row_count
 
     assert await read() == 3
     counts = await asyncio.gather(read(), opened.write("DELETE FROM orders WHERE id = 1"), read(), read())
@@ -271,9 +271,9 @@ async def test_a_trigger_and_a_cascade_count_as_touched_on_sqlite(tmp_path: Path
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER DELETE ON orders BEGIN INSERT INTO other VALUES (old.id); END")
     writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
-    found = await writer.write("DELETE FROM orders WHERE id = 1", rows_affected_max=1, seconds_max=5)
-    assert isinstance(found, Failure)
-    assert "2 rows" in found.detail
+    result = await writer.write("DELETE FROM orders WHERE id = 1", rows_affected_max=1, seconds_max=5)
+    assert isinstance(result, Failure)
+    assert "2 rows" in result.detail
     assert len(rows_of("sqlite", path)) == 3
 
 
@@ -283,9 +283,9 @@ async def test_a_trigger_and_a_cascade_count_as_touched_on_sqlite(tmp_path: Path
      "PRAGMA journal_mode=OFF", "DELETE FROM sqlite_master", "VACUUM", "COMMIT"],
 )  # fmt: skip
 async def test_without_the_guard_the_process_itself_makes_only_one_plain_change(opened: Opened, sql: str) -> None:
-    found = await opened.write(sql)
-    assert isinstance(found, Failure), found
-    assert found.code is not FailureCode.WRITE_OUTCOME_UNKNOWN
+    result = await opened.write(sql)
+    assert isinstance(result, Failure), result
+    assert result.code is not FailureCode.WRITE_OUTCOME_UNKNOWN
     assert len(opened.rows()) == 3
 
 
@@ -298,17 +298,17 @@ async def test_a_process_that_dies_before_it_commits_has_changed_nothing(tmp_pat
     await asyncio.sleep(0.4)
     for pid in _children():
         os.kill(pid, signal.SIGKILL)
-    found = await task
+    result = await task
     holder.execute("ROLLBACK")
     holder.close()
-    assert isinstance(found, Failure)
-    assert found.code is FailureCode.TIMEOUT
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.TIMEOUT
     assert rows_of("sqlite", path)[0] == (1, 10)
 
 
 def _children() -> list[int]:
     """Return the processes that this one has started to write."""
-    found: list[int] = []
+    numbers: list[int] = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -317,8 +317,8 @@ def _children() -> list[int]:
             except (OSError, IndexError, ValueError):
                 continue
             if is_own:
-                found.append(int(folder.name))
-    return found
+                numbers.append(int(folder.name))
+    return numbers
 
 
 async def test_nobody_reads_a_pool_that_is_lent_as_a_whole() -> None:
@@ -379,20 +379,20 @@ async def _on_server(url: str, look: Callable[[str], str]) -> None:
         assert isinstance(
             await writer.write("CREATE TABLE written (id INT)", rows_affected_max=0, seconds_max=5), Written
         )
-        found = await writer.write("INSERT INTO written VALUES (1), (2), (3)", rows_affected_max=3, seconds_max=5)
-        assert isinstance(found, Written), found
-        assert found.rows_affected == 3
-        found = await writer.write("UPDATE written SET id = id WHERE id > 1", rows_affected_max=2, seconds_max=5)
-        assert isinstance(found, Written), found
-        assert found.rows_affected == 2
-        found = await writer.write("DELETE FROM written", rows_affected_max=2, seconds_max=5)
-        assert isinstance(found, Failure)
-        assert found.facts.rule == "rows_affected"
-        found = await writer.write("INSERT INTO written (nope) VALUES (1)", rows_affected_max=2, seconds_max=5)
-        assert isinstance(found, Failure)
-        assert found.code is FailureCode.COLUMN_NOT_FOUND
-        found = await writer.write("DELETE FROM written; DELETE FROM written", rows_affected_max=9, seconds_max=5)
-        assert isinstance(found, Failure)
+        result = await writer.write("INSERT INTO written VALUES (1), (2), (3)", rows_affected_max=3, seconds_max=5)
+        assert isinstance(result, Written), result
+        assert result.rows_affected == 3
+        result = await writer.write("UPDATE written SET id = id WHERE id > 1", rows_affected_max=2, seconds_max=5)
+        assert isinstance(result, Written), result
+        assert result.rows_affected == 2
+        result = await writer.write("DELETE FROM written", rows_affected_max=2, seconds_max=5)
+        assert isinstance(result, Failure)
+        assert result.facts.rule == "rows_affected"
+        result = await writer.write("INSERT INTO written (nope) VALUES (1)", rows_affected_max=2, seconds_max=5)
+        assert isinstance(result, Failure)
+        assert result.code is FailureCode.COLUMN_NOT_FOUND
+        result = await writer.write("DELETE FROM written; DELETE FROM written", rows_affected_max=9, seconds_max=5)
+        assert isinstance(result, Failure)
         assert look(count).strip() == "3"
         assert isinstance(await writer.write("DROP TABLE written", rows_affected_max=0, seconds_max=5), Written)
     finally:

@@ -45,12 +45,12 @@ def faults(body: Any, reference: str, document: str) -> list[str]:
 
 def _operation(method: str, path: str) -> Json:
     """Return the operation that a path belongs to; the one with the fewest places wins."""
-    found = [
+    result = [
         (template.count("{"), operations[method.lower()])
         for template, operations in openapi()["paths"].items()
         if method.lower() in operations and re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(template)), path)
     ]
-    return min(found, key=lambda item: item[0])[1]
+    return min(result, key=lambda item: item[0])[1]
 
 
 def holds_http(method: str, path: str, status: int, media_type: str, body: Any) -> None:

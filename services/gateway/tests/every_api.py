@@ -112,16 +112,18 @@ class HttpFace:
         holds_http(method, path, answer.status_code, answer.headers.get("content-type", ""), said)
         if answer.status_code >= 400:
             return reported(said)
-        found: Json = said or {}
-        return found | ({"idempotency_replayed": True} if "idempotency-replayed" in answer.headers else {})
+        result: Json = said or {}
+        return result | ({"idempotency_replayed": True} if "idempotency-replayed" in answer.headers else {})
 
     async def _query(self, *arguments: Any, **more: Any) -> Json | Reported:
-        found = await self._send(*arguments, **more)
-        return found if isinstance(found, Reported) else query_json(found)
+        result = await self._send(*arguments, **more)
+        return result if isinstance(result, Reported) else query_json(result)
 
     async def _plain(self, *arguments: Any, **more: Any) -> Json | Reported:
-        found = await self._send(*arguments, **more)
-        return found if isinstance(found, Reported) else bare({name: found[name] for name in found if name != "links"})
+        result = await self._send(*arguments, **more)
+        return (
+            result if isinstance(result, Reported) else bare({name: result[name] for name in result if name != "links"})
+        )
 
     async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("POST", "/v1/queries", body, key=key, wait=wait)
@@ -232,23 +234,25 @@ class BusFace:
 
     async def _send(self, verb: str, body: Json, **more: Any) -> Json | Reported:
         named = {name: value for name, value in more.items() if value not in (None, 0)}
-        found = await self._client.call(verb, body | named)
-        holds_call(verb, found)
-        return reported(found) if "detail" in found and "title" in found else found
+        result = await self._client.call(verb, body | named)
+        holds_call(verb, result)
+        return reported(result) if "detail" in result and "title" in result else result
 
     async def _query(self, verb: str, body: Json, **more: Any) -> Json | Reported:
-        found = await self._send(verb, body, **more)
-        if isinstance(found, Reported):
-            return found
-        if found["status"] != "finished":
-            return query_json(found | {"id": found["query_id"]})
+        result = await self._send(verb, body, **more)
+        if isinstance(result, Reported):
+            return result
+        if result["status"] != "finished":
+            return query_json(result | {"id": result["query_id"]})
         own = {"status", "audience", "idempotency_replayed"}
-        answer = {name: value for name, value in found.items() if name not in own}
-        return query_json(found | {"id": found["query_id"], "answer": answer})
+        answer = {name: value for name, value in result.items() if name not in own}
+        return query_json(result | {"id": result["query_id"], "answer": answer})
 
     async def _plain(self, verb: str, body: Json, **more: Any) -> Json | Reported:
-        found = await self._send(verb, body, **more)
-        return found if isinstance(found, Reported) else bare({name: found[name] for name in found if name != "links"})
+        result = await self._send(verb, body, **more)
+        return (
+            result if isinstance(result, Reported) else bare({name: result[name] for name in result if name != "links"})
+        )
 
     async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         return await self._query("ask", body, idempotency_key=key, wait_seconds=wait)
@@ -284,8 +288,8 @@ class BusFace:
         return await self._plain("fork", {"thread_id": thread, **body})
 
     async def delete(self, thread: str) -> Json | Reported:
-        found = await self._plain("delete-thread", {"thread_id": thread})
-        return found if isinstance(found, Reported) else {}
+        result = await self._plain("delete-thread", {"thread_id": thread})
+        return result if isinstance(result, Reported) else {}
 
     async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
         return _unnested("/batch", await self._plain("batch", {"batch": body}, idempotency_key=key))
@@ -333,12 +337,12 @@ class BusFace:
         return await self._plain("suggestions", {"connection": connection})
 
     async def chart(self, query: str) -> Json | Reported:
-        found = await self._plain("chart", {"query_id": query})
-        return found if isinstance(found, Reported) else found["chart"]
+        result = await self._plain("chart", {"query_id": query})
+        return result if isinstance(result, Reported) else result["chart"]
 
     async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
-        found = await self._plain("chart", {"query_id": query, "format": form})
-        return found if isinstance(found, Reported) else base64.b64decode(found["data_base64"])
+        result = await self._plain("chart", {"query_id": query, "format": form})
+        return result if isinstance(result, Reported) else base64.b64decode(result["data_base64"])
 
 
 def json_of(message: Any) -> Any:
@@ -351,7 +355,7 @@ def json_of(message: Any) -> Any:
         return None if chosen is None else getattr(message, chosen)
     if kind == "Struct":
         return {name: value_of(field) for name, field in message.fields.items()}
-    found: Json = {}
+    result: Json = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
             continue
@@ -366,14 +370,14 @@ def json_of(message: Any) -> Any:
         elif field.is_repeated:
             value = list(value)
         if field.name == "chart_json":
-            found["chart"] = json.loads(value)
+            result["chart"] = json.loads(value)
         elif field.name in ("more", "details"):
-            found |= value
+            result |= value
         else:
-            found[field.name if field.name == "duration_ms" else field.name.removesuffix("_ms")] = value
+            result[field.name if field.name == "duration_ms" else field.name.removesuffix("_ms")] = value
     if kind == "Event":
-        found["event"] = found.pop("name")
-    return found
+        result["event"] = result.pop("name")
+    return result
 
 
 def value_of(value: Any) -> Any:
@@ -384,8 +388,8 @@ def value_of(value: Any) -> Any:
         return [value_of(item) for item in value.list_value.values]
     if chosen == "null_value":
         return None
-    found = getattr(value, chosen)
-    return int(found) if isinstance(found, float) and found.is_integer() else found
+    result = getattr(value, chosen)
+    return int(result) if isinstance(result, float) and result.is_integer() else result
 
 
 ENUMS: Mapping[str, Any] = {
@@ -422,15 +426,15 @@ class GrpcFace:
             return Reported(refusal.reason, refusal.details, pointers, tuple(sorted(more.items())))
 
     async def _query(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
-        found = await self._send(name, request, key=key)
-        if isinstance(found, Reported):
-            return found
-        replayed = {"idempotency_replayed": True} if found.get("idempotency_replayed") else {}
-        return query_json(found["query"] | replayed)
+        result = await self._send(name, request, key=key)
+        if isinstance(result, Reported):
+            return result
+        replayed = {"idempotency_replayed": True} if result.get("idempotency_replayed") else {}
+        return query_json(result["query"] | replayed)
 
     async def _plain(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
-        found = await self._send(name, request, key=key)
-        return found if isinstance(found, Reported) else bare(found)
+        result = await self._send(name, request, key=key)
+        return result if isinstance(result, Reported) else bare(result)
 
     async def ask(self, body: Json, *, key: str | None = None, wait: int = 0) -> Json | Reported:
         known = dict(body)
@@ -463,10 +467,10 @@ class GrpcFace:
     async def threads(self, **which: Any) -> Json | Reported:
         names = {"limit": "page_size", "cursor": "page_token"}
         request = thread_service_pb2.ListThreadsRequest(**{names[name]: value for name, value in which.items()})
-        found = await self._plain("ListThreads", request)
-        if isinstance(found, dict) and "next_page_token" in found:
-            found["next_cursor"] = found.pop("next_page_token")
-        return found
+        result = await self._plain("ListThreads", request)
+        if isinstance(result, dict) and "next_page_token" in result:
+            result["next_cursor"] = result.pop("next_page_token")
+        return result
 
     async def turns(self, thread: str) -> Json | Reported:
         return await self._plain("ListTurns", thread_service_pb2.ListTurnsRequest(thread_id=thread))
@@ -479,20 +483,20 @@ class GrpcFace:
         return await self._plain("ListThreadEvents", request)
 
     async def fork(self, thread: str, body: Json) -> Json | Reported:
-        found = await self._plain("ForkThread", thread_service_pb2.ForkThreadRequest(thread_id=thread, **body))
-        return found if isinstance(found, Reported) else found["thread"]
+        result = await self._plain("ForkThread", thread_service_pb2.ForkThreadRequest(thread_id=thread, **body))
+        return result if isinstance(result, Reported) else result["thread"]
 
     async def delete(self, thread: str) -> Json | Reported:
         return await self._plain("DeleteThread", thread_service_pb2.DeleteThreadRequest(thread_id=thread))
 
     async def _batch(self, name: str, request: Any, *, key: str | None = None) -> Json | Reported:
-        found = await self._plain(name, request, key=key)
-        if isinstance(found, Reported):
-            return found
-        more = {name: value for name, value in found.items() if name != "batch"}
+        result = await self._plain(name, request, key=key)
+        if isinstance(result, Reported):
+            return result
+        more = {name: value for name, value in result.items() if name != "batch"}
         if not more.get("idempotency_replayed"):
             more.pop("idempotency_replayed", None)
-        return found["batch"] | more
+        return result["batch"] | more
 
     async def submit(self, body: Json, *, key: str | None = None) -> Json | Reported:
         items = [batch_service_pb2.BatchQuestion(**item) for item in body["items"]]
@@ -515,8 +519,8 @@ class GrpcFace:
 
     async def _about(self, connection: str, name: str, request: Any) -> Json | Reported:
         # The response does not repeat what was asked for.
-        found = await self._plain(name, request)
-        return found if isinstance(found, Reported) else {"connection": connection, **found}
+        result = await self._plain(name, request)
+        return result if isinstance(result, Reported) else {"connection": connection, **result}
 
     async def teach(self, connection: str, body: Json) -> Json | Reported:
         synonyms = {name: connections_pb2.Synonyms(words=words) for name, words in body.get("synonyms", {}).items()}
@@ -542,20 +546,22 @@ class GrpcFace:
         return await self._about(connection, "ForgetKnowledge", request)
 
     async def preferences(self) -> Json | Reported:
-        found = await self._plain("GetPreferences", connections_pb2.GetPreferencesRequest())
-        return found if isinstance(found, Reported) else found["preferences"]
+        result = await self._plain("GetPreferences", connections_pb2.GetPreferencesRequest())
+        return result if isinstance(result, Reported) else result["preferences"]
 
     async def prefer(self, body: Json) -> Json | Reported:
         request = connections_pb2.SetPreferencesRequest(preferences=connections_pb2.Preferences(**body))
-        found = await self._plain("SetPreferences", request)
-        return found if isinstance(found, Reported) else found["preferences"]
+        result = await self._plain("SetPreferences", request)
+        return result if isinstance(result, Reported) else result["preferences"]
 
     async def connections(self) -> Json | Reported:
         return await self._plain("ListConnections", connections_pb2.ListConnectionsRequest())
 
     async def catalog(self, connection: str) -> Json | Reported:
-        found = await self._plain("GetCatalog", connections_pb2.GetCatalogRequest(connection=connection, language="zh"))
-        return found if isinstance(found, Reported) else found["catalog"]
+        result = await self._plain(
+            "GetCatalog", connections_pb2.GetCatalogRequest(connection=connection, language="zh")
+        )
+        return result if isinstance(result, Reported) else result["catalog"]
 
     async def suggestions(self, connection: str) -> Json | Reported:
         request = connections_pb2.SuggestQuestionsRequest(connection=connection)
@@ -563,8 +569,8 @@ class GrpcFace:
 
     async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         request = query_service_pb2.DrawChartRequest(query_id=query, format=f"PICTURE_FORMAT_{form.upper()}")
-        found = await self._send("DrawChart", request)
-        return found if isinstance(found, Reported) else found["data"]
+        result = await self._send("DrawChart", request)
+        return result if isinstance(result, Reported) else result["data"]
 
     async def events(self, query: str) -> list[Json]:
         """Return a finished query's stored events."""

@@ -65,7 +65,7 @@ class Refusal(Exception):
 
 def refusal_of(error: Any) -> Refusal:
     metadata = {key: value for key, value in error.trailing_metadata() if isinstance(value, str)}
-    found = Refusal(error.code(), error.details(), metadata)
+    result = Refusal(error.code(), error.details(), metadata)
     # The library's own function takes both kinds of calls, its types only one.
     status: Any = rpc_status.from_call(error)
     for item in status.details if status is not None else ():
@@ -74,14 +74,14 @@ def refusal_of(error: Any) -> Refusal:
             if not item.Unpack(detail):
                 continue
             if kind == "ErrorInfo":
-                found.info = detail
+                result.info = detail
             elif kind == "BadRequest":
-                found.violations = tuple(detail.field_violations)
+                result.violations = tuple(detail.field_violations)
             elif kind == "RetryInfo":
-                found.retry_seconds = detail.retry_delay.seconds
+                result.retry_seconds = detail.retry_delay.seconds
             else:
-                found.request_id = detail.request_id
-    return found
+                result.request_id = detail.request_id
+    return result
 
 
 class GrpcCaller:

@@ -111,9 +111,9 @@ def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
     ],
 )
 def test_a_refusal_says_what_could_be_said_instead(body: dict[str, Any], detail: str) -> None:
-    found = admitted(body)
-    assert isinstance(found, Problem)
-    assert found.detail == detail
+    result = admitted(body)
+    assert isinstance(result, Problem)
+    assert result.detail == detail
 
 
 FORGED = (
@@ -124,44 +124,44 @@ FORGED = (
 
 @pytest.mark.parametrize("name", FORGED)
 def test_a_forged_header_field_is_refused(name: str) -> None:
-    found = admitted({"question": "q", "connection": "shop", name: "other"})
-    assert isinstance(found, Problem)
-    assert found.code is ProblemCode.UNKNOWN_FIELD
-    assert found.errors[0].pointer == f"/{name}"
+    result = admitted({"question": "q", "connection": "shop", name: "other"})
+    assert isinstance(result, Problem)
+    assert result.code is ProblemCode.UNKNOWN_FIELD
+    assert result.errors[0].pointer == f"/{name}"
 
 
 @given(st.text(min_size=1, max_size=20).filter(lambda name: name not in AskCall.model_fields))
 def test_no_field_of_any_other_name_is_taken(name: str) -> None:
     data = json.dumps({"question": "q", "connection": "shop", name: 1}).encode()
     for model in (AskRequest, AskCall):
-        found = read(data, model)
-        assert isinstance(found, Problem)
-        assert found.code in (ProblemCode.UNKNOWN_FIELD, ProblemCode.MALFORMED)
+        result = read(data, model)
+        assert isinstance(result, Problem)
+        assert result.code in (ProblemCode.UNKNOWN_FIELD, ProblemCode.MALFORMED)
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
-    found = read(data, AskRequest)
-    assert isinstance(found, AskRequest | Problem)
+    result = read(data, AskRequest)
+    assert isinstance(result, AskRequest | Problem)
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"nul", b'{"question": "a"', b"\xff\xfe", b'{"question": "\\ud800"}', b"[" * 100_000]
 )
 def test_what_is_not_json_is_malformed(data: bytes) -> None:
-    assert isinstance(found := read(data, AskRequest), Problem)
-    assert found.code is ProblemCode.MALFORMED
+    assert isinstance(result := read(data, AskRequest), Problem)
+    assert result.code is ProblemCode.MALFORMED
 
 
 @pytest.mark.parametrize("data", [b"[]", b"1", b'"q"', b"null"])
 def test_json_that_is_no_object_is_invalid(data: bytes) -> None:
-    assert isinstance(found := read(data, AskRequest), Problem)
-    assert found.code is ProblemCode.INVALID
+    assert isinstance(result := read(data, AskRequest), Problem)
+    assert result.code is ProblemCode.INVALID
 
 
 def test_a_body_over_the_limit_is_not_parsed() -> None:
-    assert isinstance(found := read(b" " * 262_145, AskRequest), Problem)
-    assert found.code is ProblemCode.TOO_LARGE
+    assert isinstance(result := read(b" " * 262_145, AskRequest), Problem)
+    assert result.code is ProblemCode.TOO_LARGE
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
@@ -260,14 +260,14 @@ def test_the_bus_and_http_hash_the_same_request_alike() -> None:
     st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=60),
 )
 def test_names_and_questions_of_any_kind_make_an_event_that_decodes(credential: Credential, question: str) -> None:
-    found = admit(
+    result = admit(
         AskRequest(question=question, connection="shop"), credential, CHANCE, connections=("shop",), caps=OptionCaps()
     )
-    if isinstance(found, Problem):
-        assert found.code is ProblemCode.QUESTION_EMPTY
+    if isinstance(result, Problem):
+        assert result.code is ProblemCode.QUESTION_EMPTY
         return
-    assert decode(EventName.ASKED, encode(found)) == found
-    assert found.tenant == credential.tenant
+    assert decode(EventName.ASKED, encode(result)) == result
+    assert result.tenant == credential.tenant
 
 
 def test_a_request_that_says_something_always_wins():

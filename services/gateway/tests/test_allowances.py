@@ -57,10 +57,10 @@ async def test_four_replicas_together_never_pass_more_than_the_tenant_may(rate: 
     replicas = [Allowances(counters, Allowed(rate), clock=clock) for _ in range(4)]
     started, passed = clock.ms, 0
     for _ in range(20):
-        found = await asyncio.gather(
+        result = await asyncio.gather(
             *(replica.take("acme") for replica in replicas for _ in range(rate.burst // 4 + 1))
         )
-        passed += sum(item is None for item in found)
+        passed += sum(item is None for item in result)
         assert passed <= rate.burst + rate.per_second * (clock.ms - started) / 1_000
         clock.ms += 250
     # What a replica holds in hand at the end is all that can be missing.

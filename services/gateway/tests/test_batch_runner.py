@@ -186,9 +186,9 @@ class Rig:
 
     async def submit(self, *questions: str, **more: Any) -> str:
         items = tuple(BatchItem(id=f"i{n}", question=question) for n, question in enumerate(questions))
-        found = await self.batches.submit(BatchRequest(items=items, connection="shop", **more), OWNER)
-        assert not isinstance(found, Problem), found
-        return str(found["id"])
+        result = await self.batches.submit(BatchRequest(items=items, connection="shop", **more), OWNER)
+        assert not isinstance(result, Problem), result
+        return str(result["id"])
 
     def manifest(self, batch: str) -> Manifest:
         return self.kept.manifests[("acme", batch)].manifest
@@ -218,9 +218,9 @@ async def test_results_come_as_they_finish_and_stay_in_the_order_of_items(rig: R
             rig.stack.answered(question)
             await rig.until(lambda: rig.manifest(batch).states["abc".index(question)].status == "finished")  # noqa: B023
         await rig.over(batch)
-    found = await rig.batches.read(batch, OWNER)
-    assert not isinstance(found, Problem)
-    assert [item["answer"]["question"] for item in found["items"]] == ["a", "b", "c"]
+    result = await rig.batches.read(batch, OWNER)
+    assert not isinstance(result, Problem)
+    assert [item["answer"]["question"] for item in result["items"]] == ["a", "b", "c"]
     frames = [event async for event in rig.batches.stream(batch, OWNER)]
     assert [frame.data["id"] for frame in frames if frame.event == "item"] == ["i2", "i0", "i1"]
     assert frames[-1].event == "finished"
@@ -289,8 +289,8 @@ async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
         rig.stack.answered("c")
         made = await rig.over(batch)
     assert rig.stack.notes[-1]["message"] == "2 queries failed; mending them ..."
-    found = totals(made)
-    assert (found["first_pass"], found["after_retry"], found["failed"]) == (1, 1, 1)
+    result = totals(made)
+    assert (result["first_pass"], result["after_retry"], result["failed"]) == (1, 1, 1)
     frames: list[Frame] = [event async for event in rig.batches.stream(batch, OWNER)]
     assert any(frame.event == "mending" and frame.data["n"] == 2 for frame in frames)
 
@@ -354,10 +354,10 @@ async def test_an_item_that_is_refused_when_its_turn_comes_fails_alone(rig: Rig)
 
 async def test_a_batch_with_an_item_that_no_api_takes_is_refused_as_a_whole(rig: Rig) -> None:
     items = (BatchItem(id="good", question="a"), BatchItem(id="own", sql="SELECT 1"))
-    found = await rig.batches.submit(BatchRequest(items=items, connection="shop"), OWNER)
-    assert isinstance(found, Problem)
-    assert found.code is ProblemCode.SCOPE
-    assert found.errors[0].pointer == "/items/1"
+    result = await rig.batches.submit(BatchRequest(items=items, connection="shop"), OWNER)
+    assert isinstance(result, Problem)
+    assert result.code is ProblemCode.SCOPE
+    assert result.errors[0].pointer == "/items/1"
 
 
 async def test_the_same_key_is_the_same_batch_and_another_body_is_refused(rig: Rig) -> None:
@@ -382,20 +382,20 @@ async def test_the_same_key_is_the_same_batch_and_another_body_is_refused(rig: R
 )
 async def test_a_batch_is_there_for_nobody_but_its_owner(rig: Rig, reader: Credential) -> None:
     batch = await rig.submit("a")
-    for found in (
+    for result in (
         await rig.batches.read(batch, reader),
         await rig.batches.cancel(batch, reader),
         await rig.batches.run_again(batch, reader),
         await rig.batches.open_stream(batch, reader),
     ):
-        assert isinstance(found, Problem)
-        assert found.code is ProblemCode.NOT_FOUND
+        assert isinstance(result, Problem)
+        assert result.code is ProblemCode.NOT_FOUND
 
 
 async def test_what_surrounds_a_question_goes_with_it(rig: Rig) -> None:
     item = BatchItem(id="a", question="How many orders?", objective="growth")
-    found = await rig.batches.submit(BatchRequest(items=(item,), connection="shop"), OWNER)
-    assert not isinstance(found, Problem)
+    result = await rig.batches.submit(BatchRequest(items=(item,), connection="shop"), OWNER)
+    assert not isinstance(result, Problem)
     async with rig.running():
         await rig.until(lambda: len(rig.stack.begun) == 1)
     assert rig.stack.begun[0].enriched_question == "How many orders?\nObjective: growth"

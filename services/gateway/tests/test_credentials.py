@@ -35,21 +35,21 @@ async def test_a_key_that_fits_is_its_record() -> None:
     "key", [None, "", "qb", KEY + "x", KEY[:-1], key_text("acme", "lab", "s3cret"), key_text("other", "web", "s3cret")]
 )
 async def test_any_other_key_is_nobodys(key: str | None) -> None:
-    found = await authenticate(key, MemoryRegistry(WEB))
-    assert isinstance(found, Problem)
-    assert found.code is ProblemCode.UNAUTHENTICATED
+    result = await authenticate(key, MemoryRegistry(WEB))
+    assert isinstance(result, Problem)
+    assert result.code is ProblemCode.UNAUTHENTICATED
 
 
 async def test_a_record_without_a_hash_lets_nobody_in_by_key() -> None:
-    found = await authenticate(KEY, MemoryRegistry(WEB.model_copy(update={"key_sha256": ""})))
-    assert isinstance(found, Problem)
+    result = await authenticate(KEY, MemoryRegistry(WEB.model_copy(update={"key_sha256": ""})))
+    assert isinstance(result, Problem)
 
 
 async def test_a_credential_named_like_a_query_lets_nobody_in() -> None:
     name = "0190a0a0-0000-7000-8000-000000000001"
     key = key_text("acme", name, "x")
-    found = await authenticate(key, MemoryRegistry(WEB.model_copy(update={"name": name, "key_sha256": key_hash(key)})))
-    assert isinstance(found, Problem)
+    result = await authenticate(key, MemoryRegistry(WEB.model_copy(update={"name": name, "key_sha256": key_hash(key)})))
+    assert isinstance(result, Problem)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ async def test_the_development_key_is_made_once_and_only_its_hash_is_kept(tmp_pa
     await DevelopmentKey(registry, file, random_bits=lambda count: (1 << count) - 1).start()
     key = file.read_text().strip()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    found = await authenticate(key, registry)
-    assert isinstance(found, Credential)
-    assert found.audience == "analyst"
-    assert key not in found.model_dump_json()
+    result = await authenticate(key, registry)
+    assert isinstance(result, Credential)
+    assert result.audience == "analyst"
+    assert key not in result.model_dump_json()
     await DevelopmentKey(registry, file, random_bits=lambda _: 0).start()
     assert file.read_text().strip() == key
 

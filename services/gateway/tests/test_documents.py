@@ -58,8 +58,8 @@ def test_every_reply_over_the_bus_has_a_schema_of_its_own_and_may_be_a_problem()
 
 def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        if isinstance(found := value.get("$ref"), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            yield found
+        if isinstance(result := value.get("$ref"), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            yield result
         for element in value.values():  # pyright: ignore[reportUnknownVariableType]
             yield from references(element)
     elif isinstance(value, list):
@@ -70,7 +70,7 @@ def references(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("document", [openapi, calls])
 def test_no_reference_leads_nowhere(document: Any) -> None:
     for reference in references(document()):
-        found: Any = document()
+        result: Any = document()
         for part in reference.removeprefix("#/").split("/"):
-            assert part in found, reference
-            found = found[part]
+            assert part in result, reference
+            result = result[part]

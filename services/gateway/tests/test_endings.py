@@ -114,9 +114,9 @@ def test_a_dead_conclusion_becomes_finished_with_its_outcome() -> None:
 
 
 def test_a_dead_finished_only_has_its_answer_published_again() -> None:
-    found = dead_lettered(log_of(ASKED, CONCLUDED, FINISHED), 12, "gateway: gone", 5)
-    assert isinstance(found, AnswerAgain)
-    assert found.envelope == FINISHED
+    result = dead_lettered(log_of(ASKED, CONCLUDED, FINISHED), 12, "gateway: gone", 5)
+    assert isinstance(result, AnswerAgain)
+    assert result.envelope == FINISHED
 
 
 def test_a_conclusion_that_nobody_can_read_ends_as_failed() -> None:

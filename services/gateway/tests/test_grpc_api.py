@@ -51,10 +51,10 @@ async def ask_only(caller: GrpcCaller, **more: Any) -> str:
 
 async def rest_of(call: Any) -> list[Any]:
     """Return what a running stream still sends."""
-    found: list[Any] = []
+    values: list[Any] = []
     while (message := await call.read()) is not AIO.EOF:
-        found.append(message)
-    return found
+        values.append(message)
+    return values
 
 
 async def test_a_question_is_answered_in_one_call(stack: ApiStack) -> None:

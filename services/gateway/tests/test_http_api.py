@@ -435,5 +435,5 @@ async def test_a_chart_is_there_as_a_specification_and_as_a_picture_under_the_ru
 async def test_an_answer_without_a_chart_says_so(stack: ApiStack) -> None:
     async with stack.http() as http, stack.stages():
         reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=20"})
-        found = await http.get(f"/v1/queries/{reply.json()['id']}/chart", params={"format": "png"})
-    assert (found.status_code, found.json()["code"]) == (404, "not_found")
+        result = await http.get(f"/v1/queries/{reply.json()['id']}/chart", params={"format": "png"})
+    assert (result.status_code, result.json()["code"]) == (404, "not_found")

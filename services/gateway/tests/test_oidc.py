@@ -57,8 +57,8 @@ class Stack:
         self.reader = TokenReader(issuer, self.keys, clock=lambda: self.now_ms, tenants=tenants)
 
     async def read(self, text: str) -> Credential | ProblemCode:
-        found = await self.reader.read(text)
-        return found.code if isinstance(found, Problem) else found
+        result = await self.reader.read(text)
+        return result.code if isinstance(result, Problem) else result
 
 
 def signed(key: jwk.Key = RSA, header: Mapping[str, Any] | None = None, **changed: Any) -> str:
@@ -78,9 +78,9 @@ async def test_a_good_token_says_who_is_calling() -> None:
 
 
 async def test_without_a_role_a_token_is_business_and_without_a_list_it_may_use_every_connection() -> None:
-    found = await Stack().read(signed(querybus_audience=None, querybus_connections=None))
-    assert isinstance(found, Credential)
-    assert (found.audience, found.connections) == ("business", None)
+    result = await Stack().read(signed(querybus_audience=None, querybus_connections=None))
+    assert isinstance(result, Credential)
+    assert (result.audience, result.connections) == ("business", None)
 
 
 @pytest.mark.parametrize(
@@ -230,14 +230,14 @@ async def test_a_key_and_a_token_come_in_by_the_same_api() -> None:
     callers = Callers(Nobody(), tokens=stack.reader, clock=lambda: NOW_MS)
     assert isinstance(await callers.identify(signed(), "1.1.1.1"), Credential)
     for number in range(20):
-        found = await callers.identify(f"qb.acme.web.{number}", "2.2.2.2")
-        assert isinstance(found, Problem)
-        assert found.code is ProblemCode.UNAUTHENTICATED
+        result = await callers.identify(f"qb.acme.web.{number}", "2.2.2.2")
+        assert isinstance(result, Problem)
+        assert result.code is ProblemCode.UNAUTHENTICATED
     for key in ("qb.acme.web.x", signed(exp=NOW - 100)):
-        found = await callers.identify(key, "2.2.2.2")
-        assert isinstance(found, Problem)
-        assert found.code is ProblemCode.TOO_MANY_GUESSES
+        result = await callers.identify(key, "2.2.2.2")
+        assert isinstance(result, Problem)
+        assert result.code is ProblemCode.TOO_MANY_GUESSES
     assert isinstance(await callers.identify(signed(), "2.2.2.2"), Credential), "known before: it goes on"
     without = Callers(Nobody(), tokens=None, clock=lambda: NOW_MS)
-    found = await without.identify(signed(), "1.1.1.1")
-    assert isinstance(found, Problem), "no issuer is configured"
+    result = await without.identify(signed(), "1.1.1.1")
+    assert isinstance(result, Problem), "no issuer is configured"

@@ -245,13 +245,13 @@ class Walk:
         forbidden = [name.encode() for name in NAMES] + list(DISCLOSING)
         pattern = re.compile(b"|".join(map(re.escape, forbidden)), re.IGNORECASE)
         select = re.compile(rb"select\s+\S+.{0,80}\bfrom\b", re.IGNORECASE | re.DOTALL)
-        found: list[tuple[str, str]] = []
+        pairs: list[tuple[str, str]] = []
         for where, data in (*self.kept, *self.received):
             for item in (pattern, select):
                 if match := item.search(data):
                     around = data[max(0, match.start() - 60) : match.end() + 60]
-                    found.append((where, around.decode("utf-8", "replace")))
-        return found
+                    pairs.append((where, around.decode("utf-8", "replace")))
+        return pairs
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

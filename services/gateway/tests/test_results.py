@@ -174,9 +174,9 @@ async def test_a_result_leaves_as_csv(stack: ApiStack) -> None:
         reply = await http.get(f"/v1/queries/{query}/export")
     assert reply.headers["content-type"].startswith("text/csv")
     assert reply.headers["content-disposition"] == f'attachment; filename="{query}.csv"'
-    found = list(csv.reader(io.StringIO(reply.text, newline="")))
-    assert found[0] == ["第1列", "第2列", "第3列"]
-    assert found[1:] == [["" if cell is None else str(cell) for cell in row] for row in ROWS]
+    result = list(csv.reader(io.StringIO(reply.text, newline="")))
+    assert result[0] == ["第1列", "第2列", "第3列"]
+    assert result[1:] == [["" if cell is None else str(cell) for cell in row] for row in ROWS]
     assert SECRET_NAME not in reply.text
 
 

@@ -93,13 +93,13 @@ async def same(stack: ApiStack, scenario: Scenario, *, credential: str = "web") 
 
 async def conclude(stack: ApiStack, query: str, outcome: Outcome, *, chart: Json | None = None, **body: Any) -> None:
     last = (await stack.log(query))[-1]
-    found = Concluded(outcome=outcome, stage=StageName.GENERATOR, dialect=Dialect.SQLITE, **body)
-    await stack.publish(StageName.GENERATOR, concluded(last.envelope(), found), last)
+    result = Concluded(outcome=outcome, stage=StageName.GENERATOR, dialect=Dialect.SQLITE, **body)
+    await stack.publish(StageName.GENERATOR, concluded(last.envelope(), result), last)
     last = (await stack.log(query))[-1]
     finished = plain_finished(last.envelope())
-    if found.clarification is not None or chart is not None:
+    if result.clarification is not None or chart is not None:
         # The template has no ways on and draws nothing; the presenter does.
-        options = found.clarification.options if found.clarification is not None else ()
+        options = result.clarification.options if result.clarification is not None else ()
         answer = finished.body.answer.model_copy(update={"options": options, "chart": chart})
         finished = finished.model_copy(update={"body": finished.body.model_copy(update={"answer": answer})})
     await stack.publish(StageName.PRESENTER, finished, last)
@@ -155,13 +155,13 @@ async def test_each_other_outcome(stack: ApiStack, credential: str, outcome: Out
         await conclude(stack, query, outcome, **body)
         return [await api.read(query, wait=WAIT), await api.page(query), await api.cancel(query)]
 
-    found, page, cancel = await same(stack, scenario, credential=credential)
-    assert found["answer"]["outcome"] == outcome.value
+    result, page, cancel = await same(stack, scenario, credential=credential)
+    assert result["answer"]["outcome"] == outcome.value
     assert page.code == "not_found"
     assert cancel.code == "already_finished"
     assert dict(cancel.more)["outcome"] == outcome.value
     if credential == "web":
-        assert "secret" not in str(found)
+        assert "secret" not in str(result)
 
 
 async def test_a_clarification_and_its_answer(stack: ApiStack) -> None:
@@ -319,9 +319,9 @@ async def test_another_callers_ids_do_not_exist(stack: ApiStack, tenant: str, cr
         met: dict[str, list[Any]] = {}
         for name, api in apis.items():
             met[name] = [
-                found
+                result
                 for item, of_batch in ((query, batch), (NO_QUERY, NO_QUERY), ("no id", "no id"))
-                for found in (
+                for result in (
                     await api.read(item),
                     await api.read(item, wait=1),
                     await api.cancel(item),
@@ -376,8 +376,8 @@ async def test_a_deadline(stack: ApiStack) -> None:
         await stack.finish(query)
         return [await api.read(query, wait=WAIT)]
 
-    (found,) = await same(stack, scenario)
-    assert found["answer"]["outcome"] == "expired"
+    (result,) = await same(stack, scenario)
+    assert result["answer"]["outcome"] == "expired"
 
 
 async def test_threads(stack: ApiStack) -> None:
@@ -426,10 +426,10 @@ async def test_a_thread_with_a_running_question_is_not_deleted(stack: ApiStack) 
 async def ended(api: Api, batch: str) -> Json:
     async with asyncio.timeout(20):
         while True:
-            found = await api.batch(batch)
-            assert isinstance(found, dict), found
-            if found["status"] == "finished":
-                return found
+            result = await api.batch(batch)
+            assert isinstance(result, dict), result
+            if result["status"] == "finished":
+                return result
             await asyncio.sleep(0.1)
 
 
@@ -441,7 +441,7 @@ async def test_batches(stack: ApiStack) -> None:
         submitted = await api.submit(body, key=f"report-{name}")
         again = await api.submit(body, key=f"report-{name}")
         other = await api.submit({"items": items[:2]}, key=f"report-{name}")
-        found = await ended(api, id_of(submitted))
+        result = await ended(api, id_of(submitted))
         rest = await api.batch(id_of(submitted), 3)
         refused = [await api.batch_cancel(id_of(submitted)), await api.batch_retry(id_of(submitted))]
         for item in (submitted, again):
@@ -450,15 +450,15 @@ async def test_batches(stack: ApiStack) -> None:
             item["totals"] = {"items": item["totals"]["items"]}
             item.pop("ended_at", None)
             item["status"] = "any"
-        return [submitted, again, other, found, rest, *refused]
+        return [submitted, again, other, result, rest, *refused]
 
     async with stack.stages():
-        submitted, again, other, found, rest, cancelled, retried = await same(stack, scenario)
+        submitted, again, other, result, rest, cancelled, retried = await same(stack, scenario)
     assert again["id"] == submitted["id"]
     assert again["idempotency_replayed"]
     assert other.code == "idempotency_mismatch"
-    assert [item["answer"]["outcome"] for item in found["items"]] == ["answered"] * 5
-    assert found["totals"]["answered"] == 5
+    assert [item["answer"]["outcome"] for item in result["items"]] == ["answered"] * 5
+    assert result["totals"]["answered"] == 5
     assert [item["id"] for item in rest["items"]] == ["i3", "i4"]
     assert (cancelled.code, retried.code) == ("already_finished", "already_finished")
 
@@ -509,9 +509,9 @@ async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
         return [taught, known, hits, *refused, gone]
 
     async def ids(api: Api, kind: str) -> list[Json]:
-        found = await api.known("shop", kind)
-        assert isinstance(found, dict)
-        return found["entries"]
+        result = await api.known("shop", kind)
+        assert isinstance(result, dict)
+        return result["entries"]
 
     taught, known, hits, nowhere, empty, nothing, gone = await same(stack, scenario, credential="lab")
     assert taught["taught"] == 5
@@ -668,10 +668,10 @@ async def test_each_operation_beside_asking(stack: ApiStack, operation: str, sql
         await conclude(stack, query, outcome, sql="SELECT city FROM shops LIMIT 10", result=result)
         return [asked.operation.value, asked.sql, await api.read(query, wait=WAIT)]
 
-    said, given, found = await same(stack, scenario, credential="lab")
-    assert (said, given, found["answer"]["outcome"]) == (operation, sql, outcome.value)
-    assert found["answer"]["sql"] == "SELECT city FROM shops LIMIT 10"
-    assert bool(found["answer"]["rows"]) == (outcome is Outcome.ANSWERED)
+    said, given, matches = await same(stack, scenario, credential="lab")
+    assert (said, given, matches["answer"]["outcome"]) == (operation, sql, outcome.value)
+    assert matches["answer"]["sql"] == "SELECT city FROM shops LIMIT 10"
+    assert bool(matches["answer"]["rows"]) == (outcome is Outcome.ANSWERED)
 
 
 async def test_a_request_of_too_many_bytes_is_read_by_no_api(stack: ApiStack) -> None:

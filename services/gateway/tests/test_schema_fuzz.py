@@ -87,8 +87,8 @@ def fuzz(address: str, credential: str, query: str, batch: str, examples: int) -
     dice = random.Random(7)
     seen: list[str] = []
     operations: Any = schema.get_all_operations()
-    for found in operations:
-        operation = found.ok()
+    for result in operations:
+        operation = result.ok()
         seen.append(operation.label)
 
         @seed(20_250_131)

@@ -161,14 +161,14 @@ async def test_whatever_way_a_message_dies_it_lies_once_among_the_dead_letters_a
         assert (await client.call("answer", {"query_id": query}))["outcome"] == "failed"
     operator = await stack.bus.connect(OPERATOR)
     try:
-        found = [letter for letter in await OperatorActions(operator).letters() if f".{query}." in letter.subject]
+        result = [letter for letter in await OperatorActions(operator).letters() if f".{query}." in letter.subject]
     finally:
         await operator.close()
-    assert [(item.stage, item.subject, item.subject_sequence, item.data) for item in found] == [
+    assert [(item.stage, item.subject, item.subject_sequence, item.data) for item in result] == [
         ("validator", dead.address.subject, dead.sequence, dead.data)
     ]
-    assert found[0].deliveries == (1 if how == "terminated" else MAX_DELIVER)
-    assert found[0].reason == ("deliveries exhausted" if how == "exhausted" else "terminated")
+    assert result[0].deliveries == (1 if how == "terminated" else MAX_DELIVER)
+    assert result[0].reason == ("deliveries exhausted" if how == "exhausted" else "terminated")
 
 
 async def test_a_dead_conclusion_is_phrased_from_the_plain_template_and_counted(stack: ApiStack) -> None:

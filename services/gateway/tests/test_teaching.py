@@ -109,10 +109,10 @@ async def test_the_bus_api_teaches_lists_and_forgets(stack: ApiStack):
         listed = await bus.call("knowledge", {"connection": "crm", "kind": "instruction"})
         entry = listed["entries"][0]
         assert entry["text"] == "Ignore test accounts."
-        found = await bus.call(
+        result = await bus.call(
             "knowledge", {"action": "search", "connection": "crm", "query": "test accounts", "kind": "instruction"}
         )
-        assert [hit["id"] for hit in found["hits"]] == [entry["id"]]
+        assert [hit["id"] for hit in result["hits"]] == [entry["id"]]
         await bus.call("knowledge", {"action": "forget", "connection": "crm", "entry_id": entry["id"]})
         missing = await bus.call("knowledge", {"action": "forget", "connection": "crm", "entry_id": entry["id"]})
         assert missing["code"] == "not_found"

@@ -159,8 +159,8 @@ async def kept(stack: ApiStack, query: str) -> None:
     async with asyncio.timeout(10):
         while True:
             request = json.dumps({"multi_last": [f"querybus.v1.event.acme.{query}.{query}.finished"]}).encode()
-            found = await connection.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", request, timeout=2)
-            if (found.headers or {}).get("Nats-Subject"):
+            result = await connection.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", request, timeout=2)
+            if (result.headers or {}).get("Nats-Subject"):
                 return
             await asyncio.sleep(0.05)
 

@@ -46,20 +46,20 @@ def result(rows: int) -> Result:
     )
 )
 def test_a_thread_never_exceeds_its_budget(said: list[tuple[str, str | None]]):
-    found = messages(*(Turn(question, sql=sql) for question, sql in said))
-    assert len(found) <= MESSAGES_MAX
-    assert sum(token_estimate(message.text) for message in found) <= TOKENS_MAX
+    result = messages(*(Turn(question, sql=sql) for question, sql in said))
+    assert len(result) <= MESSAGES_MAX
+    assert sum(token_estimate(message.text) for message in result) <= TOKENS_MAX
 
 
 def test_the_newest_five_are_whole_older_ones_trimmed_and_the_oldest_summarised():
     turns = [Turn(f"question {n} " + "word " * 200, sql=f"SELECT {n}") for n in range(60)]
-    found = messages(*turns)
-    assert len(found) == MESSAGES_MAX
-    assert all(message.text.startswith(("question", "```sql")) for message in found[1:])
-    assert [message.text for message in found[-5:]] == [message.text for message in messages(*turns[-3:])[-5:]]
-    assert found[3].text.endswith("…") or found[4].text.endswith("…")
-    assert "question 0 " in found[0].text
-    assert found[0].text.startswith("Asked earlier")
+    result = messages(*turns)
+    assert len(result) == MESSAGES_MAX
+    assert all(message.text.startswith(("question", "```sql")) for message in result[1:])
+    assert [message.text for message in result[-5:]] == [message.text for message in messages(*turns[-3:])[-5:]]
+    assert result[3].text.endswith("…") or result[4].text.endswith("…")
+    assert "question 0 " in result[0].text
+    assert result[0].text.startswith("Asked earlier")
 
 
 def test_a_large_result_enters_as_ten_samples_and_facts():
@@ -112,23 +112,23 @@ def sixty() -> list[Turn]:
 
 
 def test_a_follow_up_about_the_third_of_sixty_turns_is_resolved_by_number():
-    found = bind("for question 3, only those with rating 5", sixty(), "en", words)
-    assert found is not None
-    assert found.turn == 2
-    assert found.question.startswith("Which suppliers are located in Japan, only those with rating 5")
+    result = bind("for question 3, only those with rating 5", sixty(), "en", words)
+    assert result is not None
+    assert result.turn == 2
+    assert result.question.startswith("Which suppliers are located in Japan, only those with rating 5")
 
 
 def test_a_follow_up_about_the_third_of_sixty_turns_is_resolved_by_its_words():
-    found = bind("back to the suppliers in Japan: sorted by name", sixty(), "en", words)
-    assert found is not None
-    assert found.turn == 2
-    assert found.question == "Which suppliers are located in Japan, sorted by name?"
+    result = bind("back to the suppliers in Japan: sorted by name", sixty(), "en", words)
+    assert result is not None
+    assert result.turn == 2
+    assert result.question == "Which suppliers are located in Japan, sorted by name?"
 
 
 def test_a_question_back_that_fits_several_turns_is_asked_about_and_not_guessed():
-    found = bind("back to the question about returns", sixty(), "en", words)
-    assert found is not None
-    assert found.turn is None
+    result = bind("back to the question about returns", sixty(), "en", words)
+    assert result is not None
+    assert result.turn is None
 
 
 def test_a_plain_follow_up_goes_on_from_the_newest_question_as_it_was_read():
@@ -136,9 +136,9 @@ def test_a_plain_follow_up_goes_on_from_the_newest_question_as_it_was_read():
         Turn("How many orders in 2025?", sql="x"),
         Turn("and by month?", sql="y", enriched="How many orders in 2025, by month?"),
     ]
-    found = bind("only Berlin", turns, "en", words)
-    assert found is not None
-    assert found.question == "How many orders in 2025, by month, only Berlin?"
+    result = bind("only Berlin", turns, "en", words)
+    assert result is not None
+    assert result.question == "How many orders in 2025, by month, only Berlin?"
 
 
 def test_a_new_question_goes_on_from_nothing():

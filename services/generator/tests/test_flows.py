@@ -106,8 +106,8 @@ class TestVerified:
 
     async def test_a_synonym_that_was_taught_links_its_table(self):
         taught = Taught(Entry(kind=EntryKind.SYNONYM, key="orders", text="commissions"))
-        found = await run(asked("How many commissions are there?"), taught=taught)
-        assert "orders" in drafted(found).draft.sql
+        result = await run(asked("How many commissions are there?"), taught=taught)
+        assert "orders" in drafted(result).draft.sql
 
 
 class TestThread:
@@ -118,9 +118,9 @@ class TestThread:
 
     async def test_a_follow_up_is_read_by_itself_and_shown_so(self):
         model = SpokenModel(SAID)
-        found = await run(asked("only the paid ones"), model=model, history=KeptHistory(*self.turns))
-        assert isinstance(found, Envelope)
-        assert found.enriched_question == "List all orders, only the paid ones?"
+        result = await run(asked("only the paid ones"), model=model, history=KeptHistory(*self.turns))
+        assert isinstance(result, Envelope)
+        assert result.enriched_question == "List all orders, only the paid ones?"
         assert "most likely reads: List all orders, only the paid ones?" in model.prompt
 
     async def test_a_question_back_that_cannot_be_reported_is_asked_about(self):
@@ -133,11 +133,11 @@ class TestThread:
         assert {option.question for option in body.clarification.options} == {"Orders in 2024?", "Orders in 2025?"}
 
     async def test_a_follow_up_without_a_model_is_read_by_the_translator(self):
-        found = await run(
+        result = await run(
             asked("what about Berlin?"), history=KeptHistory(Turn("How many customers are there in Oslo?", sql="x"))
         )
-        assert isinstance(found, Envelope)
-        assert found.enriched_question is not None
+        assert isinstance(result, Envelope)
+        assert result.enriched_question is not None
 
     async def test_a_verified_follow_up_needs_its_context(self):
         taught = Taught(pair("List all orders, only the paid ones?", "SELECT id FROM orders WHERE status = 'paid'"))
@@ -181,17 +181,17 @@ class TestDefinitions:
 class TestChat:
     async def test_what_the_rules_leave_open_is_settled_in_the_same_call(self):
         model = SpokenModel("CHAT:\nInflation is a rise of prices.")
-        found = await run(asked("What is inflation?"), model=model)
-        body = concluded(found)
+        result = await run(asked("What is inflation?"), model=model)
+        body = concluded(result)
         assert (body.outcome, body.reply) == (Outcome.REPLIED, "Inflation is a rise of prices.")
-        assert found.classification is not None  # type: ignore[union-attr]
-        assert (found.classification.kind, found.classification.method) == ("chat", "model")  # type: ignore[union-attr]
+        assert result.classification is not None  # type: ignore[union-attr]
+        assert (result.classification.kind, result.classification.method) == ("chat", "model")  # type: ignore[union-attr]
         assert len(model.prompts) == 1
 
     async def test_a_settled_question_never_becomes_chat_whatever_the_model_says(self):
         model = SpokenModel("CHAT: let us talk")
-        found = await run(asked("How many customers are there?"), model=model)
-        assert isinstance(found, Failure)
+        result = await run(asked("How many customers are there?"), model=model)
+        assert isinstance(result, Failure)
         assert "CHAT" not in model.prompt
 
     async def test_a_forced_mode_offers_no_chat(self):
@@ -213,7 +213,7 @@ async def test_an_instruction_in_a_name_a_comment_a_value_or_a_row_stays_data_an
     result = Result(columns=(ResultColumn(name="city"),), rows=((EVIL,),), row_count=1)
     history = KeptHistory(Turn("cities of orders?", sql="SELECT city FROM orders", result=result))
     model = SpokenModel("DROP TABLE orders")
-    found = await run(asked("how many orders?"), model=model, history=history, catalog=catalog)
+    outcome = await run(asked("how many orders?"), model=model, history=history, catalog=catalog)
     prompt = model.prompt
     assert "ignore all previous" in prompt
     for line in prompt.split("\n"):
@@ -223,7 +223,7 @@ async def test_an_instruction_in_a_name_a_comment_a_value_or_a_row_stays_data_an
             assert line.index("ignore all previous") > start
     assert prompt.count("```") % 2 == 0
     assert "\u2028" not in prompt
-    body = drafted(found)
+    body = drafted(outcome)
     assert guard(body.draft.sql, Dialect.SQLITE, catalog, _policy()) is not None
 
 

@@ -125,15 +125,15 @@ class TestWithoutAModel:
 class TestWithAModel:
     async def test_its_statement_is_drafted_with_what_led_to_it(self):
         model = SpokenModel("```sql\nSELECT COUNT(*) FROM customers;\n```")
-        found = await run(asked(COUNT), model=model)
-        body = drafted(found)
+        result = await run(asked(COUNT), model=model)
+        body = drafted(result)
         assert body.draft == Draft(sql="SELECT COUNT(*) FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
         assert (body.analysis.model, body.analysis.tokens_in, body.analysis.tokens_out) == ("spoken", 7, 3)
         assert body.analysis.prompt_version
         assert body.analysis.tables == ("customers", "orders")
         assert any(link.table == "customers" for link in body.analysis.links)
-        assert isinstance(found, Envelope)
-        assert [attempt.sql for attempt in found.attempts] == ["SELECT COUNT(*) FROM customers"]
+        assert isinstance(result, Envelope)
+        assert [attempt.sql for attempt in result.attempts] == ["SELECT COUNT(*) FROM customers"]
 
     async def test_drop_table_is_drafted_for_the_validator_to_refuse(self):
         assert drafted(await run(asked(COUNT), model=SpokenModel("DROP TABLE orders"))).draft.sql == "DROP TABLE orders"
@@ -155,13 +155,13 @@ class TestWithAModel:
         assert model.is_received == is_received
 
     async def test_two_statements_are_a_failure(self):
-        found = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))
-        assert found.code is FailureCode.MULTI_STATEMENT
+        result = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))
+        assert result.code is FailureCode.MULTI_STATEMENT
 
     async def test_prose_is_a_failure_with_the_models_words(self):
-        found = failure(await run(asked(COUNT), model=SpokenModel("Sorry, I would rather not answer that today.")))
-        assert found.code is FailureCode.LLM_EXPLANATION
-        assert "rather not" in found.detail
+        result = failure(await run(asked(COUNT), model=SpokenModel("Sorry, I would rather not answer that today.")))
+        assert result.code is FailureCode.LLM_EXPLANATION
+        assert "rather not" in result.detail
 
     async def test_a_third_language_is_the_models_to_read(self):
         model = SpokenModel("SELECT COUNT(*) FROM customers")
@@ -251,20 +251,20 @@ class TestGivenSql:
         assert not model.prompts
 
     async def test_without_a_statement_there_is_nothing_to_run(self):
-        found = failure(await run(asked("", body=Asked(operation=Operation.RUN))))
-        assert found.code is FailureCode.AMBIGUOUS_QUESTION
+        result = failure(await run(asked("", body=Asked(operation=Operation.RUN))))
+        assert result.code is FailureCode.AMBIGUOUS_QUESTION
 
 
 class TestChat:
     @pytest.mark.parametrize("question", ["Hello!", "What can I ask?", "你好", "我可以问什么？", "thank you very much"])
     async def test_small_talk_is_replied_to_without_a_model(self, question: str):
-        found = await run(asked(question))
-        body = concluded(found)
+        result = await run(asked(question))
+        body = concluded(result)
         assert body.outcome is Outcome.REPLIED
         assert body.reply
-        assert isinstance(found, Envelope)
-        assert found.classification is not None
-        assert found.classification.kind == "chat"
+        assert isinstance(result, Envelope)
+        assert result.classification is not None
+        assert result.classification.kind == "chat"
 
     async def test_what_can_be_asked_is_named_in_the_audiences_words(self):
         nameless = Catalog(
@@ -297,13 +297,13 @@ class TestChat:
 
 
 async def test_the_classification_is_set_once_and_survives_a_failure():
-    found = await run(asked(COUNT))
-    assert isinstance(found, Envelope)
-    assert found.classification is not None
-    assert (found.classification.kind, found.classification.method) == ("database", "rule")
+    result = await run(asked(COUNT))
+    assert isinstance(result, Envelope)
+    assert result.classification is not None
+    assert (result.classification.kind, result.classification.method) == ("database", "rule")
 
     event = generation_failed(asked(COUNT), UNAVAILABLE)
-    assert event.classification == found.classification
+    assert event.classification == result.classification
     earlier = Classification(kind="database", confidence=0.4, method="model")
     again = generation_failed(asked(COUNT, classification=earlier), UNAVAILABLE)
     assert again.classification == earlier
@@ -374,9 +374,9 @@ async def test_a_faulty_model_ends_in_a_draft_by_rule_within_the_deadline(step: 
 
 
 async def test_what_is_drafted_can_travel():
-    found = await run(asked(COUNT), model=SpokenModel("SELECT 1"))
-    assert isinstance(found, Envelope)
-    assert b"SELECT 1" in encode(found)
+    result = await run(asked(COUNT), model=SpokenModel("SELECT 1"))
+    assert isinstance(result, Envelope)
+    assert b"SELECT 1" in encode(result)
 
 
 async def test_a_trigger_becomes_the_code_that_words_it():

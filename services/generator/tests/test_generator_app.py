@@ -32,8 +32,8 @@ def test_without_a_model_its_client_is_never_imported():
         "app.build(Settings(llm_base_url='')); "
         f"print([each for each in {_CLIENTS} if each in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_the_words_that_every_service_finds_are_those_that_were_gathered():

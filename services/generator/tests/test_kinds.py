@@ -35,21 +35,21 @@ async def prepared(catalog: Catalog) -> Prepared:
 
 
 def kind_of(question: str, known: Prepared) -> str:
-    found = classify(question, Mode.HYBRID)
-    if found is None or found.reason == "small talk":
+    result = classify(question, Mode.HYBRID)
+    if result is None or result.reason == "small talk":
         links = known.index.link(question).links
         names = len({link.text for link in links if link.reason in ("name", "value")})
-        found = classify(question, Mode.HYBRID, names_found=names)
-    return found.kind if found is not None else "open"
+        result = classify(question, Mode.HYBRID, names_found=names)
+    return result.kind if result is not None else "open"
 
 
 async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog: Catalog):
     known = await prepared(catalog)
     wrong = Counter[tuple[str, str]]()
     for label, question in labelled():
-        expected, found = KINDS.get(label, "database"), kind_of(question, known)
-        if found != expected:
-            wrong[expected, found] += 1
+        expected, result = KINDS.get(label, "database"), kind_of(question, known)
+        if result != expected:
+            wrong[expected, result] += 1
     assert len(labelled()) >= 100
     assert wrong["database", "chat"] == 0
     assert wrong["chat", "database"] == 0

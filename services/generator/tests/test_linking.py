@@ -103,9 +103,9 @@ WORDS = {"仓库": ("warehouse", "depot"), "expensive": ("price",), "dept": ("de
 
 def test_a_chinese_word_finds_an_english_name_over_the_lexicon():
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("warehouses", "id", "name")))
-    found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=4)
-    assert [table.name for table in found.tables] == ["warehouses"]
-    assert found.links[0].reason == "name, by another word"
+    result = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=4)
+    assert [table.name for table in result.tables] == ["warehouses"]
+    assert result.links[0].reason == "name, by another word"
 
 
 def test_what_the_catalog_says_in_the_questions_language_comes_before_the_lexicon():
@@ -114,8 +114,8 @@ def test_what_the_catalog_says_in_the_questions_language_comes_before_the_lexico
         dialect=Dialect.SQLITE,
         tables=(*noise(30), table("warehouse_log", "id"), table("wh", "id", display_names={"zh": "仓库"})),
     )
-    found = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=1)
-    assert [table.name for table in found.tables] == ["wh"]
+    result = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=1)
+    assert [table.name for table in result.tables] == ["wh"]
 
 
 def test_a_word_that_a_chosen_table_has_taken_gives_way_to_one_that_none_has():

@@ -63,13 +63,13 @@ def test_a_label_follows_the_column_that_is_shown(sql: str, names: list[str]) ->
         for _ in names
     ]
     columns = [ResultColumn(name=engine_name) for engine_name in engine_names]
-    found = labels(columns, CATALOG, (), WORDS["en", "business"], lineage(sql, Dialect.SQLITE, CATALOG))
-    assert list(found) == names
+    result = labels(columns, CATALOG, (), WORDS["en", "business"], lineage(sql, Dialect.SQLITE, CATALOG))
+    assert list(result) == names
 
 
 def test_a_name_that_two_tables_own_has_no_label_of_its_own() -> None:
-    found = labels([ResultColumn(name="name")], CATALOG, ("cities", "customers"), WORDS["zh", "business"])
-    assert found == ("数值 1",)
+    result = labels([ResultColumn(name="name")], CATALOG, ("cities", "customers"), WORDS["zh", "business"])
+    assert result == ("数值 1",)
     assert labels([ResultColumn(name="name")], CATALOG, ("cities",), WORDS["zh", "business"]) == ("城市",)
 
 

@@ -173,8 +173,8 @@ def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: La
     allowed = {Decimal(1), Decimal(len(rows)), sum(amounts, Decimal(0)), *amounts}
     if sum(amounts):
         allowed.add(round(max(amounts) * 100 / sum(amounts), 1))
-    for found in re.findall(r"-?\d[\d,]*(?:\.\d+)?", said):
-        assert any(abs(Decimal(found.replace(",", "")) - item) < Decimal("0.005") for item in allowed), said
+    for result in re.findall(r"-?\d[\d,]*(?:\.\d+)?", said):
+        assert any(abs(Decimal(result.replace(",", "")) - item) < Decimal("0.005") for item in allowed), said
 
 
 # Charts

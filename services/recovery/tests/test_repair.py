@@ -285,8 +285,8 @@ def test_a_form_that_an_engine_does_not_take_becomes_one_that_it_takes(
     code: str, name: str | None, broken: str, whole: str
 ) -> None:
     draft = Draft(sql=broken, dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    found = repairs(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
-    assert [attempt.sql for attempt in found][:1] == [whole]
+    result = repairs(draft, Failure.of(FailureCode(code), facts=Facts(name=name)), CATALOG, check=check)
+    assert [attempt.sql for attempt in result][:1] == [whole]
     assert check(whole) is None
 
 
@@ -330,9 +330,9 @@ def test_two_near_names_are_one_too_many() -> None:
 def test_a_comparison_with_null_is_repaired_only_where_types_were_refused() -> None:
     draft = Draft(sql="SELECT city FROM customers WHERE city <> NULL", dialect=Dialect.SQLITE, origin=Origin.MODEL)
     refused = Failure.of(FailureCode.TYPE_MISMATCH)
-    found = repairs(draft, refused, CATALOG, check=check)
-    assert [attempt.sql for attempt in found] == ["SELECT city FROM customers WHERE NOT city IS NULL"]
-    assert not found[0].keeps_meaning
+    result = repairs(draft, refused, CATALOG, check=check)
+    assert [attempt.sql for attempt in result] == ["SELECT city FROM customers WHERE NOT city IS NULL"]
+    assert not result[0].keeps_meaning
     assert repairs(draft, Failure.of(FailureCode.SYNTAX_ERROR), CATALOG, check=check) == ()
 
 
@@ -373,8 +373,8 @@ def test_the_search_is_bounded_however_the_check_answers() -> None:
 @given(st.text(max_size=60), st.sampled_from([code for code in FailureCode if TRAITS[code].by_rule]))
 def test_no_text_breaks_a_rule(text: str, code: FailureCode) -> None:
     draft = Draft(sql=f"SELECT {text} FROM customers", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-    found = repairs(draft, Failure.of(code, facts=Facts(name=text)), CATALOG, check=lambda _: None)
-    assert len(found) <= REPAIRS_MAX
+    result = repairs(draft, Failure.of(code, facts=Facts(name=text)), CATALOG, check=lambda _: None)
+    assert len(result) <= REPAIRS_MAX
 
 
 def test_every_rule_stands_in_the_pipeline_under_its_own_name() -> None:

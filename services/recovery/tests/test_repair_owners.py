@@ -80,9 +80,9 @@ def check(sql: str) -> Failure | None:
     try:
         engine().execute(f"EXPLAIN {sql}")
     except sqlite3.OperationalError as error:
-        found = re.search(r"no such column: (?:(\w+)\.)?(.+)", str(error))
-        facts = Facts(name=found[2], qualifier=found[1]) if found else Facts()
-        return Failure.of(FailureCode.COLUMN_NOT_FOUND if found else FailureCode.SYNTAX_ERROR, str(error), facts)
+        result = re.search(r"no such column: (?:(\w+)\.)?(.+)", str(error))
+        facts = Facts(name=result[2], qualifier=result[1]) if result else Facts()
+        return Failure.of(FailureCode.COLUMN_NOT_FOUND if result else FailureCode.SYNTAX_ERROR, str(error), facts)
     return None
 
 

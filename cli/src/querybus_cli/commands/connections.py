@@ -27,11 +27,11 @@ def list_connections(file: File = FILE, json_output: JsonOutput = False) -> None
     from querybus_executor.connections.config import BadConnections, load_connections
 
     try:
-        found = [load_connection.public() for load_connection in load_connections(file)]
+        result = [load_connection.public() for load_connection in load_connections(file)]
     except BadConnections as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    for path in found:
+    for path in result:
         if json_output:
             typer.echo(path.model_dump_json())
         else:
@@ -50,12 +50,12 @@ def probe_connection(
     from querybus_executor.connections.diagnose import diagnose
 
     configure_logging("error", as_json=False)
-    found = asyncio.run(diagnose(file, name))
+    result = asyncio.run(diagnose(file, name))
     if json_output:
-        said = {"name": found.name, "ok": found.trouble is None, "trouble": found.trouble, "detail": found.detail}
-        typer.echo(json.dumps(said | {"dialect": found.dialect, "tables": found.tables}))
-    elif found.trouble is None:
-        typer.echo(f"{found.name}: works, {found.dialect}, {found.tables} tables")
+        said = {"name": result.name, "ok": result.trouble is None, "trouble": result.trouble, "detail": result.detail}
+        typer.echo(json.dumps(said | {"dialect": result.dialect, "tables": result.tables}))
+    elif result.trouble is None:
+        typer.echo(f"{result.name}: works, {result.dialect}, {result.tables} tables")
     else:
-        typer.echo(f"{found.name}: {found.trouble.value}: {found.detail}", err=True)
-    raise typer.Exit(0 if found.trouble is None else 1)
+        typer.echo(f"{result.name}: {result.trouble.value}: {result.detail}", err=True)
+    raise typer.Exit(0 if result.trouble is None else 1)

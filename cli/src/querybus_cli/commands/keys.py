@@ -85,15 +85,15 @@ def list_keys(
     from querybus_cli.app import run
     from querybus_cli.operations.keys import listed, place_of
 
-    found = run(listed(place_of(url, password, store), tenant))
-    for item in found:
+    result = run(listed(place_of(url, password, store), tenant))
+    for item in result:
         if json_output:
             typer.echo(json.dumps(item, ensure_ascii=False))
         else:
             may_ask = "all connections" if item["connections"] is None else ", ".join(item["connections"])
             api = "" if item["has_key"] else "; over the bus only"
             typer.echo(f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8} {may_ask}{api}")
-    if not json_output and not found:
+    if not json_output and not result:
         typer.echo("no credentials; make one with `querybus keys create`")
 
 

@@ -37,8 +37,8 @@ def logs(
     """
     from querybus_cli.operations import logs as log_lines
 
-    found = log_lines.at_least(log_lines.read(files or (), store), level.value)
-    for line in found if query is None else log_lines.of_query(found, query):
+    result = log_lines.at_least(log_lines.read(files or (), store), level.value)
+    for line in result if query is None else log_lines.of_query(result, query):
         typer.echo(json.dumps(line, ensure_ascii=False) if json_output else log_lines.shown(line))
 
 

@@ -26,8 +26,8 @@ def show_models(url: Url = None, password: Password = None, store: Store = STORE
     from querybus_cli.operations.models import read_models
     from querybus_cli.operations.operator import place_of
 
-    found = run(read_models(place_of(url, password, store)))
-    typer.echo(yaml.safe_dump(found.model_dump(mode="json"), allow_unicode=True, sort_keys=False), nl=False)
+    result = run(read_models(place_of(url, password, store)))
+    typer.echo(yaml.safe_dump(result.model_dump(mode="json"), allow_unicode=True, sort_keys=False), nl=False)
 
 
 @models.command(name="set")

@@ -41,8 +41,8 @@ def list_letters(
     from querybus_cli.app import run
     from querybus_cli.operations.operator import letters, moment, place_of
 
-    found = run(letters(place_of(url, password, store), stage, after, limit))
-    for item in found:
+    result = run(letters(place_of(url, password, store), stage, after, limit))
+    for item in result:
         if json_output:
             _print(item)
         else:
@@ -51,8 +51,8 @@ def list_letters(
                 f"{item['subject']}\n{'':10}{item['reason']}"
             )
     if not json_output:
-        more = f"; more with --after {found[-1]['sequence']}" if len(found) == limit else ""
-        typer.echo(f"{len(found)} dead letters{more}" if found else "no dead letters")
+        more = f"; more with --after {result[-1]['sequence']}" if len(result) == limit else ""
+        typer.echo(f"{len(result)} dead letters{more}" if result else "no dead letters")
 
 
 @dead.command(name="show")
@@ -70,11 +70,11 @@ def show_letter(
     from querybus_cli.app import run
     from querybus_cli.operations.operator import letter, moment, place_of
 
-    found = run(letter(place_of(url, password, store), sequence))
+    result = run(letter(place_of(url, password, store), sequence))
     if json_output:
-        _print(found)
+        _print(result)
         return
-    for name, value in found.items():
+    for name, value in result.items():
         typer.echo(f"{name:17} {moment(value) if name == 'at' else value}")
 
 
@@ -93,13 +93,13 @@ def replay_dead(
     from querybus_cli.app import run
     from querybus_cli.operations.operator import place_of, replay_letter
 
-    found = run(replay_letter(place_of(url, password, store), sequence))
+    result = run(replay_letter(place_of(url, password, store), sequence))
     if json_output:
-        _print(found)
-    elif "query_id" in found:
-        typer.echo(f"asked again as {found['query_id']}; the letter stays until it is dropped")
+        _print(result)
+    elif "query_id" in result:
+        typer.echo(f"asked again as {result['query_id']}; the letter stays until it is dropped")
     else:
-        typer.echo(f"submitted again on {found['submitted']}; the letter stays until it is dropped")
+        typer.echo(f"submitted again on {result['submitted']}; the letter stays until it is dropped")
 
 
 @dead.command(name="drop")
@@ -164,18 +164,18 @@ def replay(
     from querybus_cli.operations.operator import place_of
     from querybus_cli.operations.operator import replay as repeat
 
-    found = run(repeat(place_of(url, password, store), tenant, query))
+    result = run(repeat(place_of(url, password, store), tenant, query))
     if json_output:
-        _print(found)
+        _print(result)
     else:
-        typer.echo(f"shadow {found['query_id']}: {'the same end' if found['same'] else 'ANOTHER END'}")
+        typer.echo(f"shadow {result['query_id']}: {'the same end' if result['same'] else 'ANOTHER END'}")
         for which in ("was", "is"):
-            end = found[which] or {}
+            end = result[which] or {}
             reported = " ".join(
                 str(end.get(name)) for name in ("outcome", "code", "row_count") if end.get(name) is not None
             )
             typer.echo(f"  {which:4} {reported or 'not finished'}\n       {end.get('sql') or ''}")
-    raise typer.Exit(0 if found["same"] else 1)
+    raise typer.Exit(0 if result["same"] else 1)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -62,8 +62,8 @@ def export_file(
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import document, known
 
-    found = run(known(place_of(url, password, store), tenant, connection))
-    typer.echo(yaml.safe_dump(document(found), allow_unicode=True, sort_keys=False, width=120), nl=False)
+    result = run(known(place_of(url, password, store), tenant, connection))
+    typer.echo(yaml.safe_dump(document(result), allow_unicode=True, sort_keys=False, width=120), nl=False)
 
 
 @knowledge.command(name="list")
@@ -117,16 +117,16 @@ def search_entries(
     from querybus_cli.operations.teaching import from_file, known, nearness_of, searched
 
     if file is not None:
-        found = usage(from_file, file)
+        result = usage(from_file, file)
     elif connection:
-        found = run(known(place_of(url, password, store), tenant, connection))
+        result = run(known(place_of(url, password, store), tenant, connection))
     else:
         raise UsageError("say --connection NAME, or --file FILE")
-    nearness = run(nearness_of(found, kind, query))
+    nearness = run(nearness_of(result, kind, query))
     if isinstance(nearness, str):
         typer.echo(f"by words alone; the embeddings model said: {nearness}", err=True)
         nearness = None
-    for item in searched(found, kind, query, k, nearness):
+    for item in searched(result, kind, query, k, nearness):
         if json_output:
             _print(item)
         else:

@@ -161,10 +161,10 @@ def database_file(databases: Path, name: str) -> Path:
 
 def _api(model: str) -> ModelClient:
     settings = load(Settings)
-    found = open_model(settings.model_copy(update={"llm_model": model}), Metrics(StageName.GENERATOR))
-    if found is None:
+    result = open_model(settings.model_copy(update={"llm_model": model}), Metrics(StageName.GENERATOR))
+    if result is None:
         raise ValueError(f"a model is {REPLAY}, {BUILTIN}, or the name of one at QUERYBUS_LLM_BASE_URL")
-    return found
+    return result
 
 
 class Counted:
@@ -244,29 +244,29 @@ class Asking:
     async def judged(self) -> Judged:
         """Return what became of the item."""
         at: Envelope[Any] = self._asked()
-        found: Envelope[Any] | Failure = await self._drafted(at)
+        result: Envelope[Any] | Failure = await self._drafted(at)
         while True:
             failure: Failure | None = None
             stage = StageName.GENERATOR
-            if isinstance(found, Failure):
-                failure = found
-            elif isinstance(found.body, Drafted):
-                at = found
-                ran = await self._through(found)
+            if isinstance(result, Failure):
+                failure = result
+            elif isinstance(result.body, Drafted):
+                at = result
+                ran = await self._through(result)
                 if isinstance(ran, Envelope):
                     return self._answered(ran)
                 failure, stage, at = ran
             if failure is None:
-                assert isinstance(found, Envelope)  # noqa: S101 - only a failure is none
-                body = cast("Concluded", found.body)
-                sql = body.sql or next((attempt.sql for attempt in reversed(found.attempts)), None)
-                return self._result(body.outcome.value, sql=sql, attempts=len(found.attempts))
+                assert isinstance(result, Envelope)  # noqa: S101 - only a failure is none
+                body = cast("Concluded", result.body)
+                sql = body.sql or next((attempt.sql for attempt in reversed(result.attempts)), None)
+                return self._result(body.outcome.value, sql=sql, attempts=len(result.attempts))
             self._code = self._code or failure.code
             after = await self._recovered(failed(at, failure, stage))
             if isinstance(after.body, Returned):
-                at, found = after, await self._redrafted(after)
+                at, result = after, await self._redrafted(after)
             else:
-                found = after
+                result = after
 
     def _asked(self) -> Envelope[Any]:
         today = date.fromisoformat(str(self._item["as_of"])) if self._item.get("as_of") else None

@@ -88,9 +88,9 @@ class Bm25:
         """Return the positions of the best tables, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word in dict.fromkeys(words_of(question)):
-            found = self._postings.get(word, ())
-            rarity = math.log(1 + (self._count - len(found) + 0.5) / (len(found) + 0.5))
-            for position, count in found:
+            result = self._postings.get(word, ())
+            rarity = math.log(1 + (self._count - len(result) + 0.5) / (len(result) + 0.5))
+            for position, count in result:
                 length = _K1 * (1 - _B + _B * self._lengths[position] / self._mean)
                 scores[position] += rarity * count * (_K1 + 1) / (count + length)
         return sorted(scores, key=lambda item: (-scores[item], item))[:kept_max]
@@ -147,9 +147,9 @@ def needed(sql: str, catalog: Catalog) -> tuple[frozenset[str], frozenset[tuple[
     columns: set[tuple[str, str]] = set()
     for scope in scopes:
         sources = {
-            alias.lower(): found
+            alias.lower(): result
             for alias, source in scope.sources.items()
-            if isinstance(source, exp.Table) and (found := catalog.table(source.name)) is not None
+            if isinstance(source, exp.Table) and (result := catalog.table(source.name)) is not None
         }
         tables |= {table.name.lower() for table in sources.values()}
         for column in scope.columns:
@@ -176,11 +176,11 @@ def items_of(raw: Iterable[Mapping[str, Any]], catalogs: Mapping[str, Catalog]) 
     unread = 0
     for item in raw:
         database = str(item["db_id"])
-        found = needed(str(item["gold"]), catalogs[database]) if database in catalogs else None
-        if found is None:
+        result = needed(str(item["gold"]), catalogs[database]) if database in catalogs else None
+        if result is None:
             unread += 1
         else:
-            items.append(Item(str(item["question"]), database, *found))
+            items.append(Item(str(item["question"]), database, *result))
     return items, unread
 
 
@@ -220,8 +220,8 @@ async def evaluate_meaning(
         for kept, share in shares.items():
             linking = index.link(item.question, tables_max=kept, nearness=nearness)
             share.add(wanted <= {table.name for table in linking.tables})
-    found: dict[str, Any] = {f"all_tables_kept_at_{kept}": share.share for kept, share in shares.items()}
-    return found | {"model": settings.embeddings_model, "milliseconds": _times(milliseconds)}
+    result: dict[str, Any] = {f"all_tables_kept_at_{kept}": share.share for kept, share in shares.items()}
+    return result | {"model": settings.embeddings_model, "milliseconds": _times(milliseconds)}
 
 
 def _in_merged(merged: Merged, items: Sequence[Item], words: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -244,11 +244,11 @@ def _in_merged(merged: Merged, items: Sequence[Item], words: Mapping[str, tuple[
             if kept == KEPT[0] and number % step == 0:
                 shown = index.shown(linking, item.question)
                 tokens.append(token_estimate(render_schema(catalog, shown, with_values=True)))
-    found = {
+    result = {
         f"all_tables_kept_at_{kept}": {"linking": ours.share, "bm25": theirs.share}
         for kept, (ours, theirs) in shares.items()
     }
-    return found | {
+    return result | {
         "tokens_of_schema": {"linked": round(median(tokens)), "whole": whole},
         "milliseconds": _times(milliseconds),
     }
@@ -322,7 +322,7 @@ def evaluate_labels(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> d
             if (item.database, table) not in merged.names:
                 raise ValueError(f"{item.database} has no table {table}")
     index, plain = LinkIndex(merged.catalog, words=link_words()), Bm25(merged.catalog.tables)
-    found: dict[str, Any] = {"questions": len(items), "tables": len(merged.catalog.tables)}
+    result: dict[str, Any] = {"questions": len(items), "tables": len(merged.catalog.tables)}
     lost: list[str] = []
     for kept in KEPT:
         ours, theirs = Share(), Share()
@@ -334,8 +334,8 @@ def evaluate_labels(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> d
             theirs.add(wanted <= best)
             if kept == KEPT[0] and not wanted <= linked:
                 lost.append(f"{item.question} ({', '.join(sorted(wanted - linked))})")
-        found[f"all_tables_kept_at_{kept}"] = {"linking": ours.share, "bm25": theirs.share}
-    return found | {"lost": lost}
+        result[f"all_tables_kept_at_{kept}"] = {"linking": ours.share, "bm25": theirs.share}
+    return result | {"lost": lost}
 
 
 SHOP: Final = "shop"

@@ -31,8 +31,8 @@ def measure(data: Path, labels: list[Path], step: int, size: int) -> dict[str, A
     own = evaluation.SHOP_QUESTIONS.read_text(encoding="utf-8")
     figures["chinese_over_the_shop"] = evaluation.evaluate_labels(known, evaluation.label_items(own))
     for path in labels:
-        found = evaluation.evaluate_labels(catalogs, evaluation.label_items(path.read_text(encoding="utf-8")))
-        figures[path.name] = found
+        result = evaluation.evaluate_labels(catalogs, evaluation.label_items(path.read_text(encoding="utf-8")))
+        figures[path.name] = result
     timed = [item.question for item in items[:: max(1, len(items) // _QUESTIONS_TIMED)]]
     figures[f"milliseconds_at_{size}_tables"] = evaluation.milliseconds_at(size, timed)
     return figures

@@ -86,8 +86,8 @@ async def _trouble_with(file: Path, connection: str) -> str | None:
     # Loaded at first use: most databases are there.
     from querybus_executor.connections.diagnose import diagnose
 
-    found = await diagnose(file, connection)
-    return None if found.trouble is None else f"{found.trouble}: {found.detail}"
+    result = await diagnose(file, connection)
+    return None if result.trouble is None else f"{result.trouble}: {result.detail}"
 
 
 def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:

@@ -488,10 +488,10 @@ def _lines(name: str) -> list[str]:
 
 def _headed(lines: Sequence[str]) -> dict[str, list[str]]:
     """Return the lists of a file of headings in brackets; entries are parted by bars, or else by spaces."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for heading, line in _pairs(lines):
-        found[heading.strip("[]")] = line.split("|") if "|" in line else line.split()
-    return found
+        result[heading.strip("[]")] = line.split("|") if "|" in line else line.split()
+    return result
 
 
 def _pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

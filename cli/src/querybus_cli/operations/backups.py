@@ -167,13 +167,13 @@ async def restore(
                     on_bytes(copy.stream, reported)
 
             try:
-                found = await backup.put(item.stream, config, item.state, counted())
+                result = await backup.put(item.stream, config, item.state, counted())
             except SnapshotError as error:
                 left = wanted[len(done) :]
                 raise UsageError(f"{error}; restored: {_names(done) or 'nothing'}; left: {_names(left)}") from error
             # Messages may have aged since; the numbers go on from where they were.
-            if found.last != item.state["last_seq"]:
-                raise UsageError(f"{item.stream} ends with message {found.last}, not with {item.state['last_seq']}")
+            if result.last != item.state["last_seq"]:
+                raise UsageError(f"{item.stream} ends with message {result.last}, not with {item.state['last_seq']}")
             done.append(item)
     return tuple(done)
 

@@ -87,7 +87,7 @@ async def create(
 async def listed(place: Place, tenant: str | None) -> list[Json]:
     """Return the credentials without their hashes, of one tenant or of all."""
     async with registry(place) as known:
-        found = await known.all()
+        result = await known.all()
     return [
         {
             "tenant": path.tenant,
@@ -97,7 +97,7 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
             "connections": None if path.connections is None else list(path.connections),
             "has_key": bool(path.key_sha256),
         }
-        for path in found
+        for path in result
         if tenant is None or path.tenant == tenant
     ]
 

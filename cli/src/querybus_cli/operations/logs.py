@@ -33,17 +33,17 @@ def read(files: Sequence[str], store: Path) -> list[Line]:
         raise UsageError(
             f"which logs? name files or `-`, or say --store FOLDER of a `querybus up` ({store}/logs is empty)"
         )
-    found: list[Line] = []
+    result: list[Line] = []
     for name in names:
         if name == STANDARD_INPUT:
-            found += _parsed(sys.stdin, {})
+            result += _parsed(sys.stdin, {})
         else:
             try:
                 with Path(name).open(errors="replace") as lines:
-                    found += _parsed(lines, {"from": Path(name).stem})
+                    result += _parsed(lines, {"from": Path(name).stem})
             except OSError as error:
                 raise UsageError(str(error)) from error
-    return sorted(found, key=lambda line: str(line["timestamp"]))
+    return sorted(result, key=lambda line: str(line["timestamp"]))
 
 
 def of_query(lines: Iterable[Line], query: str) -> list[Line]:

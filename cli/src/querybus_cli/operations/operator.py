@@ -177,20 +177,20 @@ async def replay(place: Place, tenant: str, query: str) -> Json:
         await here.submit(shadow)
         await _begun(here, tenant, shadow_id)
         until = time.monotonic() + (shadow.deadline_at - now) / 1_000 + LATE_SECONDS
-        while (end := _end(found := await here.query(tenant, shadow_id))) is None:
+        while (end := _end(result := await here.query(tenant, shadow_id))) is None:
             if time.monotonic() > until:
                 raise UsageError(f"the shadow {shadow_id} has not ended: see `querybus history {shadow_id}`")
             await asyncio.sleep(_POLL_SECONDS)
         was = _end(log)
-        del found
+        del result
         return {"query_id": shadow_id, "of": query, "same": was == end, "was": was, "is": end}
 
 
 async def _letter(here: OperatorActions, sequence: int) -> Letter:
-    found = await here.letter(sequence)
-    if found is None:
+    result = await here.letter(sequence)
+    if result is None:
         raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
-    return found
+    return result
 
 
 async def _begun(here: OperatorActions, tenant: str, query_id: str) -> None:

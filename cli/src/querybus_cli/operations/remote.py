@@ -34,9 +34,9 @@ def key_of(key: str | None, key_file: Path | None, audience: str) -> str:
             raise UsageError(f"there is no file {key_file}")
         return key_file.read_text().strip()
     if STORE_KEYS.is_file():
-        found = json.loads(STORE_KEYS.read_text()).get(audience)
-        if isinstance(found, str):
-            return found
+        result = json.loads(STORE_KEYS.read_text()).get(audience)
+        if isinstance(result, str):
+            return result
     raise UsageError("a gateway needs a key: set QUERYBUS_KEY or say --key-file FILE; `querybus keys` makes one")
 
 

@@ -60,12 +60,12 @@ def document(knowledge: Knowledge) -> Json:
 def read_document(text: str, connection: str | None = None) -> Knowledge:
     """Return the knowledge of a file; ValueError says what is wrong with it."""
     try:
-        found: object = yaml.safe_load(text)
+        result: object = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"no YAML: {' '.join(str(error).split())[:300]}") from None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise ValueError("a file of knowledge is a mapping with pairs, instructions, terms and synonyms")  # noqa: TRY004
-    fields: Json = {str(key): value for key, value in found.items() if value is not None}  # type: ignore[reportUnknownVariableType]
+    fields: Json = {str(key): value for key, value in result.items() if value is not None}  # type: ignore[reportUnknownVariableType]
     name = connection or fields.pop("connection", None)
     fields.pop("connection", None)
     if not isinstance(name, str) or not name:
@@ -116,7 +116,7 @@ async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | N
     async with stores(place) as held:
         knowledge = await KnowledgeStore(held).read(tenant, connection)
         catalog = await CatalogStore(held).read(connection)
-        found = await ConnectionStore(held).get(connection)
+        result = await ConnectionStore(held).get(connection)
     return [
         {
             "id": entry.id,
@@ -125,8 +125,8 @@ async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | N
             "text": entry.text,
             "source": entry.source,
             "by": entry.by,
-            "stale": stale(entry, catalog, found.policy.of(tenant))
-            if catalog is not None and found is not None
+            "stale": stale(entry, catalog, result.policy.of(tenant))
+            if catalog is not None and result is not None
             else None,
         }
         for entry in knowledge.entries
@@ -156,11 +156,11 @@ async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapp
         masked_question(entry.key, entry.text, "") if kind is EntryKind.PAIR else f"{entry.key}\n{entry.text}"
         for entry in entries
     ]
-    found = await api.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
+    result = await api.vectors([query, *texts], timeout_seconds=EMBEDDINGS_SECONDS_MAX)
     await api.close()
-    if isinstance(found, Failure):
-        return found.facts.native_code or found.code.value
-    return {entries[place].id: score for place, score in NearIndex(found[1:]).near(found[0])}
+    if isinstance(result, Failure):
+        return result.facts.native_code or result.code.value
+    return {entries[place].id: score for place, score in NearIndex(result[1:]).near(result[0])}
 
 
 def from_file(file: Path) -> Knowledge:

@@ -43,8 +43,8 @@ def check_words_lines(file: Path | None, catalog: Path) -> Iterator[dict[str, An
         text, language = item.get("text"), item.get("lang", "en")
         if not isinstance(text, str) or language not in ("en", "zh"):
             raise ValueError(f'line {number} is not {{"id", "text", "lang": "en" | "zh"}}')
-        found = leaks(text, known, language)
-        yield {"id": item.get("id"), "leak": bool(found), "found": list(found)}
+        result = leaks(text, known, language)
+        yield {"id": item.get("id"), "leak": bool(result), "found": list(result)}
 
 
 def chart_lines(file: Path | None) -> Iterator[dict[str, Any]]:
@@ -77,13 +77,13 @@ def kind_of_type(name: str) -> ColumnKind:
 
 
 def _labels(columns: Iterable[ResultColumn]) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for column in columns:
         label, count = column.name, 2
-        while label in found:
+        while label in names:
             label, count = f"{column.name} ({count})", count + 1
-        found.append(label)
-    return found
+        names.append(label)
+    return names
 
 
 def _items(file: Path | None) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -148,11 +148,11 @@ class AsyncClient:
 
     async def pages(self, query_id: str, *, size: int | None = None) -> AsyncGenerator[Page]:
         """Give all pages of a result, one at a time."""
-        found = await self.page(query_id, size=size)
-        yield found
-        while found.has_next:
-            found = await self._run(operations.page(query_id, found.number + 1, size=found.size))
-            yield found
+        result = await self.page(query_id, size=size)
+        yield result
+        while result.has_next:
+            result = await self._run(operations.page(query_id, result.number + 1, size=result.size))
+            yield result
 
     async def export(self, query_id: str, how: Literal["csv", "jsonl", "arrow"] = "csv") -> AsyncGenerator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
@@ -171,12 +171,12 @@ class AsyncClient:
 
     async def threads(self) -> AsyncGenerator[Thread]:
         """Give the caller's threads, those that began last first."""
-        found, cursor = await self._run(operations.threads())
-        for item in found:
+        result, cursor = await self._run(operations.threads())
+        for item in result:
             yield item
         while cursor:
-            found, cursor = await self._run(operations.threads(cursor))
-            for item in found:
+            result, cursor = await self._run(operations.threads(cursor))
+            for item in result:
                 yield item
 
     async def turns(self, thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> tuple[Turn, ...]:

@@ -168,11 +168,11 @@ class Client:
 
     def pages(self, query_id: str, *, size: int | None = None) -> Iterator[Page]:
         """Give all pages of a result, one at a time."""
-        found = self.page(query_id, size=size)
-        yield found
-        while found.has_next:
-            found = self._run(operations.page(query_id, found.number + 1, size=found.size))
-            yield found
+        result = self.page(query_id, size=size)
+        yield result
+        while result.has_next:
+            result = self._run(operations.page(query_id, result.number + 1, size=result.size))
+            yield result
 
     def export(self, query_id: str, how: Literal["csv", "jsonl", "arrow"] = "csv") -> Iterator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
@@ -190,11 +190,11 @@ class Client:
 
     def threads(self) -> Iterator[Thread]:
         """Give the caller's threads, those that began last first."""
-        found, cursor = self._run(operations.threads())
-        yield from found
+        result, cursor = self._run(operations.threads())
+        yield from result
         while cursor:
-            found, cursor = self._run(operations.threads(cursor))
-            yield from found
+            result, cursor = self._run(operations.threads(cursor))
+            yield from result
 
     def turns(self, thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> tuple[Turn, ...]:
         """Return the newest turns of a thread before a sequence (0: all), oldest first."""

@@ -55,8 +55,8 @@ def submit(
         body["operation"] = operation
     if options:
         body["options"] = dict(options)
-    found = yield Call("POST", "/v1/queries", body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
-    return Query.of(found)
+    result = yield Call("POST", "/v1/queries", body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
+    return Query.of(result)
 
 
 def ask(question: str, *, options: Options | None = None, **more: Any) -> Operation[Answer]:
@@ -76,13 +76,13 @@ def finished(query: Query, deadline_seconds: float) -> Operation[Answer]:
 
 
 def get_query(query_id: str, *, wait_seconds: int = 0) -> Operation[Query]:
-    found = yield Call("GET", f"/v1/queries/{_part(query_id)}", wait_seconds=wait_seconds)
-    return Query.of(found)
+    result = yield Call("GET", f"/v1/queries/{_part(query_id)}", wait_seconds=wait_seconds)
+    return Query.of(result)
 
 
 def cancel(query_id: str) -> Operation[Query]:
-    found = yield Call("POST", f"/v1/queries/{_part(query_id)}/cancel")
-    return Query.of(found)
+    result = yield Call("POST", f"/v1/queries/{_part(query_id)}/cancel")
+    return Query.of(result)
 
 
 def submit_clarification(
@@ -99,8 +99,8 @@ def submit_clarification(
     if options is not None:
         body["options"] = dict(options)
     path = f"/v1/queries/{_part(query_id)}/clarify"
-    found = yield Call("POST", path, body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
-    return Query.of(found)
+    result = yield Call("POST", path, body, headers=_key(idempotency_key), wait_seconds=wait_seconds)
+    return Query.of(result)
 
 
 def clarify(query_id: str, *, options: Options | None = None, **more: Any) -> Operation[Answer]:
@@ -117,8 +117,8 @@ def submit_confirmation(
     body = _set({"sql_sha256": sha256, "rows_affected_max": rows_affected_max})
     path = f"/v1/queries/{_part(query_id)}/confirm"
     # A second yes gives the same query back, so that this may be sent again.
-    found = yield Call("POST", path, body, headers=_key(None), wait_seconds=wait_seconds)
-    return Query.of(found)
+    result = yield Call("POST", path, body, headers=_key(None), wait_seconds=wait_seconds)
+    return Query.of(result)
 
 
 def confirm(
@@ -139,33 +139,33 @@ def page(query_id: str, number: int = 1, *, size: int | None = None, token: str 
     query: dict[str, str | int] = {"page": number} if token is None else {"page_token": token}
     if size is not None and token is None:
         query["page_size"] = size
-    found = yield Call("GET", f"/v1/queries/{_part(query_id)}/result", query=query)
-    return Page.of(found)
+    result = yield Call("GET", f"/v1/queries/{_part(query_id)}/result", query=query)
+    return Page.of(result)
 
 
 def threads(cursor: str = "") -> Operation[tuple[tuple[Thread, ...], str]]:
     """Return one page of the caller's threads, and where the next one begins; empty at the end."""
     query: dict[str, str | int] = {"limit": THREADS_AT_ONCE, **({"cursor": cursor} if cursor else {})}
-    found = yield Call("GET", "/v1/threads", query=query)
-    return tuple(Thread.of(thread) for thread in found["threads"]), str(found["next_cursor"] or "")
+    result = yield Call("GET", "/v1/threads", query=query)
+    return tuple(Thread.of(thread) for thread in result["threads"]), str(result["next_cursor"] or "")
 
 
 def turns(thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> Operation[tuple[Turn, ...]]:
-    found = yield Call(
+    result = yield Call(
         "GET", f"/v1/threads/{_part(thread_id)}/turns", query={"limit": limit, "before": before_sequence}
     )
-    return tuple(Turn.of(turn) for turn in found["turns"])
+    return tuple(Turn.of(turn) for turn in result["turns"])
 
 
 def thread(thread_id: str, *, at_sequence: int = 0) -> Operation[ThreadState]:
-    found = yield Call("GET", f"/v1/threads/{_part(thread_id)}", query={"at": at_sequence})
-    return ThreadState.of(found)
+    result = yield Call("GET", f"/v1/threads/{_part(thread_id)}", query={"at": at_sequence})
+    return ThreadState.of(result)
 
 
 def fork(thread_id: str, *, query_id: str | None = None, at_sequence: int = 0) -> Operation[Thread]:
     body: dict[str, Any] = {"at_sequence": at_sequence} if query_id is None else {"query_id": query_id}
-    found = yield Call("POST", f"/v1/threads/{_part(thread_id)}/fork", body)
-    return Thread.of(found)
+    result = yield Call("POST", f"/v1/threads/{_part(thread_id)}/fork", body)
+    return Thread.of(result)
 
 
 def delete_thread(thread_id: str) -> Operation[None]:
@@ -183,20 +183,20 @@ def submit_batch(
 ) -> Operation[Batch]:
     body = _set({"connection": connection, "concurrency": concurrency, "deadline_seconds": deadline_seconds})
     body |= {"items": [dict(item) for item in items], **({"options": dict(options)} if options else {})}
-    found = yield Call("POST", "/v1/batches", body, headers=_key(idempotency_key))
-    return Batch.of(found)
+    result = yield Call("POST", "/v1/batches", body, headers=_key(idempotency_key))
+    return Batch.of(result)
 
 
 def get_batch(batch_id: str) -> Operation[Batch]:
     """Return the batch with all its items, read in as many parts as it takes."""
     items: list[Json] = []
     offset: int | None = 0
-    found: Json = {}
+    result: Json = {}
     while offset is not None:
-        found = yield Call("GET", f"/v1/batches/{_part(batch_id)}", query={"offset": offset})
-        items += found["items"]
-        offset = found["next_offset"]
-    return Batch.of(found, items)
+        result = yield Call("GET", f"/v1/batches/{_part(batch_id)}", query={"offset": offset})
+        items += result["items"]
+        offset = result["next_offset"]
+    return Batch.of(result, items)
 
 
 def cancel_batch(batch_id: str) -> Operation[Batch]:
@@ -209,8 +209,8 @@ def retry_batch(batch_id: str) -> Operation[Batch]:
 
 def connections() -> Operation[tuple[Json, ...]]:
     """Return the caller's connections, as the gateway describes them."""
-    found = yield Call("GET", "/v1/connections")
-    return tuple(found["connections"])
+    result = yield Call("GET", "/v1/connections")
+    return tuple(result["connections"])
 
 
 def query_events(query_id: str, *, cancel_on_disconnect: bool = False) -> Call:

@@ -197,8 +197,8 @@ class Event:
     @property
     def answer(self) -> Answer | None:
         """The answer that `finished` brings, and a batch's `item` once its query has finished."""
-        found = self.data.get("answer")
-        return None if found is None else Answer.of(found)
+        result = self.data.get("answer")
+        return None if result is None else Answer.of(result)
 
 
 @dataclass(frozen=True, slots=True)

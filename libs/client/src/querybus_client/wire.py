@@ -49,12 +49,12 @@ class Call:
         headers = dict(self.headers)
         if self.wait_seconds:
             headers["Prefer"] = f"wait={self.wait_seconds}"
-        found: dict[str, Any] = {"method": self.method, "url": self.path, "params": self.query, "headers": headers}
+        result: dict[str, Any] = {"method": self.method, "url": self.path, "params": self.query, "headers": headers}
         if self.body is not None:
-            found["content"] = json.dumps(self.body, ensure_ascii=False).encode()
+            result["content"] = json.dumps(self.body, ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json"
-        found["timeout"] = httpx.Timeout(silence_seconds + self.wait_seconds, connect=CONNECT_SECONDS)
-        return found
+        result["timeout"] = httpx.Timeout(silence_seconds + self.wait_seconds, connect=CONNECT_SECONDS)
+        return result
 
 
 def read_answer(response: httpx.Response) -> Json:
@@ -75,12 +75,12 @@ def refusal(status: int, headers: Mapping[str, str], content: bytes) -> Refused:
 
 def _object(content: bytes) -> Json:
     try:
-        found = json.loads(content)
+        result = json.loads(content)
     except ValueError as error:
         raise QueryBusError("the answer is no JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise QueryBusError("the answer is no JSON object")
-    return cast("Json", found)
+    return cast("Json", result)
 
 
 def pause_seconds(error: QueryBusError, attempt: int) -> float | None:
@@ -108,7 +108,7 @@ class Frames:
         self._buffer += chunk
         if len(self._buffer) > FRAME_BYTES_MAX:
             raise QueryBusError("a frame of the stream is too large")
-        found: list[Event] = []
+        events: list[Event] = []
         while (end := self._buffer.find(b"\n")) >= 0:
             line, self._buffer = self._buffer[:end].removesuffix(b"\r"), self._buffer[end + 1 :]
             if line:
@@ -118,8 +118,8 @@ class Frames:
             elif self._fields:
                 event = self._event()
                 if event is not None:
-                    found.append(event)
-        return found
+                    events.append(event)
+        return events
 
     def _event(self) -> Event | None:
         fields, self._fields = self._fields, {}

@@ -93,7 +93,7 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
     """ "The names of their managers", 上级经理的姓名: a column beside a role of its table is the column of the role."""
     if not index.roles:
         return picks
-    found = dict(picks)
+    result = dict(picks)
     for place, pick in picks.items():
         if pick.column is None or pick.value is not None or index.role(pick.table) is not None:
             continue
@@ -106,8 +106,8 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
             and owner.table != pick.table
             and index.real(owner.table) == pick.table
         ):
-            found[place] = replace(pick, table=owner.table)
-    return found
+            result[place] = replace(pick, table=owner.table)
+    return result
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
@@ -118,7 +118,7 @@ def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
 
 def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
     """Return the links that stand in one list with this one: "names, ages and cities"."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for step in (-1, 1):
         other = place + step
         joined = False
@@ -135,8 +135,8 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
             and nodes[other].candidates
             and nodes[other].candidates[0].column is not None
         ):
-            found.add(other)
-    return frozenset(found)
+            numbers.add(other)
+    return frozenset(numbers)
 
 
 def _ambiguity(node: Node) -> tuple[int, int]:
@@ -166,7 +166,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
             if link.column is None and link.score >= _MENTION_MIN:
                 near[link.table] = max(near.get(link.table, 0.0), bonus * link.score)
     literals = _literals_near(nodes, place)
-    found: list[float] = []
+    numbers: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
         if candidate.column is None:
@@ -188,8 +188,8 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                 ):
                     bonus += _SAME_COLUMN_BONUS
                     break
-        found.append(bonus)
-    return found
+        numbers.append(bonus)
+    return numbers
 
 
 _NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
@@ -203,7 +203,7 @@ def _kind_bonus(kind: ColumnKind, literals: frozenset[Op]) -> float:
 
 
 def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:
-    found: set[Op] = set()
+    ops: set[Op] = set()
     for step in (-1, 1):
         other = _beside(nodes, place, step)
         if other is not None and nodes[other].op is not None:
@@ -211,8 +211,8 @@ def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:
             if op in {Op.SUM, Op.AVERAGE} and step == 1 and not is_han(nodes[place].text):
                 continue
             if op is not None:
-                found.add(op)
-    return frozenset(found)
+                ops.add(op)
+    return frozenset(ops)
 
 
 def _beside(nodes: Sequence[Node], place: int, step: int) -> int | None:

@@ -186,8 +186,8 @@ def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotR
         return None
 
     def again(question: str) -> Reading | None:
-        found = read_question(question, index, read.today).readings
-        return found[0] if found and is_sure(found[0]) else None
+        result = read_question(question, index, read.today).readings
+        return result[0] if result and is_sure(result[0]) else None
 
     choice = choice_of(read.question, read.readings, index, language, again)
     return None if choice is None else NotRead(Trigger.AMBIGUOUS_QUESTION, choice.about, choice.options)
@@ -209,10 +209,10 @@ def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, 
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:
-    found: list[Link] = []
+    links: list[Link] = []
     for place, pick in sorted(assignment.picks.items()):
         table = index.table(pick.table)
-        found.append(
+        links.append(
             Link(
                 text=nodes[place].text,
                 table=table.name,
@@ -221,4 +221,4 @@ def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex)
                 score=round(min(1.0, pick.score), 3),
             )
         )
-    return tuple(found)
+    return tuple(links)

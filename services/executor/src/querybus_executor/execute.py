@@ -71,26 +71,26 @@ async def execute(
         return Failure.of(FailureCode.EXPIRED, "no time was left to run the statement")
     run = Run(envelope.tenant, envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
     async with pages.writer(run, envelope.options.page_size) as writer:
-        found = await database.run(
+        outcome = await database.run(
             body.sql,
             rows_max=min(body.row_limit, policy.rows_max),
             seconds_max=min(left_seconds, policy.statement_timeout_seconds),
             purpose=Purpose.EXECUTE,
             pages=writer,
         )
-        if isinstance(found, Failure):
-            if found.code in _ENGINE_MISSES_A_NAME:
+        if isinstance(outcome, Failure):
+            if outcome.code in _ENGINE_MISSES_A_NAME:
                 database.doubt()
-            return without_values(found, policy)
-        warnings = engine_warnings(found.warnings, policy)
-        result = await _kept(found, warnings, envelope.options.page_size, writer)
+            return without_values(outcome, policy)
+        warnings = engine_warnings(outcome.warnings, policy)
+        result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
     reported = verdict.silent.of(result.rows)
     if reported:
         result = result.model_copy(update={"warnings": (*result.warnings, *reported)})
-    if found.truncated and envelope.options.count_total:
+    if outcome.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
-        total, is_estimate = await total_of(body, found.row_count, database, refusal, seconds_left=left_seconds)
+        total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)
         result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
     conclusion = Concluded(
         outcome=Outcome.ANSWERED,
@@ -102,7 +102,7 @@ async def execute(
         notes=body.notes,
     )
     conclusion = asked_back(envelope, conclusion, catalog, database.policy)
-    return concluded(envelope, conclusion, duration_ms=round(found.duration_ms, 3))
+    return concluded(envelope, conclusion, duration_ms=round(outcome.duration_ms, 3))
 
 
 async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:

@@ -30,12 +30,12 @@ async def explain(
     if isinstance(database, Failure):
         return ExplainReply(failure=database)
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
-    found = await database.explain(request.sql, seconds_max=seconds)
-    if not isinstance(found, Failure):
-        return ExplainReply(rows_estimate=found.rows, rows_read_estimate=found.rows_read, cost_estimate=found.cost)
-    if found.code is FailureCode.TABLE_NOT_FOUND:
+    result = await database.explain(request.sql, seconds_max=seconds)
+    if not isinstance(result, Failure):
+        return ExplainReply(rows_estimate=result.rows, rows_read_estimate=result.rows_read, cost_estimate=result.cost)
+    if result.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
-    return ExplainReply(failure=without_values(found, database.policy.of(request.tenant)))
+    return ExplainReply(failure=without_values(result, database.policy.of(request.tenant)))
 
 
 async def probe(
@@ -45,17 +45,17 @@ async def probe(
     database = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
     if isinstance(database, Failure):
         return ProbeReply(failure=database)
-    found = await database.run(
+    result = await database.run(
         request.sql,
         rows_max=min(request.rows_max, PROBE_ROWS_MAX),
         seconds_max=min(PROBE_SECONDS_MAX, (request.deadline_at - now_ms) / 1000),
         purpose=Purpose.PROBE,
     )
-    if isinstance(found, Failure):
-        return ProbeReply(failure=without_values(found, database.policy.of(request.tenant)))
-    rows = first_page(found.rows, PROBE_ROWS_MAX)
-    cut = found.truncated or len(rows) < len(found.rows)
-    return ProbeReply(result=Result(columns=found.columns, rows=rows, row_count=len(rows), truncated=cut))
+    if isinstance(result, Failure):
+        return ProbeReply(failure=without_values(result, database.policy.of(request.tenant)))
+    rows = first_page(result.rows, PROBE_ROWS_MAX)
+    cut = result.truncated or len(rows) < len(result.rows)
+    return ProbeReply(result=Result(columns=result.columns, rows=rows, row_count=len(rows), truncated=cut))
 
 
 async def _admitted(

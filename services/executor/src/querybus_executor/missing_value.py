@@ -57,9 +57,9 @@ def missing_value(sql: str, dialect: Dialect, catalog: Catalog, policy: Connecti
             continue
         if _occurs(text, column, dialect):
             continue
-        found = near(text, column.values, is_complete=column.values_complete)
-        if found:
-            return MissingValue(text, table.name, column.name, found)
+        result = near(text, column.values, is_complete=column.values_complete)
+        if result:
+            return MissingValue(text, table.name, column.name, result)
     return None
 
 

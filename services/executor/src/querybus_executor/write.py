@@ -89,10 +89,10 @@ async def write(
         return Failure.of(FailureCode.TIMEOUT, "no time was left to make the change")
     if not await writes.create(envelope.query_id):
         return _unknown("the change had begun before, and was not begun again")
-    found = await _run(writer, body.sql, body.rows_affected_max, min(left_seconds, policy.statement_timeout_seconds))
-    if isinstance(found, Failure):
-        return found
-    if found.rows_affected is None:
+    result = await _run(writer, body.sql, body.rows_affected_max, min(left_seconds, policy.statement_timeout_seconds))
+    if isinstance(result, Failure):
+        return result
+    if result.rows_affected is None:
         # The structure is another one now.
         database.doubt()
     conclusion = Concluded(
@@ -100,12 +100,12 @@ async def write(
         stage=StageName.EXECUTOR,
         sql=body.sql,
         dialect=body.dialect,
-        result=_result(found),
-        rows_affected=found.rows_affected,
+        result=_result(result),
+        rows_affected=result.rows_affected,
         analysis=body.analysis,
         notes=body.notes,
     )
-    return concluded(envelope, conclusion, duration_ms=round(found.duration_ms, 3))
+    return concluded(envelope, conclusion, duration_ms=round(result.duration_ms, 3))
 
 
 async def _run(writer: Writer, sql: str, rows_affected_max: int, seconds_max: float) -> Written | Failure:

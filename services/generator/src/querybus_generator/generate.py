@@ -165,9 +165,9 @@ async def _is_wanted(model: ChatModel | None, envelope: Drafting) -> bool:
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:
     """Return the `failed` event with the classification on it, which a failure never changes: for `stage()`."""
-    found = envelope.classification or _settled(envelope) or unsettled()
+    result = envelope.classification or _settled(envelope) or unsettled()
     return failed(
-        cast("Drafting", envelope.with_body(envelope.body, classification=found)), failure, StageName.GENERATOR
+        cast("Drafting", envelope.with_body(envelope.body, classification=result)), failure, StageName.GENERATOR
     )
 
 
@@ -412,8 +412,8 @@ def _question_prompt(
     linking = prepared.index.link(asked, nearness=near.tables)
     tables = _with_tried(linking, prepared.index.shown(linking, asked), prepared.catalog, attempts)
     with_values = may_see_data(envelope, subject.connection)
-    found = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX, nearness=near.entries)
-    used = [hit.entry for hit in found if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
+    result = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX, nearness=near.entries)
+    used = [hit.entry for hit in result if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
     used = used[:EXAMPLES_SENT_MAX]
     readable, today = subject.readable, subject.today
     hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
@@ -586,13 +586,13 @@ def _settled(envelope: Drafting, *, goes_on: bool = False, prepared: Prepared | 
     operation = envelope.body.operation
     if operation in _GIVEN or isinstance(envelope.body, Returned):
         return Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
-    found = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
-    if prepared is not None and (found is None or found.reason == "small talk"):
+    result = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
+    if prepared is not None and (result is None or result.reason == "small talk"):
         # The catalog is asked only where words alone do not settle it.
         links = prepared.index.link(envelope.question).links
         names = len({link.text for link in links if link.reason in NAMING})
-        found = classify(envelope.question, envelope.options.mode, goes_on=goes_on, names_found=names)
-    return found
+        result = classify(envelope.question, envelope.options.mode, goes_on=goes_on, names_found=names)
+    return result
 
 
 def _timeout_seconds(envelope: Drafting, delivery: Delivery) -> float:

@@ -223,15 +223,15 @@ class _Context:
     def _options(self, clarification: Clarification | None) -> tuple[Option, ...]:
         body = self.envelope.body
         given = clarification.options if clarification else ()
-        found = [link for link in given if self.may_say(f"{link.text}\n{link.question}")][:OPTIONS_MAX]
+        result = [link for link in given if self.may_say(f"{link.text}\n{link.question}")][:OPTIONS_MAX]
         name = class_of(body.outcome, body.code, clarification.trigger if clarification else None)
-        if name is None or len(found) >= OPTIONS_MIN:
-            return tuple(found)
+        if name is None or len(result) >= OPTIONS_MIN:
+            return tuple(result)
         subject = Subject(self.envelope.question, self.catalog, self.tables, self.texts)
         for option in options(name, subject):
-            if len(found) < OPTIONS_MAX:
-                found.append(option.model_copy(update={"id": _free_id(found)}))
-        return tuple(found)
+            if len(result) < OPTIONS_MAX:
+                result.append(option.model_copy(update={"id": _free_id(result)}))
+        return tuple(result)
 
     def _tree(self) -> exp.Expr | None:
         body = self.envelope.body
@@ -325,15 +325,15 @@ def _joined(first: str, second: str, texts: Texts) -> str:
 
 def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that can distinguishes the columns of a chart."""
-    found: list[str] = []
+    names: list[str] = []
     for column in shown:
         count = 2
         name = column
-        while name in found:
+        while name in names:
             name = f"{column} ({count})"
             count += 1
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
 def _free_id(taken: list[Option]) -> str:

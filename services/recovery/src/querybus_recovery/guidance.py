@@ -46,8 +46,8 @@ class Guidance:
 
 def load_guidance() -> dict[Language, Guidance]:
     """Return the texts of every language; raises KeyError or a TOML error where a file is broken."""
-    found: dict[Language, Guidance] = {}
+    guidances: dict[Language, Guidance] = {}
     for language in LANGUAGES:
         content = tomllib.loads((files("querybus_recovery") / "texts" / f"{language}.toml").read_text("utf-8"))
-        found[language] = Guidance(content["instruction"], content["guidance"], content["notes"], content["detail"])
-    return found
+        guidances[language] = Guidance(content["instruction"], content["guidance"], content["notes"], content["detail"])
+    return guidances

@@ -84,7 +84,7 @@ async def recover(
         return conclude(envelope, failure)
     if body.stage is StageName.EXECUTOR and envelope.options.on_execution_failure is OnExecutionFailure.CLARIFY_FIRST:
         return _ask_first(envelope, failure)
-    found: tuple[Repair, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     remaining_ms = envelope.remaining_ms(delivery.now_ms)
     draft = body.draft
     last = _last_of_model(envelope)
@@ -98,11 +98,11 @@ async def recover(
                 why = Failure.of(last.code or failure.code, last.detail, Facts(name=last.name))
             # The search may take tens of milliseconds: it must not hold up the loop.
             if draft is not None:
-                found = await asyncio.to_thread(_new_repairs, envelope, draft, why, known, connection)
-    after = decide(envelope, failure, found, texts, draft=draft, remaining_ms=remaining_ms)
+                repairs = await asyncio.to_thread(_new_repairs, envelope, draft, why, known, connection)
+    after = decide(envelope, failure, repairs, texts, draft=draft, remaining_ms=remaining_ms)
     if on_repair is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
-        on_repair(next(attempt for attempt in found if attempt.sql == sql))
+        on_repair(next(attempt for attempt in repairs if attempt.sql == sql))
     return after
 
 
@@ -274,18 +274,18 @@ def _new_repairs(
     if envelope.body.draft is None:
         failure = still_fails(draft.sql) or failure
     search = partial(repairs, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
-    found = search(draft, failure) if TRAITS[failure.code].by_rule else ()
+    result = search(draft, failure) if TRAITS[failure.code].by_rule else ()
     first = next((attempt for attempt in reversed(envelope.attempts) if attempt.origin is not Origin.RULE), None)
     if draft.origin is Origin.RULE and first is not None and first.code is not None:
         # The engine refused a repair: what else the author's own draft could have meant comes after it.
         why = still_fails(first.sql) or Failure.of(first.code, first.detail, Facts(name=first.name))
-        found += search(draft.model_copy(update={"sql": first.sql}), why)
+        result += search(draft.model_copy(update={"sql": first.sql}), why)
     # The search itself never gives the draft back; earlier attempts are compared after normalising.
     earlier = {attempt.sql for attempt in envelope.attempts} - {draft.sql}
     if not earlier:
-        return found
+        return result
     tried = {normalise(item, draft.dialect) for item in (*earlier, draft.sql)}
-    return tuple(attempt for attempt in found if normalise(attempt.sql, draft.dialect) not in tried)
+    return tuple(attempt for attempt in result if normalise(attempt.sql, draft.dialect) not in tried)
 
 
 def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: Guidance) -> Envelope[Drafted]:

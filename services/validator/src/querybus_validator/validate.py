@@ -200,12 +200,12 @@ def _rows_of(static: Checked, catalog: Catalog) -> int | None:
     tables = {
         f"{table.schema_name}.{table.name}" if table.schema_name else table.name: table for table in catalog.tables
     }
-    found = [
+    result = [
         table.row_estimate
         for name in static.tables
         if (table := tables.get(name)) is not None and table.row_estimate is not None
     ]
-    return max(found, default=None)
+    return max(result, default=None)
 
 
 def _over_hard(opinion: _Opinion, policy: ConnectionPolicy) -> Failure | None:
@@ -348,11 +348,11 @@ async def _rows_affected(
         if isinstance(counting, Failure):
             return counting
         request = ProbeRequest.model_validate(context.request(counting.sql).model_dump())
-        found = await context.database.probe(context.envelope.tenant, context.envelope.connection, request)
-        if found.failure is not None:
-            return found.failure
-        if found.result is not None and found.result.rows and isinstance(found.result.rows[0][0], int):
-            return int(found.result.rows[0][0]), "exact"
+        result = await context.database.probe(context.envelope.tenant, context.envelope.connection, request)
+        if result.failure is not None:
+            return result.failure
+        if result.result is not None and result.result.rows and isinstance(result.result.rows[0][0], int):
+            return int(result.result.rows[0][0]), "exact"
         return None, "unknown"
     if not context.envelope.options.enable_syntax_validation and not context.policy.limits_plans:
         return None, "unknown"
@@ -373,15 +373,15 @@ async def _asking(envelope: Envelope[Confirmed], log: Log) -> tuple[Drafted, Con
         if entry.address.event not in (EventName.DRAFTED, EventName.CONCLUDED):
             continue
         try:
-            found = entry.envelope()
+            result = entry.envelope()
         except Undecodable:
             return None
-        if (found.tenant, found.user, found.connection) != (envelope.tenant, envelope.user, envelope.connection):
+        if (result.tenant, result.user, result.connection) != (envelope.tenant, envelope.user, envelope.connection):
             return None
         if entry.address.event is EventName.DRAFTED:
-            drafted = cast("Drafted", found.body)
+            drafted = cast("Drafted", result.body)
         else:
-            asked = cast("Concluded", found.body)
+            asked = cast("Concluded", result.body)
     if drafted is None or asked is None or asked.outcome is not Outcome.CONFIRMATION or asked.confirmation is None:
         return None
     return (drafted, asked) if asked.confirmation.sql_sha256 == envelope.body.sql_sha256 else None

@@ -145,9 +145,9 @@ def _encoded(payload: Mapping[str, object]) -> bytes:
 
 def _object(message: Msg) -> dict[str, Any]:
     try:
-        found: object = json.loads(message.data)
+        result: object = json.loads(message.data)
     except ValueError as error:
         raise NotAccepted("the answer is no JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise NotAccepted("the answer is no JSON object")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", result)

@@ -103,9 +103,9 @@ class BusGauges:
         times: list[int] = []
         for event in READS[self._stage]:
             wanted = {"seq": floor + 1, "next_by_subj": event_filter(event)}
-            found = await self._ask(f"{_API}.STREAM.MSG.GET.{EVENTS}", json.dumps(wanted).encode())
-            if found is not None:
-                times.append(_milliseconds(found["message"]["time"]))
+            result = await self._ask(f"{_API}.STREAM.MSG.GET.{EVENTS}", json.dumps(wanted).encode())
+            if result is not None:
+                times.append(_milliseconds(result["message"]["time"]))
         return min(times, default=None)
 
     async def _ask(self, subject: str, body: bytes = b"") -> dict[str, Any] | None:

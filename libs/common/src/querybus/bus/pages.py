@@ -187,10 +187,10 @@ def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[A
         # Lists, maps, ids, addresses: what is shown of them is text.
         cells = [item if type(item) in _TYPED else cell(item) for item in cells]
         kinds = set(map(type, cells)) - {type(None)}
-    found = _type_of(arrow, cells, kinds, kind)
-    if found is not None:
+    result = _type_of(arrow, cells, kinds, kind)
+    if result is not None:
         try:
-            return arrow.array(cells, type=found), b""
+            return arrow.array(cells, type=result), b""
         except (OverflowError, UnicodeEncodeError, arrow.ArrowException):
             pass
     if kinds == {Decimal}:

@@ -118,20 +118,20 @@ class Catalog(_Value):
 
     def table(self, name: str, schema_name: str | None = None) -> Table | None:
         """Return the table of that name, case ignored; without a schema the default schema wins."""
-        found = self._by_name.get(name.lower(), ())
+        result = self._by_name.get(name.lower(), ())
         if schema_name is not None:
-            return next((table for table in found if (table.schema_name or "").lower() == schema_name.lower()), None)
+            return next((table for table in result if (table.schema_name or "").lower() == schema_name.lower()), None)
         default = (self.default_schema or "").lower()
         return next(
-            (table for table in found if (table.schema_name or "").lower() == default), found[0] if found else None
+            (table for table in result if (table.schema_name or "").lower() == default), result[0] if result else None
         )
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[Table, ...]]:
-        found: dict[str, tuple[Table, ...]] = {}
+        result: dict[str, tuple[Table, ...]] = {}
         for table in self.tables:
-            found[table.name.lower()] = (*found.get(table.name.lower(), ()), table)
-        return found
+            result[table.name.lower()] = (*result.get(table.name.lower(), ()), table)
+        return result
 
     @cached_property
     def identifiers(self) -> frozenset[str]:

@@ -299,14 +299,14 @@ class PagesAddress(Value):
         >>> PagesAddress(run="1-1", count=3, page_size=2, sha256=("", "", ""), rows=(4, 4, 1)).spans(3, 3)
         ((1, 3, 4), (2, 0, 2))
         """
-        found: list[tuple[int, int, int]] = []
+        pairs: list[tuple[int, int, int]] = []
         start = 0
         for number, rows in enumerate(self.rows or (self.page_size,) * self.count, start=1):
             begin, end = max(first - start, 0), min(first + count - start, rows)
             if begin < end:
-                found.append((number, begin, end))
+                pairs.append((number, begin, end))
             start += rows
-        return tuple(found)
+        return tuple(pairs)
 
 
 class Result(Value):

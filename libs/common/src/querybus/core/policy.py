@@ -233,15 +233,15 @@ def _within(names: Iterable[str], allowed: Iterable[str]) -> list[str]:
 def _joined(
     ours: Mapping[str, tuple[str, ...]], theirs: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, tuple[str, ...]]:
-    found = {table.lower(): columns for table, columns in ours.items()}
+    result = {table.lower(): columns for table, columns in ours.items()}
     for table, columns in theirs.items():
-        found[table.lower()] = tuple(dict.fromkeys((*found.get(table.lower(), ()), *columns)))
-    return found
+        result[table.lower()] = tuple(dict.fromkeys((*result.get(table.lower(), ()), *columns)))
+    return result
 
 
 def _all(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Mapping[str, str]:
-    found = {table.lower(): condition for table, condition in ours.items()}
+    result = {table.lower(): condition for table, condition in ours.items()}
     for table, condition in theirs.items():
-        mine = found.get(table.lower())
-        found[table.lower()] = condition if mine is None else f"({mine}) AND ({condition})"
-    return found
+        mine = result.get(table.lower())
+        result[table.lower()] = condition if mine is None else f"({mine}) AND ({condition})"
+    return result

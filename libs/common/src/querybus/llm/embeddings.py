@@ -101,22 +101,22 @@ class EmbeddingClient:
 
     async def vectors(self, texts: Sequence[str], *, timeout_seconds: float) -> tuple[Vector, ...] | Failure:
         """Return a vector of one length for each text, of length 0 where a text has no direction; or a Failure."""
-        found: list[Vector | None] = []
+        vectors: list[Vector | None] = []
         try:
             async with asyncio.timeout(max(0.0, timeout_seconds)):
                 for start in range(0, len(texts), self._settings.embeddings_batch_max):
                     made = await self._batch(texts[start : start + self._settings.embeddings_batch_max])
                     if isinstance(made, Failure):
                         return made
-                    found += made
+                    vectors += made
         except TimeoutError:
             self._metrics.model_error(self._model, unavailable(FaultKind.TIMEOUT, "").code)
             return unavailable(FaultKind.TIMEOUT, f"no embeddings within {timeout_seconds:.1f} s")
-        dimensions = {len(vector) for vector in found if vector is not None}
+        dimensions = {len(vector) for vector in vectors if vector is not None}
         if len(dimensions) > 1:
             return unavailable(FaultKind.PROTOCOL, "embeddings of different lengths")
         empty = array("f", bytes(4 * (dimensions.pop() if dimensions else 0)))
-        return tuple(empty if vector is None else vector for vector in found)
+        return tuple(empty if vector is None else vector for vector in vectors)
 
     async def _batch(self, texts: Sequence[str]) -> list[Vector | None] | Failure:
         async with self._slots:

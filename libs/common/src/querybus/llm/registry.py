@@ -173,12 +173,12 @@ class NamedModels:
         if not model.is_limited or self._counters is None:
             return None
         limit = Limit(model.requests_per_minute, model.tokens_per_minute, model.concurrency_max)
-        found = self._shared.get((model.key, limit))
-        if found is None:
-            found = self._shared[model.key, limit] = SharedLimit(
+        result = self._shared.get((model.key, limit))
+        if result is None:
+            result = self._shared[model.key, limit] = SharedLimit(
                 model.key, limit, self._counters, replica=self._replica
             )
-        return found
+        return result
 
 
 def _own(settings: ModelServiceSettings) -> tuple[NamedModel, ...]:

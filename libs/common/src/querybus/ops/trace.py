@@ -44,11 +44,11 @@ _here: ContextVar[_Here | None] = ContextVar("querybus_trace", default=None)
 
 def parent_of(headers: Mapping[str, str] | None) -> SpanContext | None:
     """Return the span that the headers name, or None if they name none that can be."""
-    found = _PARENT.fullmatch((headers or {}).get(PARENT_HEADER, ""))
-    if found is None:
+    result = _PARENT.fullmatch((headers or {}).get(PARENT_HEADER, ""))
+    if result is None:
         return None
     context = SpanContext(
-        int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16))
+        int(result[1], 16), int(result[2], 16), is_remote=True, trace_flags=TraceFlags(int(result[3], 16))
     )
     return context if context.is_valid else None
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.sql.guard.decide import Guarded, decide, examine, finish, guard, protected
+from querybus.sql.guard.decide import Guarded, decide, guard, read, refused_as_written, verify
 from querybus.sql.guard.rules import Rule, refuse, unsafe
+from querybus.sql.limits.row_limit import bind, limit_of
 from querybus.sql.names.canonical import canonicalise
 from querybus.sql.names.index import index_of
 from querybus.sql.parse import SQL_BYTES_MAX, Form, parse
 from querybus.sql.render import render
 from querybus.sql.resolve import quoted_texts, resolve
-from querybus.sql.row_limit import bind, limit_of
 from querybus.sql.row_security import narrow
 
 __all__ = ["QUOTED_TEXT_WARNING", "Checked", "check", "check_in_doubt", "guard"]
@@ -90,16 +90,16 @@ def check_in_doubt(
 ) -> Checked | Failure:
     """Return what `check` does, but a doubt about a column as part of the result instead of a failure."""
     policy = policy if reader is None else policy.of(reader.tenant)
-    guarded = examine(sql, dialect, catalog, policy, bytes_max=SQL_BYTES_MAX, checks_size=checks_size)
+    guarded = read(sql, dialect, catalog, policy, bytes_max=SQL_BYTES_MAX, checks_size=checks_size)
     if isinstance(guarded, Failure):
         return guarded
-    refused = protected(guarded, dialect)
+    refused = refused_as_written(guarded)
     if refused is not None:
         return refused
     warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
     tables, statement = guarded.tables, guarded.statement
-    if any(item.is_guarded for item in guarded.known.values()):
-        narrowed = narrow(statement, guarded.facts, guarded.known, guarded.index, reader)
+    if any(item.is_guarded for item in guarded.sources):
+        narrowed = narrow(statement, guarded.facts, guarded.sources, guarded.index, reader)
         if isinstance(narrowed, Failure):
             return narrowed
         statement = narrowed
@@ -113,18 +113,18 @@ def check_in_doubt(
     decision = (
         again
         if isinstance(again, Failure)
-        else decide(again, dialect, index_of(catalog, policy), policy, checks_size=checks_size)
+        else decide(again, index_of(catalog, policy), policy, checks_size=checks_size)
     )
     if isinstance(decision, Guarded):
-        decision = finish(decision, reader)
+        decision = verify(decision, reader) or decision
     if isinstance(decision, Failure):
-        detail = f"our own rendering was refused: {decision.detail}"
+        detail = f"rewritten statement was refused: {decision.detail}"
         if decision.code is FailureCode.TOO_COMPLEX:
             return refuse(decision.code, Rule.RENDERING, detail)
         return unsafe(Rule.RENDERING, detail, decision.facts.name)
     if not set(decision.tables) >= set(tables) or decision.statement.form is not statement.form:
-        return unsafe(Rule.RENDERING, "our own rendering reads other tables")
-    resolved = resolve(decision, dialect, lambda: examine(sql, dialect, catalog, policy))
+        return unsafe(Rule.RENDERING, "rewritten statement reads other tables")
+    resolved = resolve(decision, dialect, lambda: read(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
     if resolved.doubt is not None and _is_about_a_name(resolved.doubt) and guarded.index.protects:

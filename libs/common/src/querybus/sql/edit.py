@@ -141,9 +141,9 @@ def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> lis
     Where all resolve and the engine still does not know the name, those are meant that only an outer block gives.
     """
     every = list(sites(tree, catalog))
-    found = [item for item in every if not item.is_resolved and not item.sees_unknown]
-    if found or name is None:
-        return found
+    result = [item for item in every if not item.is_resolved and not item.sees_unknown]
+    if result or name is None:
+        return result
     return [
         item
         for item in every
@@ -232,12 +232,12 @@ def own_columns(scope: Scope) -> list[exp.Column]:
 
 def visible(scope: Scope, catalog: Catalog) -> tuple[Source, ...]:
     """Return the sources of a scope and, for a sub-query, of the scopes around it."""
-    found: list[Source] = list(own_sources(scope, catalog))
+    sources: list[Source] = list(own_sources(scope, catalog))
     parent = scope.parent if scope.is_subquery or scope.is_correlated_subquery else None
     while parent is not None:
-        found.extend(own_sources(parent, catalog))
+        sources.extend(own_sources(parent, catalog))
         parent = parent.parent
-    return tuple(found)
+    return tuple(sources)
 
 
 def own_sources(scope: Scope, catalog: Catalog) -> Iterator[Source]:

@@ -80,18 +80,18 @@ def silent(statement: Statement, dialect: Dialect, catalog: Catalog) -> Silent:
     if dialect not in _ZERO or statement.form is not Form.QUERY or statement.tree is None:
         return Silent()
     names = _Names(statement.tree, catalog)
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     divides: str | None = None
     for node in statement.tree.walk():
         if dialect is Dialect.SQLITE:
-            found |= dict.fromkeys(_converted(node, names))
+            result |= dict.fromkeys(_converted(node, names))
         if dialect is Dialect.SQLITE and isinstance(node, exp.Subquery) and _takes_first(node, names):
-            found[FIRST_ROW_WARNING] = None
+            result[FIRST_ROW_WARNING] = None
         if dialect is Dialect.CLICKHOUSE and isinstance(node, exp.Column) and names.is_ambiguous(node):
-            found[CHOSEN_WARNING] = None
+            result[CHOSEN_WARNING] = None
         if isinstance(node, exp.Div | exp.IntDiv | exp.Mod) and _may_be_zero(node.expression):
             divides = _ZERO.get(dialect)
-    return Silent(tuple(found), divides)
+    return Silent(tuple(result), divides)
 
 
 def _converted(node: exp.Expr, names: _Names) -> Iterator[str]:

@@ -75,23 +75,23 @@ def extract(reply: str, dialect: Dialect, *, is_cut: bool = False) -> str | Fail
     """
     text = _THOUGHTS.sub(" ", reply[:REPLY_LENGTH_MAX]).replace("\ufeff", "").replace("\r\n", "\n").strip()
     is_cut = is_cut or len(reply) > REPLY_LENGTH_MAX
-    if text.startswith("{") and not is_cut and (found := _structured(text, dialect)) is not None:
-        return found
+    if text.startswith("{") and not is_cut and (result := _structured(text, dialect)) is not None:
+        return result
     blocks = _fenced(text, closed_only=is_cut)
     sql_blocks = [body for tag, body in blocks if tag in _SQL_TAGS and _starts_as_statement(body)]
     if sql_blocks:
         return _one_statement(sql_blocks[-1], dialect)
     if len(blocks) == 1:
-        found = _of_block(*blocks[0], dialect)
-        if found is not None:
-            return found
+        result = _of_block(*blocks[0], dialect)
+        if result is not None:
+            return result
     if is_cut:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "the reply was cut at its token limit")
     bare = _outside_fences(text) if not blocks else None
     for candidate in (*(body for _, body in reversed(blocks)), *([bare] if bare else ())):
-        found = _structured(candidate, dialect) or _in_prose(candidate, dialect)
-        if found is not None:
-            return found
+        result = _structured(candidate, dialect) or _in_prose(candidate, dialect)
+        if result is not None:
+            return result
     return no_sql(text)
 
 
@@ -202,7 +202,7 @@ def _unfenced(text: str) -> str:
 
 def _json_object(text: str) -> dict[str, Any] | None:
     decoder = json.JSONDecoder(strict=False)
-    for start in [found.start() for found in re.finditer(r"\{\s*\"", text)][:8]:
+    for start in [result.start() for result in re.finditer(r"\{\s*\"", text)][:8]:
         try:
             value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -218,16 +218,16 @@ _YAML_KEY = re.compile(
 
 
 def _yaml_sql(text: str) -> str | None:
-    found = _YAML_KEY.search(text)
-    if found is None:
+    result = _YAML_KEY.search(text)
+    if result is None:
         return None
-    rest = found["rest"].strip()
+    rest = result["rest"].strip()
     if rest[:1] in ("'", '"'):
-        return _yaml_quoted(text[found.start("rest") :].lstrip())
+        return _yaml_quoted(text[result.start("rest") :].lstrip())
     is_block = not rest or re.fullmatch(r"[|>][+-]?\d?", rest) is not None
     lines: list[str] = [] if is_block else [rest]
-    for line in text[found.end() :].split("\n")[1:]:
-        if line.strip() and len(line) - len(line.lstrip()) <= len(found["indent"]):
+    for line in text[result.end() :].split("\n")[1:]:
+        if line.strip() and len(line) - len(line.lstrip()) <= len(result["indent"]):
             break
         lines.append(line)
     return "\n".join(lines).strip() or None
@@ -290,9 +290,9 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
         if start and text[start - 1] == "`":
             spans.insert(0, text[start:].split("`", 1)[0])
         for span in spans:
-            found = _trimmed(span, dialect)
-            if found is not None:
-                return found
+            result = _trimmed(span, dialect)
+            if result is not None:
+                return result
     return None
 
 
@@ -313,7 +313,7 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
     sentence = _SENTENCE_END.search(whole)
     if sentence is not None and _is_statement(whole[: sentence.start()], dialect):
         return whole[: sentence.start()].strip()
-    ends = [found.start() for found in _BLANK_LINE.finditer(whole)][:12]
+    ends = [result.start() for result in _BLANK_LINE.finditer(whole)][:12]
     for number, end in enumerate(ends):
         if not _CONTINUES.match(whole, end) and _is_statement(whole[:end], dialect):
             further = [

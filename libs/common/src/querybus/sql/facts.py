@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-from querybus.sql.guard.nodes import STATEMENT_NODES
+from querybus.sql.guard.allowed.nodes import STATEMENT_NODES
 from querybus.sql.names.index import fold
 
 SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
@@ -159,7 +159,7 @@ def _sees_itself(cte: exp.CTE, owner: exp.With, node: exp.Expr, dialect: Dialect
 
 def sources_of(node: exp.Expr) -> list[exp.Expr]:
     """Return the direct sources of a query: tables, derived tables, laterals, table functions, nested joins."""
-    found: list[exp.Expr] = []
+    nodes: list[exp.Expr] = []
     stack: list[Any] = [node.args.get("from_"), *(node.args.get("joins") or ()), *(node.args.get("laterals") or ())][
         ::-1
     ]
@@ -170,7 +170,7 @@ def sources_of(node: exp.Expr) -> list[exp.Expr]:
             continue
         if not isinstance(source, exp.Expr):
             continue
-        found.append(source)
+        nodes.append(source)
         if isinstance(source, exp.Table | exp.Subquery):
             stack.extend(reversed(source.args.get("laterals") or ()))
             stack.extend(reversed(source.args.get("joins") or ()))
@@ -178,7 +178,7 @@ def sources_of(node: exp.Expr) -> list[exp.Expr]:
             is_query = isinstance(source.this, exp.Query) and not isinstance(source.this, exp.Subquery)
             if isinstance(source, exp.Subquery) and not source.args.get("alias") and not is_query:
                 stack.append(source.this)
-    return found
+    return nodes
 
 
 def source_names(node: exp.Expr, dialect: Dialect) -> set[str]:

@@ -47,11 +47,11 @@ class _Grammars(dict[Dialect, Grammar]):
     """A dialect's parser and generator are loaded when it is first spoken: all eight take 15 MB, in every service."""
 
     def __missing__(self, dialect: Dialect) -> Grammar:
-        self[dialect] = found = Grammar.get_or_raise(dialect.value)
+        self[dialect] = result = Grammar.get_or_raise(dialect.value)
         if dialect is Dialect.MYSQL:
             # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
-            found.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
-        return found
+            result.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
+        return result
 
 
 def _regexp(generator: Any, node: exp.RegexpLike) -> str:
@@ -493,14 +493,14 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "nested too deep for the parser")
     except PARSER_ERRORS as error:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
-    found = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
-    if len(found) != 1:
-        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(found)} statements")
-    if _too_deep(found[0]):
+    result = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
+    if len(result) != 1:
+        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(result)} statements")
+    if _too_deep(result[0]):
         return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
     if dialect in _TABLES_BEHIND_IN and any(token.token_type is TokenType.IN for token in tokens):
-        return _spell_out_tables(found[0], dialect)
-    return found[0]
+        return _spell_out_tables(result[0], dialect)
+    return result[0]
 
 
 _TABLES_BEHIND_IN: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE})

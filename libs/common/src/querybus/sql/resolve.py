@@ -21,8 +21,8 @@ from sqlglot.optimizer.qualify import qualify
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, source_names, sources_of
+from querybus.sql.guard.allowed.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.sql.guard.decide import Guarded
-from querybus.sql.guard.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.index import QUALIFYING, KnownTable
 from querybus.sql.parse import PARSER_ERRORS, Form
@@ -126,7 +126,7 @@ def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Se
     facts = guarded.facts
     if dialect is Dialect.CLICKHOUSE or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
         return None
-    if len(guarded.known) != len(facts.tables) or any(isinstance(node, _NOT_PLAIN) for node in facts.nodes):
+    if len(guarded.sources) != len(facts.tables) or any(isinstance(node, _NOT_PLAIN) for node in facts.nodes):
         return None
     if any(join.args.get("using") or join.args.get("method") for join in tree.args.get("joins") or ()):
         return None
@@ -173,17 +173,17 @@ _NOT_PLAIN: Final = (
 
 def _plain_sources(guarded: Guarded, dialect: Dialect) -> dict[str, KnownTable] | None:
     """Return the known tables by the names under which a column may stand, or None if one name stands for two."""
-    found: dict[str, KnownTable] = {}
+    result: dict[str, KnownTable] = {}
     for use in guarded.facts.tables:
-        known = guarded.known.get(id(use.node))
+        known = guarded.sources.of(use.node)
         alias = use.node.args.get("alias")
         if known is None or (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
             return None
         name = fold_of(alias.this, dialect) if isinstance(alias, exp.TableAlias) and alias.this else use.name
-        if name in found:
+        if name in result:
             return None
-        found[name] = known
-    return found
+        result[name] = known
+    return result
 
 
 def _groups_by_columns(group: exp.Group, facts: StatementFacts, dialect: Dialect) -> bool:
@@ -216,7 +216,7 @@ def _plain_owner(
 def _too_large(facts: StatementFacts, guarded: Guarded, dialect: Dialect) -> Failure | None:
     """Refuse what resolution would blow up: aliases made of aliases made of aliases, and stars of stars."""
     stars = sum(isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) for node in facts.nodes)
-    widest = max((len(table.columns) for table in guarded.known.values()), default=1)
+    widest = max((len(table.columns) for table in guarded.sources), default=1)
     if stars > 1 and len(facts.selects) > 1 and stars * widest > EXPANDED_MAX:
         return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
     if not any(
@@ -270,7 +270,7 @@ def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
 
 def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
     names = set(guarded.facts.aliases) | set(PSEUDO_COLUMNS.get(dialect, ()))
-    for known in guarded.known.values():
+    for known in guarded.sources:
         names.update(known.columns)
     for node in guarded.facts.nodes:
         if isinstance(node, exp.TableAlias):
@@ -288,7 +288,7 @@ def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
 def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
     """Put every known table under its key, and make known what the parser cannot know."""
     for use in guarded.facts.tables:
-        known = guarded.known.get(id(use.node))
+        known = guarded.sources.of(use.node)
         if known is not None:
             node = use.node
             if node.args.get("alias") is None:
@@ -301,7 +301,7 @@ def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
             if isinstance(cte.parent, exp.With) and isinstance(cte.this, exp.SetOperation):
                 cte.parent.set("recursive", True)
     pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
-    real = {name for table in guarded.known.values() for name in table.columns} if pseudo else set[str]()
+    real = {name for table in guarded.sources for name in table.columns} if pseudo else set[str]()
     for column in guarded.facts.columns:
         if column.args.get("db") is not None and dialect in _TWO_PARTS:
             column.set("db", None)
@@ -337,8 +337,8 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
         )
     if first.startswith(("Cannot automatically join", "Joins ")):
         return refuse(FailureCode.JOIN_ERROR, Rule.COLUMN_UNKNOWN, first, first.rpartition(":")[2].strip() or None)
-    found = _NAMED.search(first) or _AFTER_COLON.search(first)
-    name = found.group(1) if found else ""
+    result = _NAMED.search(first) or _AFTER_COLON.search(first)
+    name = result.group(1) if result else ""
     column = _written(name, guarded.facts, dialect)
     if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
@@ -375,7 +375,7 @@ def _written(name: str, facts: StatementFacts, dialect: Dialect) -> exp.Column |
 def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dialect: Dialect) -> Failure:
     """Return the facts of a column that does not resolve: which tables are in scope, who owns it, what is close."""
     if column is None:
-        tables = tuple({link.table.name: None for link in guarded.known.values()})[:8]
+        tables = tuple({link.table.name: None for link in guarded.sources})[:8]
         return refuse(FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {name[:200]}", name, tables=tables)
     # Several columns may share the name; the one that no table in its scope owns exactly once is meant.
     for path in guarded.facts.columns:
@@ -412,7 +412,7 @@ def _owning(column: exp.Column, guarded: Guarded, dialect: Dialect) -> tuple[lis
     while parent is not None:
         here: list[KnownTable] = []
         for source in sources_of(parent):
-            known = guarded.known.get(id(source))
+            known = guarded.sources.of(source)
             if known is None:
                 continue
             if qualifier is None or _goes_by(source, qualifier, dialect):
@@ -495,7 +495,7 @@ def _aggregates(node: exp.Expr) -> bool:
 
 
 def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Column]:
-    found: list[exp.Column] = []
+    columns: list[exp.Column] = []
     stack = [node]
     while stack:
         part = stack.pop()
@@ -506,10 +506,10 @@ def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Col
         if isinstance(part, exp.Anonymous | exp.AnonymousAggFunc) and part.expressions:
             continue  # may be an aggregate that the parser does not know
         if isinstance(part, exp.Column):
-            found.append(part)
+            columns.append(part)
             continue
         stack.extend(part.iter_expressions())
-    return found
+    return columns
 
 
 def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, guarded: Guarded) -> bool:
@@ -517,7 +517,7 @@ def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, gua
     for source in sources_of(select):
         if source.alias_or_name == column.table:
             key = source.name
-            for known in guarded.known.values():
+            for known in guarded.sources:
                 if known.key == key and known.table.primary_key:
                     names = {
                         link.name.lower()

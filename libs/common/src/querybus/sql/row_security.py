@@ -22,6 +22,7 @@ from querybus.sql.facts import StatementFacts, fold_of, sources_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.canonical import canonicalise
 from querybus.sql.names.index import DEFAULT_SCHEMAS, KnownTable, NameIndex, fold_known
+from querybus.sql.names.sources import Sources
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Form, Statement, parse
 
 MASK: Final = "***"
@@ -48,15 +49,15 @@ def row_filter(condition: str, dialect: Dialect, columns: Mapping[str, str] | No
 
     `columns` are the folded names that the table has, where they are known.
     """
-    found = _parsed(condition, dialect)
+    result = _parsed(condition, dialect)
     if columns is None:
-        return found.copy()
-    for column in found.find_all(exp.Column):
+        return result.copy()
+    for column in result.find_all(exp.Column):
         if column.find_ancestor(exp.Select) is not None:
             continue
         if column.args.get("table") is not None or fold_of(column.this, dialect) not in columns:
             raise BadFilter(f"{column.sql()[:80]} is no column of the table")
-    return found.copy()
+    return result.copy()
 
 
 @lru_cache(maxsize=FILTERS_KEPT_MAX)
@@ -72,16 +73,16 @@ def _parsed(condition: str, dialect: Dialect) -> exp.Expr:
     extra = [name for name, value in tree.args.items() if value and name not in _PLAIN_SELECT] if tree else []
     if statement.form is not Form.QUERY or not isinstance(where, exp.Where) or extra:
         raise BadFilter("not one condition")
-    found = cast("exp.Expr", where.this)
-    for node in found.find_all(exp.Placeholder, exp.Parameter):
+    result = cast("exp.Expr", where.this)
+    for node in result.find_all(exp.Placeholder, exp.Parameter):
         if not isinstance(node, exp.Placeholder) or node.name not in ROW_FILTER_PARAMETERS:
             raise BadFilter(
                 f"a parameter that is none of {', '.join(':' + parameter for parameter in ROW_FILTER_PARAMETERS)}"
             )
-    if found.find(exp.With) is not None:
+    if result.find(exp.With) is not None:
         raise BadFilter("a WITH clause; write its query in place of its name")
     # Without what was only there to read it, so that nothing of it counts as a query around the condition.
-    return found.copy()
+    return result.copy()
 
 
 def reachable_tables(policy: ConnectionPolicy, dialect: Dialect) -> tuple[str, ...] | None:
@@ -91,7 +92,7 @@ def reachable_tables(policy: ConnectionPolicy, dialect: Dialect) -> tuple[str, .
     """
     if policy.tables_allowed is None:
         return None
-    found = dict.fromkeys(policy.tables_allowed)
+    result = dict.fromkeys(policy.tables_allowed)
     for rules in (policy, *policy.tenants.values()):
         for condition in rules.row_filters.values():
             try:
@@ -99,8 +100,8 @@ def reachable_tables(policy: ConnectionPolicy, dialect: Dialect) -> tuple[str, .
             except BadFilter:
                 continue
             for table in tree.find_all(exp.Table):
-                found[f"{table.db}.{table.name}" if table.db else table.name] = None
-    return tuple(found)
+                result[f"{table.db}.{table.name}" if table.db else table.name] = None
+    return tuple(result)
 
 
 _PLAIN_SELECT: Final = frozenset({"expressions", "from_", "where"})
@@ -109,7 +110,7 @@ _PLAIN_SELECT: Final = frozenset({"expressions", "from_", "where"})
 def narrow(
     statement: Statement,
     facts: StatementFacts,
-    known: Mapping[int, KnownTable],
+    sources: Sources,
     index: NameIndex,
     reader: Reader | None,
 ) -> Statement | Failure:
@@ -119,7 +120,7 @@ def narrow(
     bare: set[tuple[str | None, str]] = set()
     fenced = _may_fail(facts)
     for use in facts.tables:
-        table = known.get(id(use.node))
+        table = sources.of(use.node)
         if table is None or not table.is_guarded or statement.form is Form.DESCRIBE:
             continue
         refused = next((name for name in _UNWRAPPABLE if use.node.args.get(name)), None)
@@ -151,14 +152,14 @@ def narrow(
 
 
 def unnarrowed(
-    facts: StatementFacts, known: Mapping[int, KnownTable], index: NameIndex, reader: Reader | None, form: Form
+    facts: StatementFacts, sources: Sources, index: NameIndex, reader: Reader | None, form: Form
 ) -> set[int] | Failure:
     """Return the ids of all nodes inside of wrappings, or a failure if any protected table stands without its own."""
     inside: set[int] = set()
     guarded = [
         (use.node, table)
         for use in facts.tables
-        if (table := known.get(id(use.node))) is not None and table.is_guarded and form is not Form.DESCRIBE
+        if (table := sources.of(use.node)) is not None and table.is_guarded and form is not Form.DESCRIBE
     ]
     for node, table in guarded:
         select = _around(node)
@@ -225,8 +226,8 @@ def _text(tree: exp.Expr, dialect: Dialect) -> str:
 
 
 def _copied(node: exp.Expr, name: str) -> exp.Expr | None:
-    found = node.args.get(name)
-    return found.copy() if isinstance(found, exp.Expr) else None
+    result = node.args.get(name)
+    return result.copy() if isinstance(result, exp.Expr) else None
 
 
 def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader | None, *, fenced: bool) -> exp.Select:
@@ -305,13 +306,13 @@ def _may_have_two_rows(query: exp.Subquery) -> bool:
 
 def filter_of(table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Expr | None:
     """Return all row filters of a table as one condition, bound to the reader; BadFilter if one cannot be used."""
-    found: exp.Expr | None = None
+    result: exp.Expr | None = None
     for text in table.filters:
         if reader is None:
             raise BadFilter("nobody is named for whom the rows are filtered")
         condition = exp.Paren(this=_bound(row_filter(text, dialect, table.columns), reader))
-        found = condition if found is None else exp.And(this=found, expression=condition)
-    return found
+        result = condition if result is None else exp.And(this=result, expression=condition)
+    return result
 
 
 def _bound(condition: exp.Expr, reader: Reader) -> exp.Expr:
@@ -362,16 +363,16 @@ def _unqualify(facts: StatementFacts, bare: set[tuple[str | None, str]], index: 
             column.set("catalog", None)
 
 
-def masked_in_use(facts: StatementFacts, known: Mapping[int, KnownTable], dialect: Dialect) -> Failure | None:
+def masked_in_use(facts: StatementFacts, sources: Sources, dialect: Dialect) -> Failure | None:
     """Refuse a masked column anywhere but as a plain column of a SELECT list.
 
     The mask alone keeps the value: this keeps a condition on it from silently finding nothing.
     """
-    masked = {name for item in known.values() for name in item.masked}
+    masked = {name for item in sources for name in item.masked}
     if not masked:
         return None
     for column in facts.columns:
-        if column.name.lower() in masked and not _is_shown(column) and _may_be_masked(column, known, dialect):
+        if column.name.lower() in masked and not _is_shown(column) and _may_be_masked(column, sources, dialect):
             return _used(column.name)
     for node in facts.nodes:
         if isinstance(node, exp.Join):
@@ -386,14 +387,14 @@ def _is_shown(column: exp.Column) -> bool:
     return isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
 
 
-def _may_be_masked(column: exp.Column, known: Mapping[int, KnownTable], dialect: Dialect) -> bool:
+def _may_be_masked(column: exp.Column, sources: Sources, dialect: Dialect) -> bool:
     """Return whether the column could be a masked one: unless its source is a table that does not mask it."""
     name = column.name.lower()
     qualifier = fold_of(column.args["table"], dialect) if column.args.get("table") else None
     select = column.find_ancestor(exp.Select)
     while select is not None:
         for source in sources_of(select):
-            table = known.get(id(source))
+            table = sources.of(source)
             alias = source.args.get("alias")
             called = fold_of(alias.this if isinstance(alias, exp.TableAlias) and alias.this else source.this, dialect)
             if qualifier is not None and called != qualifier:

@@ -12,8 +12,8 @@ from querybus.text.knowledge import Entry, EntryKind
 def stale(entry: Entry, catalog: Catalog, policy: ConnectionPolicy) -> str | None:
     """Return why an entry no longer fits the schema, or None. Only pairs and synonyms can become stale."""
     if entry.kind is EntryKind.PAIR:
-        found = check(entry.text, dialect=catalog.dialect, catalog=catalog, policy=policy, row_limit=policy.rows_max)
-        return found.detail or found.code.value if isinstance(found, Failure) else None
+        result = check(entry.text, dialect=catalog.dialect, catalog=catalog, policy=policy, row_limit=policy.rows_max)
+        return result.detail or result.code.value if isinstance(result, Failure) else None
     if entry.kind is EntryKind.SYNONYM:
         table, _, column = entry.key.partition(".")
         found_table = catalog.table(table)

@@ -24,6 +24,7 @@ from querybus.sql.guard.decide import decide
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.names.canonical import canonicalise, uncanonical
 from querybus.sql.names.index import KnownTable, NameIndex, index_of
+from querybus.sql.names.sources import Sources
 from querybus.sql.parse import CHANGES, GRAMMARS, PARSER_ERRORS, SQL_BYTES_MAX, Form, Statement, kind_of, parse_change
 from querybus.sql.row_security import BadFilter, filter_of, narrow, unnarrowed
 
@@ -125,13 +126,13 @@ def guard_write(
     loose = uncanonical(read.facts, index)
     if loose is not None:
         return loose
-    others = {key: table for key, table in read.known.items() if key not in read.targets}
+    others = read.sources.without(read.targets)
     inside = unnarrowed(read.facts, others, index, reader, Form.QUERY)
     if isinstance(inside, Failure):
         return inside
     for use in read.facts.tables:
-        found = others.get(id(use.node))
-        if found is not None and id(use.node) not in inside and not (found.is_allowed and found.is_open):
+        result = others.of(use.node)
+        if result is not None and id(use.node) not in inside and not (result.is_allowed and result.is_open):
             return refuse(FailureCode.PERMISSION, Rule.TABLE_DENIED, "a table that is not allowed", use.written)
     if parts.known is None or not parts.known.filters:
         return None
@@ -166,7 +167,7 @@ class _Reading:
     """The tables of a whole change; `targets` are the ids of the nodes of what it changes."""
 
     facts: StatementFacts
-    known: dict[int, KnownTable]
+    sources: Sources
     targets: frozenset[int]
 
 
@@ -357,8 +358,8 @@ def _create(tree: exp.Expr, dialect: Dialect, index: NameIndex) -> _Parts | Fail
         value and name not in ("this", "db") for name, value in node.args.items()
     ):
         return unsafe(Rule.TABLE_FORM, "no plain name for a table")
-    found = index.find(fold_of(node.this, dialect), fold_of(node.args["db"], dialect) if node.args.get("db") else None)
-    if found is not None:
+    result = index.find(fold_of(node.this, dialect), fold_of(node.args["db"], dialect) if node.args.get("db") else None)
+    if result is not None:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.TABLE_FORM, f"the table {node.name[:200]} is there already")
     names: list[str] = []
     for expression in schema.expressions:
@@ -439,18 +440,18 @@ def _read(
 ) -> _Reading | Failure:
     """Return the tables of the whole change after the guard has looked at all that it reads."""
     if parts.read is not None:
-        judged = decide(Statement(Form.QUERY, parts.read), dialect, index, policy)
+        judged = decide(Statement(Form.QUERY, parts.read), index, policy)
         if isinstance(judged, Failure):
             return judged
     facts = facts_of(tree, dialect)
-    known: dict[int, KnownTable] = {}
+    by_node: dict[int, KnownTable] = {}
     targets: set[int] = set()
     for use in facts.tables:
         if use.node is parts.target:
             targets.add(id(use.node))
-        if not use.is_cte and (found := _known(use, index)) is not None:
-            known[id(use.node)] = found
-    return _Reading(facts, known, frozenset(targets))
+        if not use.is_cte and (result := _known(use, index)) is not None:
+            by_node[id(use.node)] = result
+    return _Reading(facts, Sources(by_node), frozenset(targets))
 
 
 def _known(use: TableUse, index: NameIndex) -> KnownTable | None:
@@ -464,7 +465,7 @@ def _narrowed(
     read = _read(tree, parts, dialect, index, policy)
     if isinstance(read, Failure):
         return read
-    others = {key: table for key, table in read.known.items() if key not in read.targets}
+    others = read.sources.without(read.targets)
     narrowed = narrow(Statement(Form.QUERY, tree), read.facts, others, index, reader)
     if isinstance(narrowed, Failure):
         return narrowed
@@ -481,10 +482,10 @@ def _narrowed(
 
 
 def _condition(known: KnownTable, dialect: Dialect, reader: Reader) -> exp.Expr:
-    found = filter_of(known, dialect, reader)
-    if found is None:
+    result = filter_of(known, dialect, reader)
+    if result is None:
         raise BadFilter("there is none")
-    return exp.Paren(this=found)
+    return exp.Paren(this=result)
 
 
 def _round_trip(condition: exp.Expr, dialect: Dialect, index: NameIndex) -> str:

@@ -146,11 +146,11 @@ def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str =
     if len(text) > TEXT_LENGTH_MAX:
         return (text[:40],)
     identifiers = catalog.identifiers if catalog else frozenset[str]()
-    found = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
-    if not found:
+    result = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
+    if not result:
         return ()
     spoken = said.casefold()
-    return tuple(dict.fromkeys(text for text in found if text.casefold() not in spoken))[:FOUND_MAX]
+    return tuple(dict.fromkeys(text for text in result if text.casefold() not in spoken))[:FOUND_MAX]
 
 
 @lru_cache(maxsize=TEXTS_KEPT)

@@ -142,7 +142,7 @@ class KnowledgeIndex:
         ]
         frequency = Counter(feature for features in counted for feature in features)
         count = len(self._entries)
-        self._rarity = {feature: math.log(1 + count / found) for feature, found in frequency.items()}
+        self._rarity = {feature: math.log(1 + count / result) for feature, result in frequency.items()}
         self._unseen = math.log(1 + count)
         self._vectors = [self._weighed(features) for features in counted]
 
@@ -165,10 +165,10 @@ class KnowledgeIndex:
 
     def _features(self, text: str) -> dict[str, float]:
         """Return what a text is about: stems, Chinese pairs, their English by the lexicon, and what is asked of it."""
-        found: dict[str, float] = {}
+        result: dict[str, float] = {}
 
         def add(feature: str, weight: float) -> None:
-            found[feature] = max(found.get(feature, 0.0), weight)
+            result[feature] = max(result.get(feature, 0.0), weight)
 
         for mark, pattern in _ASKS:
             if pattern.search(text):
@@ -187,7 +187,7 @@ class KnowledgeIndex:
                 add(stem(other), _LEXICON)
         for number in _NUMBER.findall(text):
             add(number, _FIGURE)
-        return found
+        return result
 
     def _weighed(self, features: Mapping[str, float]) -> dict[str, float]:
         vector = {name: weight * self._rarity.get(name, self._unseen) for name, weight in features.items()}

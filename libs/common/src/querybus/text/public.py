@@ -280,12 +280,12 @@ def _attempt(attempt: Attempt, *, is_analyst: bool) -> Json:
 
 
 def _classification(envelope: Envelope[Any], *, is_analyst: bool) -> Json | None:
-    found = envelope.classification
-    if found is None:
+    result = envelope.classification
+    if result is None:
         return None
-    view: Json = {"kind": found.kind, "confidence": found.confidence, "method": found.method}
+    view: Json = {"kind": result.kind, "confidence": result.confidence, "method": result.method}
     if is_analyst:
-        view["reason"] = found.reason
+        view["reason"] = result.reason
     return view
 
 

@@ -105,13 +105,13 @@ class NearIndex:
             differing = [((sketch ^ other).bit_count(), place) for place, other in enumerate(self._sketches)]
             places = [place for _, place in heapq.nsmallest(CANDIDATES_MAX, differing)]
         offset = sum(map(mul, centred, self._mean))
-        found: list[tuple[float, int]] = []
+        pairs: list[tuple[float, int]] = []
         for place in places:
             shared = sum(map(mul, centred, self.vectors[place])) - offset
             cosine = shared / (length * self._lengths[place]) if self._lengths[place] else 0.0
             if cosine > COSINE_MIN:
-                found.append((-min(1.0, (cosine - COSINE_MIN) / (1 - COSINE_MIN)), place))
-        return tuple((place, -score) for score, place in heapq.nsmallest(NEAREST_MAX, found))
+                pairs.append((-min(1.0, (cosine - COSINE_MIN) / (1 - COSINE_MIN)), place))
+        return tuple((place, -score) for score, place in heapq.nsmallest(NEAREST_MAX, pairs))
 
     def _centred(self, vector: Vector) -> list[float]:
         return list(map(sub, vector, self._mean))

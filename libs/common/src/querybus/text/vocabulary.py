@@ -386,7 +386,7 @@ def is_word(text: str) -> bool:
 
 def _stems(text: str) -> list[str]:
     """Return what a regular form could be made of; short stems are left out, because they prove little."""
-    found: list[str] = []
+    names: list[str] = []
     for ending, others in (
         ("ies", ("y",)),
         ("ied", ("y",)),
@@ -409,7 +409,7 @@ def _stems(text: str) -> list[str]:
         stem = text[: -len(ending)]
         if len(stem) < 3:
             continue
-        found += [stem + item for item in others]
+        names += [stem + item for item in others]
         if ending in ("ed", "ing", "er", "ers", "est") and stem[-1] == stem[-2] and stem[-1] in _DOUBLED:
-            found.append(stem[:-1])
-    return found
+            names.append(stem[:-1])
+    return names

@@ -23,8 +23,8 @@ def words_of(text: str) -> Iterator[str]:
     >>> list(words_of("OrderItems of 订单明细"))
     ['order', 'item', 'of', '订单', '单明', '明细']
     """
-    for found in _PIECE.finditer(text):
-        piece = found[0]
+    for result in _PIECE.finditer(text):
+        piece = result[0]
         if HAN.match(piece):
             if len(piece) == 1:
                 yield piece

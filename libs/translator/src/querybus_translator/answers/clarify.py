@@ -46,9 +46,9 @@ def choice_of(
                 if item == question or not read_left:
                     continue
                 read_left -= 1
-                found = read_again(item)
-                if found is not None and found.written.sql not in options:
-                    options[found.written.sql] = item
+                result = read_again(item)
+                if result is not None and result.written.sql not in options:
+                    options[result.written.sql] = item
                     break
         if len(options) >= 2:
             return Choice(about, tuple(options.values())[:OPTIONS_MAX])

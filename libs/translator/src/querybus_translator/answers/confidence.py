@@ -128,28 +128,28 @@ def _where_unread(sketch: Sketch) -> dict[str, float]:
         )
     ]
     linked = [place for place in content if nodes[place].kind is NodeKind.LINK and sketch.taken[place]]
-    found: dict[str, float] = dict.fromkeys(_PLACES_UNREAD, 0.0)
+    result: dict[str, float] = dict.fromkeys(_PLACES_UNREAD, 0.0)
     for place in unread:
         before = nodes[place - 1] if place else None
         lead = before.text.lower() if before is not None else ""
         if lead in _COPULAS:
-            found["unread_predicate"] += 1
+            result["unread_predicate"] += 1
         elif lead in _ARTICLES or lead in _OWNING or (before is not None and before.op is Op.RELATIVE):
-            found["unread_owned"] += 1
+            result["unread_owned"] += 1
         elif before is not None and before.kind is NodeKind.STOP and nodes[place].capital:
-            found["unread_place"] += 1
+            result["unread_place"] += 1
         if nodes[place].text.lower().endswith(_VERB_ENDINGS):
             related = any(other < place for other in linked) and any(other > place for other in linked)
-            found["unread_relation" if related else "unread_verb"] += 1
+            result["unread_relation" if related else "unread_verb"] += 1
         if place == content[-1]:
-            found["unread_last"] += 1
+            result["unread_last"] += 1
         if place + 1 < len(nodes) and nodes[place + 1].kind is NodeKind.LINK:
-            found["unread_attribute"] += 1
-    found["unread_share"] = len(unread) / max(1, len(content))
-    found["unread_both"] = float(bool(sketch.free_places(Op.BOTH)))
+            result["unread_attribute"] += 1
+    result["unread_share"] = len(unread) / max(1, len(content))
+    result["unread_both"] = float(bool(sketch.free_places(Op.BOTH)))
     named = any(sketch.table(place) is not None or pick.with_table for place, pick in sketch.assignment.picks.items())
-    found["no_table_named"] = float(not named)
-    return found
+    result["no_table_named"] = float(not named)
+    return result
 
 
 _CONTENT = frozenset({NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD})
@@ -190,12 +190,12 @@ def _weights() -> Mapping[str, float]:
 
 
 def _unread(sketch: Sketch, form: Form) -> _Unread:
-    found = _Unread([])
+    result = _Unread([])
     used = columns_of(form)
     for place, node in enumerate(sketch.nodes):
         if node.op is Op.UNSUPPORTED:
-            found.undefined += 1
-            found.texts.append(node.text)
+            result.undefined += 1
+            result.texts.append(node.text)
         if sketch.taken[place] or node.op in _HARMLESS or node.op is Op.UNSUPPORTED:
             continue
         if node.kind is NodeKind.LINK:
@@ -203,17 +203,17 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
                 continue
             pick = sketch.pick(place)
             faint = pick is None or pick.score < _FAINT_LINK_MAX
-            found.words += faint
-            found.links += not faint
+            result.words += faint
+            result.links += not faint
         elif node.kind is NodeKind.WORD:
-            found.words += 1 + is_han(node.text)
-            found.names += node.capital
-            found.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
+            result.words += 1 + is_han(node.text)
+            result.names += node.capital
+            result.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
         elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD}:
-            found.literals += 1
+            result.literals += 1
         elif node.kind is NodeKind.OP:
-            found.ops += 1
+            result.ops += 1
         else:
             continue
-        found.texts.append(node.text)
-    return found
+        result.texts.append(node.text)
+    return result

@@ -89,7 +89,7 @@ def explain(question: str, catalog: Catalog, *, language: Language | None = None
 
 def _words(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex) -> tuple[WordRead, ...]:
     used = columns_of(best.form) if best is not None else frozenset()
-    found: list[WordRead] = []
+    readings: list[WordRead] = []
     for place, node in enumerate(nodes):
         pick = best.sketch.pick(place) if best is not None else None
         taken = best is not None and (best.sketch.taken[place] or best.sketch.column(place) in used)
@@ -98,13 +98,13 @@ def _words(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex) -> 
         if pick is not None:
             others = tuple(_meaning(candidate, index) for candidate in node.candidates if candidate is not pick)[:3]
             role = "value" if pick.value is not None else ("table" if pick.column is None else "column")
-            found.append(WordRead(node.text, role, _meaning(pick, index), round(pick.score, 3), others, taken))
+            readings.append(WordRead(node.text, role, _meaning(pick, index), round(pick.score, 3), others, taken))
         else:
             unread = best is not None and node.text in best.judgement.unread
             silent = node.kind in {NodeKind.STOP, NodeKind.MARK}
             accounted = silent or (best is not None and not unread and node.kind is not NodeKind.WORD)
-            found.append(WordRead(node.text, _ROLES[node.kind], _plain_meaning(node), None, (), accounted or taken))
-    return tuple(found)
+            readings.append(WordRead(node.text, _ROLES[node.kind], _plain_meaning(node), None, (), accounted or taken))
+    return tuple(readings)
 
 
 def _meaning(pick: Candidate, index: CatalogIndex) -> str:

@@ -85,13 +85,13 @@ def follow_up(text: str) -> FollowUp:
     while grew:
         grew = False
         for key in ("adds", "opens"):
-            found = next((word for word in words[key] if _opens(rest, word)), None)
-            if found is not None:
-                rest, adds, marked, grew = rest[len(found) :].strip(_MARKS), adds or key == "adds", True, True
+            result = next((word for word in words[key] if _opens(rest, word)), None)
+            if result is not None:
+                rest, adds, marked, grew = rest[len(result) :].strip(_MARKS), adds or key == "adds", True, True
         for key in ("ends_adding", "ends"):
-            found = next((word for word in words[key] if _ends(rest, word)), None)
-            if found is not None:
-                rest, adds, marked, grew = rest[: -len(found)].strip(_MARKS), adds or key == "ends_adding", True, True
+            result = next((word for word in words[key] if _ends(rest, word)), None)
+            if result is not None:
+                rest, adds, marked, grew = rest[: -len(result)].strip(_MARKS), adds or key == "ends_adding", True, True
     return FollowUp(rest, adds, marked)
 
 
@@ -111,8 +111,8 @@ def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Readi
     if not said.text or len(text) > FOLLOW_UP_LENGTH_MAX:
         return None
     nodes = read_nodes(said.text, index, today)
-    found = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
-    readings = [item for item in found if item is not None]
+    result = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
+    readings = [item for item in result if item is not None]
     return max(readings, key=lambda item: item.confidence, default=None)
 
 

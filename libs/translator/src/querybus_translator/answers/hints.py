@@ -18,17 +18,17 @@ FORM_CONFIDENCE_MIN = 0.6
 def hints_for(question: str, catalog: Catalog, *, today: date, with_values: bool) -> tuple[str, ...]:
     """Return at most HINTS_MAX lines; empty where nothing was read."""
     reported = explain(question, catalog, today=today)
-    found: list[str] = []
+    names: list[str] = []
     for word in reported.words:
         if word.role == "time range":
-            found.append(f'"{word.text}" means the days from {word.meaning}')
+            names.append(f'"{word.text}" means the days from {word.meaning}')
         elif word.score is None or word.score < SCORE_MIN:
             continue
         elif word.role != "value":
-            found.append(f'"{word.text}" is probably {word.meaning}')
+            names.append(f'"{word.text}" is probably {word.meaning}')
         else:
             said = word.meaning if with_values else word.meaning.partition(" = ")[0]
-            found.append(f'"{word.text}" is probably a value: {said}')
+            names.append(f'"{word.text}" is probably a value: {said}')
     if with_values and reported.confidence >= FORM_CONFIDENCE_MIN:
-        found.append(f"the whole may be read as: {reported.form}")
-    return tuple(dict.fromkeys(found))[:HINTS_MAX]
+        names.append(f"the whole may be read as: {reported.form}")
+    return tuple(dict.fromkeys(names))[:HINTS_MAX]

@@ -19,27 +19,27 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
     chosen = list(tables) or sorted(
         range(len(index.catalog.tables)), key=lambda item: (-(index.table(item).row_estimate or 0), item)
     )
-    found: list[str] = []
+    names: list[str] = []
     for number in chosen[:2]:
         table = index.table(number)
         called = display(table, language)
         if language == "zh":
-            found.append(f"有多少个{called}？")
+            names.append(f"有多少个{called}？")
             figure = _first(index, number, figures=True)
             text = _first(index, number, figures=False)
             if text is not None:
-                found.append(f"每个{display(text, language)}有多少个{called}？")
+                names.append(f"每个{display(text, language)}有多少个{called}？")
             if figure is not None:
-                found.append(f"{called}的平均{display(figure, language)}是多少？")
+                names.append(f"{called}的平均{display(figure, language)}是多少？")
         else:
-            found.append(f"How many {called} are there?")
+            names.append(f"How many {called} are there?")
             figure = _first(index, number, figures=True)
             text = _first(index, number, figures=False)
             if text is not None:
-                found.append(f"How many {called} are there for each {display(text, language)}?")
+                names.append(f"How many {called} are there for each {display(text, language)}?")
             if figure is not None:
-                found.append(f"What is the average {display(figure, language)} of {called}?")
-    return tuple(dict.fromkeys(found))[:OPTIONS_MAX]
+                names.append(f"What is the average {display(figure, language)} of {called}?")
+    return tuple(dict.fromkeys(names))[:OPTIONS_MAX]
 
 
 def display(named: Table | Column, language: Language) -> str:

@@ -74,15 +74,15 @@ def looks_like_year(number: int | float) -> bool:
 
 def take_units(sketch: Sketch, figure: int) -> Op | None:
     other = sketch.after(figure)
-    found: Op | None = None
+    result: Op | None = None
     while sketch.op(other) in UNITS and other is not None:
-        found = sketch.op(other) if sketch.op(other) is Op.OLD else found
+        result = sketch.op(other) if sketch.op(other) is Op.OLD else result
         sketch.take(other)
         other = sketch.after(other)
     mark = figure + 1
     if mark < len(sketch.nodes) and sketch.nodes[mark].text == "%":
         sketch.take(mark)
-    return found
+    return result
 
 
 def is_temporal(sketch: Sketch, column: ColumnRef) -> bool:
@@ -98,10 +98,10 @@ def literal_for(sketch: Sketch, column: ColumnRef, number: int | float) -> Liter
 def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     """Return the column that a bare period is about: the nearest table's, if it has exactly one kind of time."""
     for table in sketch.tables_with_time(place):
-        found = sketch.time_columns(table)
-        if found:
-            sketch.doubts += 0.05 * (len(found) - 1)
-            return found[0]
+        result = sketch.time_columns(table)
+        if result:
+            sketch.doubts += 0.05 * (len(result) - 1)
+            return result[0]
     return None
 
 

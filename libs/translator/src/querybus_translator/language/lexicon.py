@@ -225,13 +225,13 @@ def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, l
 
 
 def _superlative(forms: list[str], degree: str) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for form in forms:
         if form.endswith("st"):
-            found.append(form)
+            names.append(form)
         else:
-            found.append(f"{degree} {form}")
-    return found
+            names.append(f"{degree} {form}")
+    return names
 
 
 def _join(known: tuple[Phrase, ...], new: Phrase) -> tuple[Phrase, ...]:

@@ -25,12 +25,12 @@ def name_words(name: str) -> tuple[str, ...]:
     whole = lexicon().abbreviations.get(name.lower())
     if whole is not None:
         return whole
-    found: list[str] = []
+    names: list[str] = []
     for part in _PART.findall(name):
         word = part.lower()
         spelt = lexicon().abbreviations.get(word)
-        found += spelt if spelt is not None else (base_form(word),)
-    return tuple(found)
+        names += spelt if spelt is not None else (base_form(word),)
+    return tuple(names)
 
 
 def spoken_name(name: str) -> str:

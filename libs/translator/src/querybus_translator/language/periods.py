@@ -130,9 +130,9 @@ def chinese_number(text: str) -> int | None:
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
     for read in (_dated, _half, _rolling, _relative, _led_unit, _named_month, _quarter, _chinese_year, _year):
-        found = read(tokens, start, today)
-        if found is not None:
-            return found
+        result = read(tokens, start, today)
+        if result is not None:
+            return result
     return None
 
 
@@ -358,8 +358,8 @@ def years_before(day: date, years: int) -> date:
 
 def unit_of(word: str) -> Unit | None:
     """Return the unit that a word names: month, 月, 个月; None for other words and for quarters, which no format has."""
-    found = _times().units.get(word)
-    return None if found is Unit.QUARTER else found
+    result = _times().units.get(word)
+    return None if result is Unit.QUARTER else result
 
 
 @lru_cache(maxsize=1)

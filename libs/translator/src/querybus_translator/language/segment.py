@@ -36,10 +36,10 @@ def segment(run: str, words: Container[str], length_max: int) -> tuple[tuple[str
 
 
 def _merged(pieces: list[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
-    found: list[tuple[str, bool]] = []
+    pairs: list[tuple[str, bool]] = []
     for text, known in pieces:
-        if found and not known and not found[-1][1]:
-            found[-1] = (found[-1][0] + text, False)
+        if pairs and not known and not pairs[-1][1]:
+            pairs[-1] = (pairs[-1][0] + text, False)
         else:
-            found.append((text, known))
-    return tuple(found)
+            pairs.append((text, known))
+    return tuple(pairs)

@@ -60,48 +60,48 @@ def tokenize(question: str) -> tuple[Token, ...]:
     >>> [each.text for each in tokenize("Who hasn't paid 1,200 to 'O Neil'?")]
     ['Who', 'has', "n't", 'paid', '1,200', 'to', 'O Neil', '?']
     """
-    found: list[Token] = []
+    tokens: list[Token] = []
     for piece in _PIECE.finditer(unicodedata.normalize("NFKC", question)):
         kind = piece.lastgroup
         text = piece.group()
         if kind == "quoted":
-            found.append(_token(text.strip("`\"“”「」《》‘’'").strip(), TokenKind.QUOTED))
+            tokens.append(_token(text.strip("`\"“”「」《》‘’'").strip(), TokenKind.QUOTED))
         elif kind == "word":
-            found.append(_token(text, TokenKind.NUMBER if text.isdecimal() else TokenKind.WORD))
+            tokens.append(_token(text, TokenKind.NUMBER if text.isdecimal() else TokenKind.WORD))
         elif kind == "negated":
-            found.append(Token(text, "n't", "n't", TokenKind.WORD))
+            tokens.append(Token(text, "n't", "n't", TokenKind.WORD))
         elif kind == "possessive":
-            found.append(Token(text, "'s", "'s", TokenKind.MARK))
+            tokens.append(Token(text, "'s", "'s", TokenKind.MARK))
         elif kind == "number":
-            found.append(_token(text.replace(",", ""), TokenKind.NUMBER, shown=text))
+            tokens.append(_token(text.replace(",", ""), TokenKind.NUMBER, shown=text))
         else:
-            found.append(_token(text, _KINDS[kind or ""]))
-    return tuple(_scaled(found[:QUESTION_TOKENS_MAX]))
+            tokens.append(_token(text, _KINDS[kind or ""]))
+    return tuple(_scaled(tokens[:QUESTION_TOKENS_MAX]))
 
 
 def _scaled(tokens: Sequence[Token]) -> list[Token]:
     """ "20 million", "2k" and 3万 are one number each."""
     scales = lexicon().scales
     longest = sorted(scales, key=len, reverse=True)
-    found: list[Token] = []
+    result: list[Token] = []
     for token in tokens:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         follows = last is not None and (last.kind is TokenKind.NUMBER or last.norm in lexicon().numbers)
         if last is not None and follows and token.kind is TokenKind.WORD and token.norm in scales:
-            found[-1] = _times(last, scales[token.norm], f"{last.text} {token.text}")
+            result[-1] = _times(last, scales[token.norm], f"{last.text} {token.text}")
         elif last is not None and follows and token.kind is TokenKind.HAN:
             scale = next((item for item in longest if token.text.startswith(item)), "")
             if scale:
-                found[-1] = _times(last, scales[scale], last.text + scale)
+                result[-1] = _times(last, scales[scale], last.text + scale)
                 if token.text != scale:
-                    found.append(_token(token.text[len(scale) :], TokenKind.HAN))
+                    result.append(_token(token.text[len(scale) :], TokenKind.HAN))
             else:
-                found.append(token)
+                result.append(token)
         elif token.kind is TokenKind.WORD and (split := _FIGURE_AND_SCALE.fullmatch(token.norm)):
-            found.append(_times(_token(split[1], TokenKind.NUMBER), scales[split[2]], token.text))
+            result.append(_times(_token(split[1], TokenKind.NUMBER), scales[split[2]], token.text))
         else:
-            found.append(token)
-    return found
+            result.append(token)
+    return result
 
 
 def _times(token: Token, scale: int, text: str) -> Token:

@@ -210,10 +210,10 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     number = node.number if node.kind is NodeKind.NUMBER else sketch.nodes[figure].number
     if number is None:
         return False
-    found: tuple[ColumnRef, bool] | None = None
+    result: tuple[ColumnRef, bool] | None = None
     if node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (node.op not in ADJECTIVES and looks_like_year(number)):
         column = time_column(sketch, place)
-        found = None if column is None else (column, False)
+        result = None if column is None else (column, False)
     else:
         concepts = adjective_concepts(node.text)
         if not concepts and (
@@ -221,10 +221,10 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
         ):
             concepts = adjective_concepts("older than")
         if concepts:
-            found = sketch.concept_column(concepts, place, ())
-    if found is None:
+            result = sketch.concept_column(concepts, place, ())
+    if result is None:
         return False
-    column, backwards = found
+    column, backwards = result
     if backwards:
         return _by_birth(sketch, place, figure, operator, column)
     sketch.take(place, figure)
@@ -275,10 +275,10 @@ def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
         inner = None
     if outer is None and inner is None:
         concepts = adjective_concepts(sketch.nodes[place].text)
-        found = sketch.concept_column(concepts, place, ()) if concepts else None
-        if found is None or found[1]:
+        result = sketch.concept_column(concepts, place, ()) if concepts else None
+        if result is None or result[1]:
             return
-        outer = found[0]
+        outer = result[0]
         sketch.doubts += 0.05
     else:
         sketch.take(left if outer is not None else None, named if inner is not None else None)

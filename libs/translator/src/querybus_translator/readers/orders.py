@@ -36,20 +36,20 @@ def read_orders(sketch: Sketch) -> None:
         return
     descending = any(sketch.op(place) is Op.DESCENDING for place in places)
     first, last = places[0], places[-1]
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for place in sorted(places, key=lambda item: (not sketch.nodes[item].text.lower().endswith((" by", " of")), item)):
-        found = _keys_behind_by(sketch, place) or _keys_from(sketch, place)
-        if found:
+        measures = _keys_behind_by(sketch, place) or _keys_from(sketch, place)
+        if measures:
             break
-    if not found:
-        found = _keys_before(sketch, first)
+    if not measures:
+        measures = _keys_before(sketch, first)
     for place in places:
         sketch.take(place)
         for beside in (place - 1, place + 1):
             if 0 <= beside < len(sketch.nodes) and sketch.op(beside) is Op.BY:
                 sketch.take(beside)
-    if found:
-        sketch.orderings = [Ordering(item, descending) for item in found]
+    if measures:
+        sketch.orderings = [Ordering(item, descending) for item in measures]
         return
     if any(node.op is Op.COUNT for node in sketch.nodes) and not any(
         _sorts_letters(sketch.nodes[place].text) for place in places
@@ -82,15 +82,15 @@ def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
         return []
     for other in range(place + 2, sketch.sentence_end(place)):
         if sketch.op(other) is Op.BY:
-            found = _keys_from(sketch, other)
-            if found:
+            result = _keys_from(sketch, other)
+            if result:
                 sketch.take(other)
-                return found
+                return result
     return []
 
 
 def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
-    found: list[Measure] = []
+    measures: list[Measure] = []
     at = sketch.after(place, over=(*_SORTING, Op.BY, Op.RELATIVE))
     while at is not None:
         if sketch.table(at) is not None and sketch.column(sketch.after(at)) is not None:
@@ -101,7 +101,7 @@ def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
         measure, end = _measure_at(sketch, at)
         if measure is None:
             break
-        found.append(measure)
+        measures.append(measure)
         joint = sketch.after(end)
         if sketch.op(joint) is not Op.AND:
             break
@@ -110,7 +110,7 @@ def _keys_from(sketch: Sketch, place: int) -> list[Measure]:
             break
         sketch.take(joint)
         at = beyond
-    return found
+    return measures
 
 
 def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:

@@ -237,9 +237,9 @@ def _highest(sketch: Sketch, place: int) -> None:
             return
     concepts = _concepts(sketch, place)
     table = sketch.table(following)
-    found = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
-    if found is not None:
-        ref, backwards = found
+    result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
+    if result is not None:
+        ref, backwards = result
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
         sketch.doubts += 0.04
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))

@@ -44,7 +44,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
     chinese = any(detect_language(node.text) == "zh" for node in nodes)
     assignments = resolve(nodes, index)
     hints = hints_of(nodes)
-    found: list[tuple[float, Form, Written, Sketch, Judgement]] = []
+    pairs: list[tuple[float, Form, Written, Sketch, Judgement]] = []
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
@@ -53,9 +53,9 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
             continue
         judgement = judge(sketch, form, written, assignments[0].score)
         score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
-        found.append((score, form, written, sketch, judgement))
-    found.sort(key=lambda item: -item[0])
-    return tuple(_beside_rivals(place, found) for place in range(len(found)))
+        pairs.append((score, form, written, sketch, judgement))
+    pairs.sort(key=lambda item: -item[0])
+    return tuple(_beside_rivals(place, pairs) for place in range(len(pairs)))
 
 
 def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:

@@ -108,12 +108,12 @@ def _head(sketch: Sketch) -> None:
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
-    found = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
-    if found is None:
+    result = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
+    if result is None:
         return
     sketch.take(place)
     sketch.doubts += 0.05
-    sketch.targets.append((place, Measure(found[0])))
+    sketch.targets.append((place, Measure(result[0])))
 
 
 def _names_of_columns(sketch: Sketch) -> None:

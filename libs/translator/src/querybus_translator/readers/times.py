@@ -128,9 +128,9 @@ def _range(sketch: Sketch, places: tuple[int, int, int, int], left: int | None, 
     one, other = sketch.nodes[low], sketch.nodes[high]
     column: ColumnRef | None = None
     for beside in (left, right):
-        found = sketch.column(beside) if sketch.is_free(beside) else None
-        if found is not None and (sketch.is_numeric(found) or is_temporal(sketch, found)):
-            column = found
+        result = sketch.column(beside) if sketch.is_free(beside) else None
+        if result is not None and (sketch.is_numeric(result) or is_temporal(sketch, result)):
+            column = result
             sketch.take(beside)
             break
     if column is None:

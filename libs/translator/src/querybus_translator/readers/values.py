@@ -134,8 +134,8 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(number))))
         return
     if old_near(sketch, place):
-        found = sketch.concept_column(adjective_concepts("older than"), place, ())
-        if found is not None and not found[1]:
+        result = sketch.concept_column(adjective_concepts("older than"), place, ())
+        if result is not None and not result[1]:
             for other in range(max(0, place - 2), min(len(sketch.nodes), place + 3)):
                 if sketch.nodes[other].op is Op.OLD:
                     sketch.take(other)
@@ -145,7 +145,7 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
                 sketch.take(negation)
                 operator = Operator.UNEQUAL
             sketch.take(place)
-            sketch.conditions.append(Placed(place, Comparison(Measure(found[0]), operator, Literal(number))))
+            sketch.conditions.append(Placed(place, Comparison(Measure(result[0]), operator, Literal(number))))
             return
     table = sketch.table(right) if sketch.is_free(right) else None
     if table is not None and not sketch.asked[place]:

@@ -160,11 +160,11 @@ class CatalogIndex:
         return known
 
     def _compare(self, word: str) -> dict[str, float]:
-        found: dict[str, float] = {}
+        result: dict[str, float] = {}
 
         def add(other: str, closeness: float) -> None:
-            if other in self.own and found.get(other, 0.0) < closeness:
-                found[other] = closeness
+            if other in self.own and result.get(other, 0.0) < closeness:
+                result[other] = closeness
 
         add(word, EXACT)
         if not any(phrase.op is Op.NOT for phrase in lexicon().english.get((word,), ())):
@@ -172,22 +172,22 @@ class CatalogIndex:
                 add(spelt, EXACT)
         if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
             # "Total" asks for a sum; only a name that holds the very word takes it from that.
-            return found
+            return result
         for other in lexicon().related.get(word, ()):
             add(other, RELATED)
         if is_han(word):
-            return found
+            return result
         for other in self._stems.get(stem(word), ()):
             add(other, SAME_STEM)
         if len(word) >= 5:
             for other in self._initials.get(word[:1], ()):
                 if 3 <= len(other) <= len(word) - 2 and word.startswith(other) and other not in lexicon().related:
                     add(other, ABBREVIATED)
-        if not found and len(word) >= _SPELLING_LETTERS_MIN:
+        if not result and len(word) >= _SPELLING_LETTERS_MIN:
             for other in self._initials.get(word[:1], ()):
                 if abs(len(other) - len(word)) <= 2 and _alike(word, other):
                     add(other, MISSPELT)
-        return found
+        return result
 
     def _collect_han(self) -> None:
         self._called = frozenset(item for table in self.catalog.tables for item in _said(table) if is_han(item))
@@ -262,29 +262,29 @@ class CatalogIndex:
         texts = [named.name, *named.display_names.values(), *named.synonyms]
         if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
             texts.append(named.comment)
-        found: list[tuple[str, ...]] = []
+        pairs: list[tuple[str, ...]] = []
         for text in texts:
             words = name_words(text)
-            found.append(words)
+            pairs.append(words)
             if table is not None and is_han(text):
-                found += [(item,) for item in self._shorter(text, table)]
+                pairs += [(item,) for item in self._shorter(text, table)]
             if len(words) == 1 and is_han(words[0]):
                 pieces = segment(words[0], self.han_words - {words[0]}, 12)
                 if len(pieces) > 1 and all(known for _, known in pieces):
-                    found.append(tuple(piece for piece, _ in pieces))
+                    pairs.append(tuple(piece for piece, _ in pieces))
             elif len(words) == 1 and owner and words[0] not in lexicon().related:
-                found.append(split_prefix(words[0], _plain_words(), owner))
-        return tuple(dict.fromkeys(item for item in found if item))
+                pairs.append(split_prefix(words[0], _plain_words(), owner))
+        return tuple(dict.fromkeys(item for item in pairs if item))
 
     def _shorter(self, text: str, table: Table) -> tuple[str, ...]:
         """In Chinese 供应商评级 is called 评级 beside its table, and 入职日期 is what 入职 happened on."""
-        found = [text.removeprefix(item) for item in _said(table) if item in self._called and text.startswith(item)]
-        found += [
+        result = [text.removeprefix(item) for item in _said(table) if item in self._called and text.startswith(item)]
+        result += [
             text.removesuffix(time_suffix) for time_suffix in lexicon().time_suffixes if text.endswith(time_suffix)
         ]
         return tuple(
             item
-            for item in found
+            for item in result
             if len(item) >= HAN_WORD_LENGTH_MIN and item not in lexicon().label_words and item not in self._called
         )
 
@@ -347,8 +347,8 @@ _KEPT: dict[str, CatalogIndex] = {}
 
 def index_of(catalog: Catalog) -> CatalogIndex:
     """Return the index of a catalog, built at most once per fingerprint while it is among the last ones used."""
-    found = _KEPT.pop(catalog.fingerprint, None) or CatalogIndex(catalog)
-    _KEPT[catalog.fingerprint] = found
+    result = _KEPT.pop(catalog.fingerprint, None) or CatalogIndex(catalog)
+    _KEPT[catalog.fingerprint] = result
     while len(_KEPT) > INDEXES_KEPT_MAX:
         _KEPT.pop(next(iter(_KEPT)), None)
-    return found
+    return result

@@ -54,8 +54,8 @@ class JoinGraph:
 
     def between(self, one: int, other: int) -> tuple[Edge, ...]:
         """Return the keys that join two tables directly, cheapest first."""
-        found = [item for item in self._edges.get(one, ()) if {item.source, item.target} == {one, other}]
-        return tuple(sorted(found, key=lambda item: item.cost))
+        result = [item for item in self._edges.get(one, ()) if {item.source, item.target} == {one, other}]
+        return tuple(sorted(result, key=lambda item: item.cost))
 
     def rival_keys(self, edge: Edge, hints: frozenset[str]) -> tuple[Edge, ...]:
         """Return the other keys that join the same two tables as cheaply; none where a hint distinguishes them."""
@@ -77,7 +77,7 @@ class JoinGraph:
             return ()
         own = frozenset(table for edge in path for table in (edge.source, edge.target)) - joined - {target}
         most = sum(step.cost for step in path) + _PATHS_ALIKE
-        found: dict[frozenset[int], None] = {own: None}
+        result: dict[frozenset[int], None] = {own: None}
         ways: list[tuple[int, float, frozenset[int]]] = [(item, 0.0, frozenset()) for item in joined]
         for step in range(len(path)):
             grown: list[tuple[int, float, frozenset[int]]] = []
@@ -88,11 +88,11 @@ class JoinGraph:
                         continue
                     if beyond == target:
                         if step == len(path) - 1:
-                            found.setdefault(between)
+                            result.setdefault(between)
                     elif beyond < self._tables:
                         grown.append((beyond, cost + edge.cost, between | {beyond}))
             ways = grown
-        return tuple(found) if len(found) > 1 else ()
+        return tuple(result) if len(result) > 1 else ()
 
     def edges_of(self, table: int) -> tuple[Edge, ...]:
         """Return every key that touches a table."""
@@ -184,7 +184,7 @@ def _of_roles(catalog: Catalog, roles: Sequence[Role]) -> Iterable[Edge]:
 
 
 def _may_be_null(table: Table, columns: tuple[str, ...]) -> bool:
-    return any((found := table.column(column)) is not None and found.nullable for column in columns)
+    return any((result := table.column(column)) is not None and result.nullable for column in columns)
 
 
 def _plausible(table: Table, columns: tuple[str, ...], target: Table, referred: tuple[str, ...]) -> bool:
@@ -203,7 +203,7 @@ def _inferred(catalog: Catalog) -> Iterable[Edge]:
             last = name_words(key)[-1:]
             titled[(*name_words(table.name), *last)].append(number)
     shared: dict[str, list[int]] = defaultdict(list)
-    found: set[tuple[int, str, int]] = set()
+    pairs: set[tuple[int, str, int]] = set()
     for number, table in enumerate(catalog.tables):
         for column in table.columns:
             words = name_words(column.name)
@@ -211,7 +211,7 @@ def _inferred(catalog: Catalog) -> Iterable[Edge]:
             for target in targets:
                 if target == number or frozenset((number, target)) in joined:
                     continue
-                found.add((number, column.name, target))
+                pairs.add((number, column.name, target))
                 referred = catalog.tables[target].primary_key
                 yield Edge(number, (column.name,), target, referred, _INFERRED_COST, to_one=True)
             if not targets and (len(words) > 1 or _is_compound(column.name)):

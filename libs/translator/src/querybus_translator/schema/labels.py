@@ -21,7 +21,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
     """
     own = index.table(table)
     table_words = index.table_words[table]
-    found: list[tuple[int, int, ColumnRef]] = []
+    pairs: list[tuple[int, int, ColumnRef]] = []
     foreign = {name for key in own.foreign_keys for name in key.columns}
     for number, column in enumerate(own.columns):
         if column.kind is not ColumnKind.TEXT:
@@ -31,10 +31,10 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
             names = tuple(name for name in names if is_han("".join(name))) or names
         rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
         if rests and column.name not in foreign:
-            found.append((min(rests), number, ColumnRef(table, number)))
-    if found:
-        least = min(item[0] for item in found)
-        chosen = [ref for rest, _, ref in found if rest == least]
+            pairs.append((min(rests), number, ColumnRef(table, number)))
+    if pairs:
+        least = min(item[0] for item in pairs)
+        chosen = [ref for rest, _, ref in pairs if rest == least]
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])

@@ -107,42 +107,42 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
             if weight > choice[0] + 1e-9:
                 choice = (weight, span)
         best.append(choice)
-    found: list[Node] = []
+    nodes: list[Node] = []
     end = len(tokens)
     while end:
         span = best[end][1]
         if span is None:
             break
-        found.append(span.node)
+        nodes.append(span.node)
         end = span.start
-    found.reverse()
-    return tuple(found)
+    nodes.reverse()
+    return tuple(nodes)
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
     words = lexicon()
     known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
     length_max = max(index.han_length_max, 8)
-    found: list[Token] = []
+    result: list[Token] = []
     for token in tokens:
         if token.kind is not TokenKind.HAN:
-            found.append(token)
+            result.append(token)
             continue
         for piece, _ in segment(token.text, known, length_max):
             number = chinese_number(piece)
             if number is not None and piece not in index.han_words and piece not in words.chinese:
-                found.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
+                result.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
             else:
-                found.append(Token(piece, piece, piece, TokenKind.HAN))
-    return found
+                result.append(Token(piece, piece, piece, TokenKind.HAN))
+    return result
 
 
 def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
     """ "First and last name" becomes "first name and last name" where the catalog has both and knows no "first" alone."""
-    found = list(tokens)
+    result = list(tokens)
     place = 0
-    while place + 3 < len(found):
-        one, joint, other, noun = found[place : place + 4]
+    while place + 3 < len(result):
+        one, joint, other, noun = result[place : place + 4]
         if joint.norm in {"and", "or", "&"} and all(column.kind is TokenKind.WORD for column in (one, other, noun)):
             alone = max(
                 (table.score for table in _schema([one.base], index, bounded=False) if table.column is not None),
@@ -156,10 +156,10 @@ def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
                 noun.norm in lexicon().stopwords or one.norm in lexicon().stopwords or other.norm in lexicon().stopwords
             )
             if not plain and min(both) >= _SHARED_SCORE_MIN and alone < _SHARED_SCORE_MIN:
-                found.insert(place + 1, noun)
+                result.insert(place + 1, noun)
                 place += 2
         place += 1
-    return found
+    return result
 
 
 class _Words:
@@ -174,18 +174,18 @@ class _Words:
 
 def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[_Span]:
     first = tokens[start]
-    found = [_single(tokens, start)]
+    result = [_single(tokens, start)]
     period = read_period(tokens, start, today)
     if period is not None:
         end, read = period
         text = _text(tokens, start, end)
-        found.append(_Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
+        result.append(_Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
         return [_Span(start, start + 1, 1.0, node)]
-    found += _phrases(tokens, start, index)
-    found += _links(tokens, start, index)
-    return found
+    result += _phrases(tokens, start, index)
+    result += _links(tokens, start, index)
+    return result
 
 
 def _single(tokens: Sequence[Token], start: int) -> _Span:
@@ -248,7 +248,7 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
             )
             for phrase in words.chinese.get(first.norm, ())
         ]
-    found: list[_Span] = []
+    spans: list[_Span] = []
     opens = (
         start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
     )
@@ -272,8 +272,8 @@ def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_
             elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
                 weight = 0.2
             node = Node(NodeKind.OP, _text(tokens, start, start + length), phrase=phrase)
-            found.append(_Span(start, start + length, weight, node))
-    return found
+            spans.append(_Span(start, start + length, weight, node))
+    return spans
 
 
 _SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
@@ -338,9 +338,9 @@ _BOUNDING = frozenset(
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
-    found: list[_Span] = []
+    spans: list[_Span] = []
     if tokens[start].kind is TokenKind.MARK:
-        return found
+        return spans
     stops = lexicon().stopwords
     words: list[str] = []
     inner = 0
@@ -414,8 +414,8 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
         )
         node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
-        found.append(_Span(start, end, weight, node))
-    return found
+        spans.append(_Span(start, end, weight, node))
+    return spans
 
 
 def _counts(token: Token) -> bool:
@@ -459,31 +459,31 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
         # Several words that are all alike are hardly alike by chance: "store managers".
         content = sum(column not in lexicon().stopwords for column in key)
         closeness = 0.85 if content < 2 else 0.97
-    found = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
+    result = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
         capital = span[0].text[:1].isupper() and start > 0
         if plain:
             same = span[0].text if capital and key[0] not in {"i", "a"} else ""
-            found = [replace(item, score=0.8) for item in found if item.value == same]
+            result = [replace(item, score=0.8) for item in result if item.value == same]
         elif not capital and not is_han(key[0]):
-            found = [replace(item, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for item in found]
+            result = [replace(item, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for item in result]
     # What is stored just as it was said needs no other spelling beside it.
-    said = {link.table: link.column for link in found}
-    found += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
-    return found
+    said = {link.table: link.column for link in result}
+    result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
+    return result
 
 
 def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
     if len(key) != 1:
         return []
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for other in lexicon().stored.get(key[0], ()):
         for hit in index.values.get(tuple(other.split()), []):
             if len(other) == 1 and not _is_small(index, hit.table, hit.column):
                 continue
-            found.append(Candidate(hit.table, hit.column, hit.text, 0.9))
-    return found
+            candidates.append(Candidate(hit.table, hit.column, hit.text, 0.9))
+    return candidates
 
 
 def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
@@ -495,23 +495,23 @@ def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
     key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
     hits = index.values.get(key, []) or index.values.get(tuple(base_form(column) for column in key), [])
     exact = [hit for hit in hits if hit.text == text]
-    found = [
+    result = [
         Candidate(link.table, link.column, link.text, 1.0 if link.text == text else 0.95) for link in exact or hits
     ]
-    return tuple(found or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
+    return tuple(result or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
 
 
 def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
     """A full name may be kept as first and last name: each half is a value of its own column of one table."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for cut in range(1, min(len(key), 4)):
         for one in index.values.get(key[:cut], []):
-            found += [
+            candidates += [
                 Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text))
                 for other in index.values.get(key[cut:], [])
                 if one.table == other.table and one.column != other.column
             ]
-    return found
+    return candidates
 
 
 def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
@@ -539,14 +539,14 @@ def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) 
     if len(common) > ENTRIES_COMPARED_MAX:
         # A word that half of the catalog bears says little: the shortest names are the closest to it.
         common = set(sorted(common, key=lambda item: (len(index.entries[item].names[0]), item))[:ENTRIES_COMPARED_MAX])
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for number in common:
         entry = index.entries[number]
         score, with_table = _closeness(entry, similar, index, bounded=bounded)
         if score >= _SCORE_MIN:
-            found.append(Candidate(entry.table, entry.column, None, score, with_table))
-    found.sort(key=lambda link: (-link.score, link.table, link.column or 0))
-    return tuple(found[: 4 * CANDIDATES_MAX])
+            candidates.append(Candidate(entry.table, entry.column, None, score, with_table))
+    candidates.sort(key=lambda link: (-link.score, link.table, link.column or 0))
+    return tuple(candidates[: 4 * CANDIDATES_MAX])
 
 
 def _closeness(

@@ -34,7 +34,7 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
     places = {(table.schema_name, table.name.lower()): number for number, table in enumerate(catalog.tables)}
     taken = {name_words(table.name) for table in catalog.tables}
     taken |= {name for table in catalog.tables if len(table.primary_key) == 1 for name in _names(*table.primary_key)}
-    found: list[Role] = []
+    roles: list[Role] = []
     for number, table in enumerate(catalog.tables):
         keys = [
             (key, places.get((key.referred_schema or table.schema_name, key.referred_table.lower())))
@@ -54,10 +54,10 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
                 if name not in taken
             )
             if names:
-                found.append(
+                roles.append(
                     Role(target, number, column.name, key.referred_columns[0], names, dict(column.display_names))
                 )
-    return tuple(found[:ROLES_MAX])
+    return tuple(roles[:ROLES_MAX])
 
 
 def _names(*texts: str) -> Iterator[tuple[str, ...]]:

@@ -173,24 +173,24 @@ def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef 
         return None
     for edge in sketch.index.graph.edges_of(column.table):
         if edge.source == column.table and edge.source_columns == (own.name,) and edge.target != column.table:
-            found = labels(sketch.index, edge.target, chinese=sketch.chinese)
-            if found and sketch.kind(found[0]) is ColumnKind.TEXT:
-                return found[0]
+            result = labels(sketch.index, edge.target, chinese=sketch.chinese)
+            if result and sketch.kind(result[0]) is ColumnKind.TEXT:
+                return result[0]
     return None
 
 
 def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
     """Both ends of a key are the same value: one of them is enough."""
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for target in targets:
         if (
             target.column is not None
             and target.aggregate is None
-            and any(_same_key(sketch, target.column, one) for one in found)
+            and any(_same_key(sketch, target.column, one) for one in measures)
         ):
             continue
-        found.append(target)
-    return found
+        measures.append(target)
+    return measures
 
 
 def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
@@ -263,13 +263,13 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
 
 
 def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:
-    found: dict[int, None] = {anchor: None}
+    result: dict[int, None] = {anchor: None}
     for place in sorted(sketch.assignment.picks):
         table = sketch.table(place)
         if table is not None and table not in sketch.hidden_tables:
-            found.setdefault(table)
+            result.setdefault(table)
             sketch.take(place)
-    return list(found)
+    return list(result)
 
 
 def _counting(measure: Measure, anchor: int) -> Measure:
@@ -339,17 +339,17 @@ def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: 
 def read_alternatives(sketch: Sketch) -> list[Condition]:
     """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
     placed = sorted(sketch.conditions, key=lambda item: item.place)
-    found: list[list[Placed]] = []
+    groups: list[list[Placed]] = []
     for item in placed:
-        if found and _is_alternative(sketch, found[-1][-1], item):
-            found[-1].append(item)
+        if groups and _is_alternative(sketch, groups[-1][-1], item):
+            groups[-1].append(item)
         else:
-            found.append([item])
+            groups.append([item])
     for place in sketch.free_places(Op.OR):
         sketch.take(place)
-        if not any(len(item) > 1 for item in found):
+        if not any(len(item) > 1 for item in groups):
             sketch.doubts += 0.25
-    return [item[0].condition if len(item) == 1 else AnyOf(tuple(one.condition for one in item)) for item in found]
+    return [item[0].condition if len(item) == 1 else AnyOf(tuple(one.condition for one in item)) for item in groups]
 
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:

@@ -155,11 +155,11 @@ class Form:
 
 def tables_of(form: Form) -> tuple[int, ...]:
     """Return the tables that a form's own statement reads, in order of first use, without those of nested forms."""
-    found: dict[int, None] = {}
+    result: dict[int, None] = {}
 
     def add(table: int | None) -> None:
         if table is not None:
-            found.setdefault(table)
+            result.setdefault(table)
 
     add(form.everything)
     for target in form.targets:
@@ -175,7 +175,7 @@ def tables_of(form: Form) -> tuple[int, ...]:
         add(comparison.left.home)
     for ordering in form.order:
         add(ordering.by.home)
-    return tuple(found)
+    return tuple(result)
 
 
 def condition_tables(condition: Condition) -> tuple[int, ...]:
@@ -184,22 +184,22 @@ def condition_tables(condition: Condition) -> tuple[int, ...]:
         return tuple(table for item in condition.conditions for table in condition_tables(item))
     if isinstance(condition, Membership):
         return (condition.left.table,)
-    found = [condition.left.home] if condition.left.home is not None else []
+    result = [condition.left.home] if condition.left.home is not None else []
     if isinstance(condition.right, ColumnRef):
-        found.append(condition.right.table)
-    return tuple(found)
+        result.append(condition.right.table)
+    return tuple(result)
 
 
 def columns_of(form: Form) -> frozenset[ColumnRef]:
     """Return every column that a form names, nested forms included."""
-    found: set[ColumnRef] = set(form.group)
-    found.update(target.column for target in form.targets if target.column is not None)
-    found.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
+    column_refs: set[ColumnRef] = set(form.group)
+    column_refs.update(target.column for target in form.targets if target.column is not None)
+    column_refs.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
     for condition in (*form.where, *form.having):
-        found |= _condition_columns(condition)
+        column_refs |= _condition_columns(condition)
     if form.combined is not None:
-        found |= columns_of(form.combined[1])
-    return frozenset(found)
+        column_refs |= columns_of(form.combined[1])
+    return frozenset(column_refs)
 
 
 def _condition_columns(condition: Condition) -> set[ColumnRef]:
@@ -207,12 +207,12 @@ def _condition_columns(condition: Condition) -> set[ColumnRef]:
         return {column for item in condition.conditions for column in _condition_columns(item)}
     if isinstance(condition, Membership):
         return {condition.left, *columns_of(condition.form)}
-    found = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()
+    result = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()
     if isinstance(condition.right, ColumnRef):
-        found.add(condition.right)
+        result.add(condition.right)
     elif isinstance(condition.right, Form):
-        found |= columns_of(condition.right)
-    return found
+        result |= columns_of(condition.right)
+    return result
 
 
 def gist(form: Form) -> tuple[object, ...]:

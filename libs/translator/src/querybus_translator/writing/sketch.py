@@ -214,9 +214,9 @@ class Sketch:
             table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None
         ]
         for table in dict.fromkeys(wanted):
-            found = self._concept_in(concepts, table)
-            if found is not None:
-                return found
+            result = self._concept_in(concepts, table)
+            if result is not None:
+                return result
         return None
 
     def _concept_in(self, concepts: Sequence[Concept], table: int) -> tuple[ColumnRef, bool] | None:
@@ -271,7 +271,7 @@ class Sketch:
 
 def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
     """Return for each node whether it stands where things are asked for, not where they are described."""
-    found: list[bool] = []
+    flags: list[bool] = []
     asked = True
     start = True
     for place, node in enumerate(nodes):
@@ -290,5 +290,5 @@ def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
             start = False
         elif node.kind is not NodeKind.MARK:
             start = False
-        found.append(asked)
-    return found
+        flags.append(asked)
+    return flags

@@ -230,8 +230,8 @@ class _Writer:
         if isinstance(condition, AllOf):
             return exp.and_(*(self._condition(item, names, plan) for item in condition.conditions))
         if isinstance(condition, Membership):
-            found = exp.In(this=names.column(condition.left), query=exp.Subquery(this=self.query(condition.form)))
-            return exp.Not(this=found) if condition.negated else found
+            result = exp.In(this=names.column(condition.left), query=exp.Subquery(this=self.query(condition.form)))
+            return exp.Not(this=result) if condition.negated else result
         return self._comparison(condition, names, plan)
 
     def _comparison(self, comparison: Comparison, names: _Names, plan: _Plan) -> exp.Expr:

@@ -48,14 +48,14 @@ def kind_of_values(values: Iterable[object]) -> ColumnKind:
 
     Text counts as a date or time only in ISO form, because only then do an engine's date functions read it.
     """
-    found = {_kind_of_value(value) for value in values if value is not None}
-    if len(found) == 1:
-        return found.pop()
-    if found == {ColumnKind.INTEGER, ColumnKind.NUMBER}:
+    result = {_kind_of_value(value) for value in values if value is not None}
+    if len(result) == 1:
+        return result.pop()
+    if result == {ColumnKind.INTEGER, ColumnKind.NUMBER}:
         return ColumnKind.NUMBER
-    if found == {ColumnKind.DATE, ColumnKind.DATETIME}:
+    if result == {ColumnKind.DATE, ColumnKind.DATETIME}:
         return ColumnKind.DATETIME
-    if found and found <= {ColumnKind.TEXT, *_TEMPORAL}:
+    if result and result <= {ColumnKind.TEXT, *_TEMPORAL}:
         return ColumnKind.TEXT
     return ColumnKind.OTHER
 

@@ -86,12 +86,12 @@ async def read_catalog(
     """
     parts: list[Sequence[Sequence[Scalar]]] = []
     for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
-        found = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
-        if isinstance(found, Failure):
-            return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
-        if found.truncated:
+        result = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
+        if isinstance(result, Failure):
+            return Failure.of(FailureCode.CONNECTION, result.detail, result.facts)
+        if result.truncated:
             return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
-        parts.append(found.rows)
+        parts.append(result.rows)
     known = Known(
         display_names=config.display_names,
         synonyms=config.synonyms,
@@ -114,8 +114,8 @@ async def read_catalog(
             for column in table.columns
             if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
         ]
-        found = await looks.values(wanted)
-        made = await asyncio.to_thread(_filled, made, counted, found, known)
+        result = await looks.values(wanted)
+        made = await asyncio.to_thread(_filled, made, counted, result, known)
     return Catalog(
         connection=config.name,
         dialect=config.dialect,
@@ -178,14 +178,14 @@ def _tables(
 
 def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_schema: str | None) -> list[Table]:
     by_place = {(table.schema_name or default_schema or "", table.name): table for table in tables}
-    found: defaultdict[_Place, dict[tuple[str, str, str], list[tuple[str, str]]]] = defaultdict(dict)
+    result: defaultdict[_Place, dict[tuple[str, str, str], list[tuple[str, str]]]] = defaultdict(dict)
     for schema, table, key, column, referred_schema, referred_table, referred_column in rows:
         target = str(key), str(referred_schema), str(referred_table)
-        found[str(schema), str(table)].setdefault(target, []).append((str(column), str(referred_column)))
+        result[str(schema), str(table)].setdefault(target, []).append((str(column), str(referred_column)))
     finished: list[Table] = []
     for (schema, name), table in by_place.items():
         made: set[tuple[tuple[str, ...], str, tuple[str, ...], str | None]] = set()
-        for (_, referred_schema, referred_table), pairs in found[schema, name].items():
+        for (_, referred_schema, referred_table), pairs in result[schema, name].items():
             referred = by_place.get((referred_schema, referred_table))
             if referred is not None and all(table.column(own) and referred.column(other) for own, other in pairs):
                 own_columns, others = zip(*pairs, strict=True)
@@ -229,23 +229,23 @@ class _Looks:
 
     async def rows(self, places: Sequence[str]) -> list[int | None]:
         """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that is not known."""
-        found: list[int | None] = []
+        numbers: list[int | None] = []
         for start in range(0, len(places), TABLES_AT_ONCE):
             answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
-            found += [int(answer[0][0] or 0) if answer else None for answer in answers]
-        return found
+            numbers += [int(answer[0][0] or 0) if answer else None for answer in answers]
+        return numbers
 
     async def values(self, wanted: Sequence[_Wanted]) -> _Found:
         """Return what was found of each column, small tables first."""
-        found: dict[tuple[int, str], _Answer] = {}
+        result: dict[tuple[int, str], _Answer] = {}
         small = [item for item in wanted if item.is_small]
         large = [item for item in wanted if not item.is_small]
         for columns, at_once in ((small, COLUMNS_AT_ONCE), (large, 1)):
             for start in range(0, len(columns), at_once):
                 some = columns[start : start + at_once]
                 answers = await self._together(some, self._frequent, COLUMN_VALUES_MAX)
-                found |= {(link.table, link.column.name): answer for link, answer in zip(some, answers, strict=True)}
-        return found
+                result |= {(link.table, link.column.name): answer for link, answer in zip(some, answers, strict=True)}
+        return result
 
     def _count(self, places: Sequence[str]) -> str:
         alias = self._queries.alias

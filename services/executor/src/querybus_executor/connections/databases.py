@@ -89,22 +89,22 @@ class ConnectedDatabase:
                 return self._catalog or self._trouble
             self._read_at = self._timer()
             self._metrics.database_call(self.config.name, "introspect")
-            found = await self._read()
-            if isinstance(found, Failure):
-                self._trouble = found
-                if found.facts.rule == ROLE_MAY_WRITE:
+            result = await self._read()
+            if isinstance(result, Failure):
+                self._trouble = result
+                if result.facts.rule == ROLE_MAY_WRITE:
                     # What may be done there is not what was thought: what is known of it must not be used on.
                     self._catalog = None
-                _log.warning("catalog.unread", connection=self.config.name, code=found.code)
-                return found
-            fingerprint = await asyncio.to_thread(lambda: found.fingerprint)
+                _log.warning("catalog.unread", connection=self.config.name, code=result.code)
+                return result
+            fingerprint = await asyncio.to_thread(lambda: result.fingerprint)
             is_new = self._catalog is None or self._catalog.fingerprint != fingerprint
-            self._catalog = found
+            self._catalog = result
             if is_new:
-                _log.info("catalog.read", connection=self.config.name, tables=len(found.tables))
+                _log.info("catalog.read", connection=self.config.name, tables=len(result.tables))
             if self.on_catalog is not None:
-                await self.on_catalog(found)
-            return found
+                await self.on_catalog(result)
+            return result
 
     def doubt(self) -> None:
         """Read the catalog again soon, at most once in DOUBT_SECONDS_MIN."""
@@ -122,20 +122,20 @@ class ConnectedDatabase:
         self._metrics.database_pool(name, open_=load.open, idle=load.idle, waiting=load.waiting)
         try:
             with self._call(purpose.value, sql):
-                found = await self._edge.run(
+                result = await self._edge.run(
                     sql, rows_max=rows_max, seconds_max=seconds_max, purpose=purpose, pages=pages
                 )
-                if isinstance(found, Failure):
-                    fail(found.code)
+                if isinstance(result, Failure):
+                    fail(result.code)
         except asyncio.CancelledError:
             self._metrics.database_cancelled(name)
             raise
-        if isinstance(found, Rows):
-            self._metrics.execution_seconds(self.dialect, found.duration_ms / 1000)
-            self._metrics.database_rows(name, found.row_count, found.bytes)
-        elif found.code is FailureCode.TIMEOUT:
+        if isinstance(result, Rows):
+            self._metrics.execution_seconds(self.dialect, result.duration_ms / 1000)
+            self._metrics.database_rows(name, result.row_count, result.bytes)
+        elif result.code is FailureCode.TIMEOUT:
             self._metrics.database_timed_out(name)
-        return found
+        return result
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it."""

@@ -90,13 +90,13 @@ async def diagnose(path: Path, name: str, environment: Mapping[str, str] = os.en
 
 async def _of(database: ConnectedDatabase) -> Finding:
     name, dialect = database.config.name, database.dialect
-    found = await database.refresh()
-    if not isinstance(found, Failure):
-        return Finding(name, None, "", dialect, len(found.tables))
-    if found.facts.rule == ROLE_MAY_WRITE:
-        return Finding(name, Trouble.ROLE_MAY_WRITE, found.detail, dialect)
+    result = await database.refresh()
+    if not isinstance(result, Failure):
+        return Finding(name, None, "", dialect, len(result.tables))
+    if result.facts.rule == ROLE_MAY_WRITE:
+        return Finding(name, Trouble.ROLE_MAY_WRITE, result.detail, dialect)
     if dialect in (Dialect.SQLITE, Dialect.DUCKDB):
-        return Finding(name, Trouble.DATABASE_FILE, f"{found.detail}: {database.config.file_path}", dialect)
-    trouble = _BY_CODE.get(found.facts.native_code or "", Trouble.OTHER)
+        return Finding(name, Trouble.DATABASE_FILE, f"{result.detail}: {database.config.file_path}", dialect)
+    trouble = _BY_CODE.get(result.facts.native_code or "", Trouble.OTHER)
     words = _WORDS.get(trouble)
-    return Finding(name, trouble, f"{words} ({found.detail})" if words else found.detail, dialect)
+    return Finding(name, trouble, f"{words} ({result.detail})" if words else result.detail, dialect)

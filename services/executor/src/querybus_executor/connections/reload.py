@@ -117,12 +117,12 @@ class ConnectionsReload:
 
 
 def _state(path: Path) -> State:
-    found: list[tuple[str, int, int, int]] = []
+    pairs: list[tuple[str, int, int, int]] = []
     for file in files_of(path):
         try:
             stat = file.stat()
         except OSError:
-            found.append((str(file), 0, 0, 0))
+            pairs.append((str(file), 0, 0, 0))
         else:
-            found.append((str(file), stat.st_ino, stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+            pairs.append((str(file), stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(pairs)

@@ -68,8 +68,8 @@ class Writers:
             case Dialect.DUCKDB:
                 from querybus_executor.engines.duckdb.edge import duckdb_failure
 
-                found = importlib.util.find_spec("duckdb")
-                library = () if found is None or found.origin is None else (Path(found.origin).parents[1],)
+                result = importlib.util.find_spec("duckdb")
+                library = () if result is None or result.origin is None else (Path(result.origin).parents[1],)
                 command = child_command("workers.write_worker", *library)
                 return EmbeddedWriter(Dialect.DUCKDB, config.file_path, command, duckdb_failure, alone=alone)
             case Dialect.POSTGRESQL:

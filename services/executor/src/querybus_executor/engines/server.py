@@ -161,17 +161,17 @@ class Server:
             # One asks whether it is back; until then the others get an error at once.
             self._closed_until = self._timer() + min(seconds_max, CONNECT_SECONDS_MAX)
         until = self._timer() + seconds_max
-        found = await self._once(ask, sql, until, reserved=reserved)
+        result = await self._once(ask, sql, until, reserved=reserved)
         for pause in RETRY_PAUSES_SECONDS:
-            if not isinstance(found, Failure) or found.code not in _RETRIED or self._timer() + pause >= until:
+            if not isinstance(result, Failure) or result.code not in _RETRIED or self._timer() + pause >= until:
                 break
             if into is not None and into.has_begun:
                 break  # its first rows are on their way to the reader
             await asyncio.sleep(pause)
             self._metrics.database_reconnected(self._name)
-            found = await self._once(ask, sql, until, reserved=reserved)
-        self._note(is_away=isinstance(found, Failure) and found.code is FailureCode.CONNECTION)
-        return found
+            result = await self._once(ask, sql, until, reserved=reserved)
+        self._note(is_away=isinstance(result, Failure) and result.code is FailureCode.CONNECTION)
+        return result
 
     def _note(self, *, is_away: bool) -> None:
         was_open = self._failures >= BREAKER_FAILURES
@@ -199,9 +199,9 @@ class Server:
                 session = lent.session
                 left = max(0.001, until - self._timer())
                 await self.driver.begin(session, left)
-                found = await ask(session, left)
+                result = await ask(session, left)
                 finished = True
-                return found
+                return result
         except (TimeoutError, PoolTimeout) as error:
             if session is None and self._timer() < until and not isinstance(error, PoolTimeout):
                 return Failure.of(

@@ -12,7 +12,7 @@ from typing import Final
 
 from querybus.core.failure import Failure
 from querybus.core.messages import Approved
-from querybus.sql.row_limit import unbind
+from querybus.sql.limits.row_limit import unbind
 from querybus_executor.ports import Database, Purpose, Rows
 
 COUNT_SECONDS_MAX: Final = 3.0
@@ -30,8 +30,8 @@ async def total_of(
         return NOT_REPORTED
     if refusal(unbound.counting) is None:
         seconds = min(COUNT_SECONDS_MAX, seconds_left - ESTIMATE_SECONDS_MAX)
-        found = await database.run(unbound.counting, rows_max=1, seconds_max=seconds, purpose=Purpose.EXECUTE)
-        counted = found.rows[0][0] if isinstance(found, Rows) and found.rows else None
+        result = await database.run(unbound.counting, rows_max=1, seconds_max=seconds, purpose=Purpose.EXECUTE)
+        counted = result.rows[0][0] if isinstance(result, Rows) and result.rows else None
         if isinstance(counted, int):
             return _within(counted, body.limit_asked), False
     if refusal(unbound.sql) is not None:

@@ -70,18 +70,18 @@ class Embedded:
         self, sql: str, *, rows_max: int, seconds_max: float, purpose: Purpose, pages: PageSink | None = None
     ) -> Rows | Failure:
         """Return at most `rows_max` rows, or why there are none, within `seconds_max` and a moment."""
-        found = await self._ask(sql, rows_max, seconds_max, reserved=purpose is not Purpose.EXECUTE, pages=pages)
-        return found if isinstance(found, Failure) else found[0]
+        result = await self._ask(sql, rows_max, seconds_max, reserved=purpose is not Purpose.EXECUTE, pages=pages)
+        return result if isinstance(result, Failure) else result[0]
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it; it is not run."""
-        found = await self._ask(sql, EXPLAIN_ROWS_MAX, seconds_max, reserved=True, explain=True)
-        return found if isinstance(found, Failure) else Estimate(rows=found[1], rows_read=found[1])
+        result = await self._ask(sql, EXPLAIN_ROWS_MAX, seconds_max, reserved=True, explain=True)
+        return result if isinstance(result, Failure) else Estimate(rows=result[1], rows_read=result[1])
 
     async def own(self, sql: str, rows_max: int, seconds_max: float) -> Rows | Failure:
         """Run a statement of our own about the database's tables."""
-        found = await self._ask(sql, rows_max, seconds_max, reserved=True, own=True)
-        return found if isinstance(found, Failure) else found[0]
+        result = await self._ask(sql, rows_max, seconds_max, reserved=True, own=True)
+        return result if isinstance(result, Failure) else result[0]
 
     def load(self) -> Load:
         """Return how busy the processes are."""
@@ -163,9 +163,9 @@ class Embedded:
             return self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
         rows: list[list[Scalar]] = frame["rows"]
         await into.take(columns or _columns(names, types, lambda: rows), rows)
-        found = await into.rows()
-        truncated = found.truncated or bool(frame.get("truncated", False))
-        return replace(found, truncated=truncated, cut_bytes=bool(frame.get("cut_bytes", False))), frame.get("plan")
+        result = await into.rows()
+        truncated = result.truncated or bool(frame.get("truncated", False))
+        return replace(result, truncated=truncated, cut_bytes=bool(frame.get("cut_bytes", False))), frame.get("plan")
 
 
 def _columns(

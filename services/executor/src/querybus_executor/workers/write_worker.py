@@ -129,13 +129,13 @@ def _duckdb(request: dict[str, Any]) -> None:
     timer.start()
     try:
         opened.execute("BEGIN")
-        found = opened.execute(str(request["sql"])).fetchone()
+        result = opened.execute(str(request["sql"])).fetchone()
         columns = [str(column[0]) for column in opened.description or ()]
     finally:
         timer.cancel()
     if kind in _CHANGES and columns != ["Count"]:
         raise duckdb.ParserException("the statement returns rows")
-    rows = int(found[0]) if kind in _CHANGES and found else None
+    rows = int(result[0]) if kind in _CHANGES and result else None
     _end(rows, request, lambda: opened.execute("COMMIT"), lambda: opened.execute("ROLLBACK"))
     opened.close()
 

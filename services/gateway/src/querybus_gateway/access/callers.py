@@ -43,13 +43,13 @@ class Callers:
         if wait is not None:
             return Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
         if self._tokens is not None and is_token_like(key):
-            found = await self._tokens.read(key)
+            result = await self._tokens.read(key)
         else:
-            found = await authenticate(key, self._registry)
-        if isinstance(found, Credential):
+            result = await authenticate(key, self._registry)
+        if isinstance(result, Credential):
             self._guesses.right(digest)
-        elif found.code is ProblemCode.UNAUTHENTICATED:
+        elif result.code is ProblemCode.UNAUTHENTICATED:
             self._guesses.forget(digest)
             self._guesses.wrong(source, self._clock())
             return _NOBODYS
-        return found
+        return result

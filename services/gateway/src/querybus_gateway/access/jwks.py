@@ -27,10 +27,10 @@ class HttpKeys:
     async def __call__(self) -> Mapping[str, object]:
         """Return the JSON Web Key Set; raises KeysUnreachable."""
         if not self._keys_url:
-            found = await self._document(self._issuer.rstrip("/") + DISCOVERY)
-            url = found.get("jwks_uri")
+            result = await self._document(self._issuer.rstrip("/") + DISCOVERY)
+            url = result.get("jwks_uri")
             # The document is the issuer's own only if it says so (OpenID Connect Discovery 4.3).
-            if found.get("issuer") != self._issuer or not isinstance(url, str):
+            if result.get("issuer") != self._issuer or not isinstance(url, str):
                 raise KeysUnreachable("the discovery document is not this issuer's")
             self._keys_url = url
         return await self._document(self._keys_url)
@@ -47,12 +47,12 @@ class HttpKeys:
                     data += chunk
                     if len(data) > DOCUMENT_BYTES_MAX:
                         raise KeysUnreachable("the document is too large")
-            found: object = json.loads(data)
+            result: object = json.loads(data)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             raise KeysUnreachable(type(error).__name__) from error
-        if not isinstance(found, dict):
+        if not isinstance(result, dict):
             raise KeysUnreachable("the document is no JSON object")
-        return cast("dict[str, Any]", found)
+        return cast("dict[str, Any]", result)
 
     async def start(self) -> None:
         """Nothing is fetched before the first token comes."""

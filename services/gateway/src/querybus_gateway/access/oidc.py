@@ -176,7 +176,7 @@ def _header(text: str) -> Mapping[str, object] | None:
         return None
     part = text.partition(".")[0]
     try:
-        found: object = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        result: object = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (binascii.Error, ValueError, RecursionError):
         return None
-    return cast("Mapping[str, object]", found) if isinstance(found, dict) else None
+    return cast("Mapping[str, object]", result) if isinstance(result, dict) else None

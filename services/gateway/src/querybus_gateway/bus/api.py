@@ -101,19 +101,19 @@ class BusApi:
         """Return the reply to a call; raises nothing but a cancellation."""
         with self._tracing.span("gateway", call.headers) as span:
             try:
-                found = await self._answer(call)
+                result = await self._answer(call)
             except BusTrouble:
-                found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+                result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
             except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                 _log.error("call.exception", verb=call.verb if call.verb in VERBS else "?", error=type(error).__name__)
-                found = Problem(ProblemCode.INTERNAL)
+                result = Problem(ProblemCode.INTERNAL)
             trace_id = format(span.get_span_context().trace_id, "032x")
-        if not isinstance(found, Problem):
-            reply = to_json(found)
+        if not isinstance(result, Problem):
+            reply = to_json(result)
             if len(reply) <= REPLY_BYTES_MAX:
                 return reply
-            found = Problem(ProblemCode.TOO_LARGE, "the reply does not fit one message: ask for less, or over HTTP")
-        return to_json(problem_reply(found, call.verb, trace_id))
+            result = Problem(ProblemCode.TOO_LARGE, "the reply does not fit one message: ask for less, or over HTTP")
+        return to_json(problem_reply(result, call.verb, trace_id))
 
     async def _answer(self, call: Call) -> Json | Problem:
         credential = await self._use_cases.credentials.get(call.tenant, call.credential)

@@ -27,24 +27,24 @@ async def submit_batch(request: v1.SubmitBatchRequest, call: GrpcCall) -> Messag
     wanted = read(json.dumps(_batch_json(request)).encode(), BatchRequest)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.batches.submit(wanted, call.credential, idempotency_key=call.idempotency_key)
-    if isinstance(found, Problem):
-        return found
-    return v1.SubmitBatchResponse(batch=_batch(found), idempotency_replayed=bool(found.get("idempotency_replayed")))
+    result = await call.use_cases.batches.submit(wanted, call.credential, idempotency_key=call.idempotency_key)
+    if isinstance(result, Problem):
+        return result
+    return v1.SubmitBatchResponse(batch=_batch(result), idempotency_replayed=bool(result.get("idempotency_replayed")))
 
 
 async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Problem:
     """Read a batch with its items."""
     if request.offset < 0:
         return _NEGATIVE
-    found = await call.use_cases.batches.read(request.batch_id, call.credential, offset=request.offset)
-    if isinstance(found, Problem):
-        return found
+    result = await call.use_cases.batches.read(request.batch_id, call.credential, offset=request.offset)
+    if isinstance(result, Problem):
+        return result
     return v1.GetBatchResponse(
-        batch=_batch(found),
-        offset=found["offset"],
-        items=[_item(item) for item in found["items"]],
-        next_offset=found["next_offset"],
+        batch=_batch(result),
+        offset=result["offset"],
+        items=[_item(item) for item in result["items"]],
+        next_offset=result["next_offset"],
     )
 
 
@@ -62,14 +62,14 @@ async def follow_batch(request: v1.FollowBatchRequest, call: GrpcCall) -> AsyncG
 
 async def cancel_batch(request: v1.CancelBatchRequest, call: GrpcCall) -> Message | Problem:
     """Cancel what has not finished."""
-    found = await call.use_cases.batches.cancel(request.batch_id, call.credential)
-    return found if isinstance(found, Problem) else v1.CancelBatchResponse(batch=_batch(found))
+    result = await call.use_cases.batches.cancel(request.batch_id, call.credential)
+    return result if isinstance(result, Problem) else v1.CancelBatchResponse(batch=_batch(result))
 
 
 async def retry_batch(request: v1.RetryBatchRequest, call: GrpcCall) -> Message | Problem:
     """Ask the failed items again."""
-    found = await call.use_cases.batches.run_again(request.batch_id, call.credential)
-    return found if isinstance(found, Problem) else v1.RetryBatchResponse(batch=_batch(found))
+    result = await call.use_cases.batches.run_again(request.batch_id, call.credential)
+    return result if isinstance(result, Problem) else v1.RetryBatchResponse(batch=_batch(result))
 
 
 BATCH_METHODS: Final[Mapping[str, Method]] = {

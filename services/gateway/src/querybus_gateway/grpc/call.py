@@ -103,9 +103,9 @@ class _Context:
 
     async def refuse(self, problem: Problem, marks: _Marks) -> NoReturn:
         status = rpc_status.to_status(rich_status(problem, trace_id=marks.trace_id, request_id=marks.request_id))
-        found = cast("Any", status)
+        result = cast("Any", status)
         await self._context.abort(
-            found.code, found.details, trailing_metadata=(*marks.metadata, *found.trailing_metadata)
+            result.code, result.details, trailing_metadata=(*marks.metadata, *result.trailing_metadata)
         )
         raise AssertionError("abort raises")
 
@@ -137,12 +137,12 @@ class CallHandler:
             with self._marked(context) as marks, self._leave() as on_disconnect:
                 try:
                     begun = await self._begun(method, data, context, on_disconnect)
-                    found = begun if isinstance(begun, Problem) else await do(*begun)
+                    result = begun if isinstance(begun, Problem) else await do(*begun)
                 except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
-                    found = _problem_of(error)
-                if isinstance(found, Problem):
-                    await context.refuse(found, marks)
-                return found.SerializeToString()
+                    result = _problem_of(error)
+                if isinstance(result, Problem):
+                    await context.refuse(result, marks)
+                return result.SerializeToString()
 
         return handle
 

@@ -42,10 +42,10 @@ class _Searched(BaseModel):
 
 async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Message | Problem:
     """List the caller's connections."""
-    found = await call.use_cases.catalogs.connections(call.credential)
-    if isinstance(found, Problem):
-        return found
-    return v1.ListConnectionsResponse(connections=[v1.Connection(**connection) for connection in found["connections"]])
+    result = await call.use_cases.catalogs.connections(call.credential)
+    if isinstance(result, Problem):
+        return result
+    return v1.ListConnectionsResponse(connections=[v1.Connection(**connection) for connection in result["connections"]])
 
 
 async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message | Problem:
@@ -53,11 +53,11 @@ async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message 
     rendered_error = _checked(_RenderError, {"language": request.language})
     if isinstance(rendered_error, Problem):
         return rendered_error
-    found = await call.use_cases.catalogs.catalog(request.connection, call.credential, rendered_error.language)
-    if isinstance(found, Problem):
-        return found
+    result = await call.use_cases.catalogs.catalog(request.connection, call.credential, rendered_error.language)
+    if isinstance(result, Problem):
+        return result
     response = v1.GetCatalogResponse()
-    response.catalog.update(found)
+    response.catalog.update(result)
     return response
 
 
@@ -66,8 +66,8 @@ async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall)
     rendered_error = _checked(_RenderError, {"language": request.language})
     if isinstance(rendered_error, Problem):
         return rendered_error
-    found = await call.use_cases.catalogs.suggestions(request.connection, call.credential, rendered_error.language)
-    return found if isinstance(found, Problem) else v1.SuggestQuestionsResponse(questions=found["questions"])
+    result = await call.use_cases.catalogs.suggestions(request.connection, call.credential, rendered_error.language)
+    return result if isinstance(result, Problem) else v1.SuggestQuestionsResponse(questions=result["questions"])
 
 
 async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -75,10 +75,10 @@ async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Me
     wanted = _checked(_Searched, {"kind": _kind(request.kind)})
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.teaching.listed(request.connection, call.credential, wanted.kind)
-    if isinstance(found, Problem):
-        return found
-    return v1.ListKnowledgeResponse(entries=[_entry(entry) for entry in found["entries"]])
+    result = await call.use_cases.teaching.listed(request.connection, call.credential, wanted.kind)
+    if isinstance(result, Problem):
+        return result
+    return v1.ListKnowledgeResponse(entries=[_entry(entry) for entry in result["entries"]])
 
 
 async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -87,10 +87,12 @@ async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -
     wanted = _checked(_Searched, body)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.teaching.search(
+    result = await call.use_cases.teaching.search(
         request.connection, call.credential, wanted.query, kind=wanted.kind or EntryKind.PAIR, k=wanted.k
     )
-    return found if isinstance(found, Problem) else v1.SearchKnowledgeResponse(hits=[_entry(e) for e in found["hits"]])
+    return (
+        result if isinstance(result, Problem) else v1.SearchKnowledgeResponse(hits=[_entry(e) for e in result["hits"]])
+    )
 
 
 async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -106,22 +108,22 @@ async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> 
     )
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.teaching.teach(request.connection, call.credential, wanted)
-    if isinstance(found, Problem):
-        return found
-    return v1.TeachKnowledgeResponse(taught=found["taught"], entries=found["entries"])
+    result = await call.use_cases.teaching.teach(request.connection, call.credential, wanted)
+    if isinstance(result, Problem):
+        return result
+    return v1.TeachKnowledgeResponse(taught=result["taught"], entries=result["entries"])
 
 
 async def forget_knowledge(request: v1.ForgetKnowledgeRequest, call: GrpcCall) -> Message | Problem:
     """Forget one entry."""
-    found = await call.use_cases.teaching.forget(request.connection, call.credential, request.entry_id)
-    return found if isinstance(found, Problem) else v1.ForgetKnowledgeResponse(entries=found["entries"])
+    result = await call.use_cases.teaching.forget(request.connection, call.credential, request.entry_id)
+    return result if isinstance(result, Problem) else v1.ForgetKnowledgeResponse(entries=result["entries"])
 
 
 async def get_preferences(_: v1.GetPreferencesRequest, call: GrpcCall) -> Message | Problem:
     """Read the caller's preferences."""
-    found = await call.use_cases.teaching.preferences(call.credential)
-    return found if isinstance(found, Problem) else v1.GetPreferencesResponse(preferences=_preferences(found))
+    result = await call.use_cases.teaching.preferences(call.credential)
+    return result if isinstance(result, Problem) else v1.GetPreferencesResponse(preferences=_preferences(result))
 
 
 async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> Message | Problem:
@@ -130,8 +132,8 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
     wanted = _checked(Preferences, {field.name: value for field, value in said})
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.teaching.prefer(call.credential, wanted)
-    return found if isinstance(found, Problem) else v1.SetPreferencesResponse(preferences=_preferences(found))
+    result = await call.use_cases.teaching.prefer(call.credential, wanted)
+    return result if isinstance(result, Problem) else v1.SetPreferencesResponse(preferences=_preferences(result))
 
 
 CONNECTION_METHODS: Final[Mapping[str, Method]] = {

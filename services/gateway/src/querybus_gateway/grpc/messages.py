@@ -38,11 +38,11 @@ def question_json(question: service.Question) -> Json:
 
 def options_json(options: service.Options) -> Json:
     """Return the options that are set, as the other APIs take them."""
-    found: Json = {}
+    result: Json = {}
     for field, value in options.ListFields():
         known = _ENUM_OPTIONS.get(field.name)
-        found[field.name] = value if known is None else word(known, value)
-    return found
+        result[field.name] = value if known is None else word(known, value)
+    return result
 
 
 def word(enum: Any, number: int) -> str:
@@ -126,7 +126,7 @@ _ANSWER_KNOWN: Final = _ANSWER_TRANSLATED | _ANSWER_LEFT_OUT | frozenset(_ANSWER
 def answer_message(answer: Json) -> v1.Answer:
     """Return a public answer as a message."""
     chart = answer.get("chart")
-    found = v1.Answer(
+    result = v1.Answer(
         **{name: answer[name] for name in _ANSWER_AS_IT_IS if answer.get(name) is not None},
         outcome=number_of(v1.Outcome, answer["outcome"]),
         options=[v1.Choice(**option) for option in answer.get("options") or ()],
@@ -152,8 +152,8 @@ def answer_message(answer: Json) -> v1.Answer:
     )
     more = {name: value for name, value in answer.items() if name not in _ANSWER_KNOWN and value is not None}
     if more:
-        found.more.update(more)
-    return found
+        result.more.update(more)
+    return result
 
 
 def _made(message: Any, found: Json | None) -> Any:
@@ -210,7 +210,7 @@ def event_message(frame: Frame) -> v1.Event:
     """Return a stored event as a message."""
     view = frame.data
     answer = view.get("answer")
-    found = v1.Event(
+    result = v1.Event(
         name=frame.event,
         sequence=frame.sequence or 0,
         query_id=view["query_id"],
@@ -222,8 +222,8 @@ def event_message(frame: Frame) -> v1.Event:
     )
     details = {name: value for name, value in view.items() if name not in _EVENT_FIELDS}
     if details:
-        found.details.update(details)
-    return found
+        result.details.update(details)
+    return result
 
 
 def _early_result(result: Json) -> v1.EarlyResult:

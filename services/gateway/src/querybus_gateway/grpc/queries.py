@@ -90,8 +90,8 @@ async def get_query(request: v1.GetQueryRequest, call: GrpcCall) -> Message | Pr
     """Read a query, once it has finished or `wait_seconds` have passed."""
     if not math.isfinite(request.wait_seconds):
         return _NO_SECONDS
-    found = await call.use_cases.queries.answer(request.query_id, call.credential)
-    reply = await _until_finished(found, request.wait_seconds, call)
+    result = await call.use_cases.queries.answer(request.query_id, call.credential)
+    reply = await _until_finished(result, request.wait_seconds, call)
     return reply if isinstance(reply, Problem) else v1.GetQueryResponse(query=query_message(reply.resource))
 
 
@@ -151,10 +151,10 @@ async def feedback(request: v1.FeedbackRequest, call: GrpcCall) -> Message | Pro
     wanted = read(json.dumps({"verdict": word(v1.Verdict, request.verdict)}).encode(), FeedbackRequest)
     if isinstance(wanted, Problem):
         return wanted
-    found = await call.use_cases.teaching.feedback(request.query_id, call.credential, wanted)
-    if isinstance(found, Problem):
-        return found
-    return v1.FeedbackResponse(query_id=found["query_id"], verdict=request.verdict, entries=found["entries"])
+    result = await call.use_cases.teaching.feedback(request.query_id, call.credential, wanted)
+    if isinstance(result, Problem):
+        return result
+    return v1.FeedbackResponse(query_id=result["query_id"], verdict=request.verdict, entries=result["entries"])
 
 
 async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> Message | Problem:
@@ -164,23 +164,23 @@ async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> M
         return Problem(ProblemCode.INVALID, "pages are counted from 1")
     if request.page_token and (request.page or request.page_size):
         return Problem(ProblemCode.INVALID, "a page token names its page by itself")
-    found = (
+    result = (
         await results.page_of_token(request.query_id, call.credential, request.page_token)
         if request.page_token
         else await results.page(request.query_id, call.credential, request.page or 1, request.page_size or None)
     )
-    return found if isinstance(found, Problem) else page_message(found)
+    return result if isinstance(result, Problem) else page_message(result)
 
 
 async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
     """Give the whole result, a piece at a time."""
     how = _chosen(Format, v1.ExportFormat, request.format, Format.CSV)
-    found = how if isinstance(how, Problem) else await call.use_cases.results.export(request.query_id, call.credential)
-    if isinstance(how, Problem) or isinstance(found, Problem):
-        yield cast("Problem", found)
+    result = how if isinstance(how, Problem) else await call.use_cases.results.export(request.query_id, call.credential)
+    if isinstance(how, Problem) or isinstance(result, Problem):
+        yield cast("Problem", result)
         return
     try:
-        async with aclosing(export_stream(found, how)) as pieces:
+        async with aclosing(export_stream(result, how)) as pieces:
             async for piece in pieces:
                 yield v1.ExportResultResponse(data=piece)
     except PageGone:

@@ -22,11 +22,11 @@ async def list_threads(request: v1.ListThreadsRequest, call: GrpcCall) -> Messag
     """List the caller's threads."""
     if request.page_size < 0:
         return _NEGATIVE
-    found = await call.use_cases.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
-    if isinstance(found, Problem):
-        return found
+    result = await call.use_cases.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
+    if isinstance(result, Problem):
+        return result
     return v1.ListThreadsResponse(
-        threads=[_thread(thread) for thread in found["threads"]], next_page_token=found["next_cursor"] or ""
+        threads=[_thread(thread) for thread in result["threads"]], next_page_token=result["next_cursor"] or ""
     )
 
 
@@ -34,19 +34,19 @@ async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | 
     """Read a thread at one of its events."""
     if request.at_sequence < 0:
         return _NEGATIVE
-    found = await call.use_cases.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
-    if isinstance(found, Problem):
-        return found
+    result = await call.use_cases.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
+    if isinstance(result, Problem):
+        return result
     return v1.GetThreadResponse(
-        thread_id=found["thread_id"],
-        forked_from=_forked_from(found["forked_from"]),
-        connection=found["connection"],
-        sequence=found["sequence"],
-        at_ms=found["at"],
-        event=found["event"],
-        query_id=found["query_id"],
-        status=number_of(query_pb2.QueryStatus, found["status"]),
-        turns=[_turn(turn) for turn in found["turns"]],
+        thread_id=result["thread_id"],
+        forked_from=_forked_from(result["forked_from"]),
+        connection=result["connection"],
+        sequence=result["sequence"],
+        at_ms=result["at"],
+        event=result["event"],
+        query_id=result["query_id"],
+        status=number_of(query_pb2.QueryStatus, result["status"]),
+        turns=[_turn(turn) for turn in result["turns"]],
     )
 
 
@@ -54,15 +54,15 @@ async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | 
     """Read the newest turns."""
     if request.page_size < 0 or request.before_sequence < 0:
         return _NEGATIVE
-    found = await call.use_cases.threads.turns(
+    result = await call.use_cases.threads.turns(
         request.thread_id, call.credential, **_sized(request.page_size), before_sequence=request.before_sequence
     )
-    if isinstance(found, Problem):
-        return found
+    if isinstance(result, Problem):
+        return result
     return v1.ListTurnsResponse(
-        thread_id=found["thread_id"],
-        forked_from=_forked_from(found["forked_from"]),
-        turns=[_turn(turn) for turn in found["turns"]],
+        thread_id=result["thread_id"],
+        forked_from=_forked_from(result["forked_from"]),
+        turns=[_turn(turn) for turn in result["turns"]],
     )
 
 
@@ -70,15 +70,15 @@ async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall
     """Read events behind a sequence."""
     if request.page_size < 0 or request.after_sequence < 0:
         return _NEGATIVE
-    found = await call.use_cases.threads.events(
+    result = await call.use_cases.threads.events(
         request.thread_id, call.credential, **_sized(request.page_size), after_sequence=request.after_sequence
     )
-    if isinstance(found, Problem):
-        return found
+    if isinstance(result, Problem):
+        return result
     return v1.ListThreadEventsResponse(
-        thread_id=found["thread_id"],
-        events=[event_message(Frame(event["event"], event, event["sequence"])) for event in found["events"]],
-        next_after_sequence=found["next_after"],
+        thread_id=result["thread_id"],
+        events=[event_message(Frame(event["event"], event, event["sequence"])) for event in result["events"]],
+        next_after_sequence=result["next_after"],
     )
 
 
@@ -86,13 +86,13 @@ async def fork_thread(request: v1.ForkThreadRequest, call: GrpcCall) -> Message 
     """Begin a new thread at a place of this one."""
     if request.at_sequence < 0:
         return _NEGATIVE
-    found = await call.use_cases.threads.fork(
+    result = await call.use_cases.threads.fork(
         request.thread_id,
         call.credential,
         at_sequence=request.at_sequence,
         query_id=request.query_id if request.WhichOneof("at") == "query_id" else None,
     )
-    return found if isinstance(found, Problem) else v1.ForkThreadResponse(thread=_thread(found))
+    return result if isinstance(result, Problem) else v1.ForkThreadResponse(thread=_thread(result))
 
 
 async def delete_thread(request: v1.DeleteThreadRequest, call: GrpcCall) -> Message | Problem:

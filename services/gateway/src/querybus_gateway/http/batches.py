@@ -40,13 +40,13 @@ async def submit(request: Request, use_cases: UseCasesOf, credential: Caller) ->
     """Submit many questions at once: 202 and where to look."""
     asked = await body_of(request, BatchRequest)
     key = request.headers.get("idempotency-key")
-    found = await use_cases.batches.submit(asked, credential, idempotency_key=key)
-    if isinstance(found, Problem):
-        return problem_response(request, found)
-    headers = {"Location": f"/v1/batches/{found['id']}"}
-    if found.pop("idempotency_replayed", False):
+    result = await use_cases.batches.submit(asked, credential, idempotency_key=key)
+    if isinstance(result, Problem):
+        return problem_response(request, result)
+    headers = {"Location": f"/v1/batches/{result['id']}"}
+    if result.pop("idempotency_replayed", False):
         headers["Idempotency-Replayed"] = "true"
-    return JsonResponse(found, 202, headers=headers)
+    return JsonResponse(result, 202, headers=headers)
 
 
 @router.get("/{batch_id}", responses=gives(BatchItemsView))

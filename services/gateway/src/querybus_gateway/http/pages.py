@@ -35,10 +35,10 @@ async def result(
     if page_token is not None:
         if page is not None or page_size is not None:
             return problem_response(request, Problem(ProblemCode.INVALID, "a page token names its page by itself"))
-        found = await use_cases.results.page_of_token(query_id, credential, page_token)
+        result = await use_cases.results.page_of_token(query_id, credential, page_token)
     else:
-        found = await use_cases.results.page(query_id, credential, page or 1, page_size)
-    return problem_response(request, found) if isinstance(found, Problem) else JsonResponse(found)
+        result = await use_cases.results.page(query_id, credential, page or 1, page_size)
+    return problem_response(request, result) if isinstance(result, Problem) else JsonResponse(result)
 
 
 @router.get(
@@ -54,8 +54,8 @@ async def export(
     how: Annotated[Format, Query(alias="format")] = Format.CSV,
 ) -> Response:
     """Stream the whole result as CSV, JSON lines or an Arrow stream."""
-    found = await use_cases.results.export(query_id, credential)
-    if isinstance(found, Problem):
-        return problem_response(request, found)
-    headers = {"Content-Disposition": f'attachment; filename="{found.query_id}.{how}"'}
-    return StreamingResponse(export_stream(found, how), media_type=MEDIA_TYPES[how], headers=headers)
+    result = await use_cases.results.export(query_id, credential)
+    if isinstance(result, Problem):
+        return problem_response(request, result)
+    headers = {"Content-Disposition": f'attachment; filename="{result.query_id}.{how}"'}
+    return StreamingResponse(export_stream(result, how), media_type=MEDIA_TYPES[how], headers=headers)

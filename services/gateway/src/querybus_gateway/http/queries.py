@@ -42,24 +42,24 @@ async def ask(request: Request, use_cases: UseCasesOf, credential: Caller) -> JS
 async def show(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Return the query as it stands, with its answer once it has finished."""
     wait = wait_preference(request.headers.get("prefer"))
-    found = (
+    result = (
         await use_cases.queries.wait(query_id, credential, wait)
         if wait is not None
         else await use_cases.queries.answer(query_id, credential)
     )
-    if isinstance(found, Problem):
-        return problem_response(request, found)
-    applied = {"Preference-Applied": f"wait={wait}"} if wait is not None and found.is_finished else {}
-    return JsonResponse(found.resource, headers=applied)
+    if isinstance(result, Problem):
+        return problem_response(request, result)
+    applied = {"Preference-Applied": f"wait={wait}"} if wait is not None and result.is_finished else {}
+    return JsonResponse(result.resource, headers=applied)
 
 
 @router.post("/{query_id}/cancel", status_code=202, responses=gives(QueryView, 202))
 async def cancel(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Cancel the query; 409 with the real outcome if it was concluded before."""
-    found = await use_cases.queries.cancel(query_id, credential)
-    if isinstance(found, Problem):
-        return problem_response(request, found)
-    return JsonResponse(found.resource, 202, headers={"Location": f"/v1/queries/{query_id}"})
+    result = await use_cases.queries.cancel(query_id, credential)
+    if isinstance(result, Problem):
+        return problem_response(request, result)
+    return JsonResponse(result.resource, 202, headers={"Location": f"/v1/queries/{query_id}"})
 
 
 @router.post(

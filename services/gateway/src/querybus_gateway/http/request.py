@@ -63,8 +63,8 @@ def wait_preference(header: str | None) -> int | None:
     >>> wait_preference("respond-async, wait=500")
     30
     """
-    found = _WAIT.search(header or "")
-    return min(int(found.group(1)), WAIT_SECONDS_MAX) if found else None
+    result = _WAIT.search(header or "")
+    return min(int(result.group(1)), WAIT_SECONDS_MAX) if result else None
 
 
 async def read_body(request: Request) -> bytes:
@@ -134,10 +134,10 @@ def takes(model: type[BaseModel], *headers: Mapping[str, Any]) -> dict[str, Any]
 
 async def body_of(request: Request, model: type[RequestT]) -> RequestT:
     """Return the request in a JSON body; Refused with the problem if there is none."""
-    found = read(await read_body(request), model)
-    if isinstance(found, Problem):
-        raise Refused(found)
-    return found
+    result = read(await read_body(request), model)
+    if isinstance(result, Problem):
+        raise Refused(result)
+    return result
 
 
 def _use_cases(request: Request) -> UseCases:
@@ -147,12 +147,12 @@ def _use_cases(request: Request) -> UseCases:
 async def _caller(request: Request) -> Credential:
     try:
         source = request.client.host if request.client is not None else ""
-        found = await _use_cases(request).callers.identify(presented_key(request.headers), source)
+        result = await _use_cases(request).callers.identify(presented_key(request.headers), source)
     except BusTrouble:
-        found = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-    if isinstance(found, Problem):
-        raise Refused(found)
-    return found
+        result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+    if isinstance(result, Problem):
+        raise Refused(result)
+    return result
 
 
 UseCasesOf = Annotated[UseCases, Depends(_use_cases)]

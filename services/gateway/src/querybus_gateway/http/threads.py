@@ -87,16 +87,16 @@ async def events(
 async def fork(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> JSONResponse:
     """Begin a new thread that knows this one up to an event or a turn."""
     wanted = await body_of(request, ForkRequest)
-    found = await use_cases.threads.fork(
+    result = await use_cases.threads.fork(
         thread_id, credential, at_sequence=wanted.at_sequence, query_id=wanted.query_id
     )
-    if isinstance(found, Problem):
-        return problem_response(request, found)
-    return JsonResponse(found, 201, headers={"Location": f"/v1/threads/{found['thread_id']}"})
+    if isinstance(result, Problem):
+        return problem_response(request, result)
+    return JsonResponse(result, 201, headers={"Location": f"/v1/threads/{result['thread_id']}"})
 
 
 @router.delete("/{thread_id}", status_code=204)
 async def delete(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Delete the thread: log, history, pages, answers; 409 while one of its questions runs."""
-    found = await use_cases.threads.delete(thread_id, credential)
-    return Response(status_code=204) if found is None else problem_response(request, found)
+    result = await use_cases.threads.delete(thread_id, credential)
+    return Response(status_code=204) if result is None else problem_response(request, result)

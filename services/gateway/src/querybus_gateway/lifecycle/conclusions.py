@@ -149,10 +149,10 @@ def salvaged(data: bytes, address: EventAddress, headers: Mapping[str, str]) -> 
     Whose query it was is taken from the bytes where they say it, else it is nobody's: the ending stands on the log.
     """
     try:
-        found: object = json.loads(data)
+        result: object = json.loads(data)
     except (ValueError, RecursionError):
-        found = None
-    known = cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
+        result = None
+    known = cast("Mapping[str, object]", result) if isinstance(result, dict) else {}
 
     def text(name: str, otherwise: str) -> str:
         value = known.get(name)

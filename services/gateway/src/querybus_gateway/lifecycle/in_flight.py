@@ -65,8 +65,8 @@ class OpenQueries:
 
     def due(self, now_ms: int) -> tuple[OpenQuery, ...]:
         """Return the queries past their deadline without a conclusion, the oldest deadline first."""
-        found = [item for item in self._open.values() if item.concluded_at is None and item.deadline_at < now_ms]
-        return tuple(sorted(found, key=lambda item: item.deadline_at))
+        result = [item for item in self._open.values() if item.concluded_at is None and item.deadline_at < now_ms]
+        return tuple(sorted(result, key=lambda item: item.deadline_at))
 
     def unrendered(self, now_ms: int) -> tuple[OpenQuery, ...]:
         """Return the queries whose conclusion has waited for its words longer than UNWORDED_MS_MAX."""

@@ -210,7 +210,7 @@ class Sweeper:
 
 def _notice(data: bytes) -> Mapping[str, Any]:
     try:
-        found: object = json.loads(data)
+        result: object = json.loads(data)
     except ValueError:
         return {}
-    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("Mapping[str, Any]", result) if isinstance(result, dict) else {}

@@ -51,9 +51,9 @@ class Watch:
 
     def notes(self) -> tuple[bytes, ...]:
         """Return the progress notes that came since the last call."""
-        found = tuple(self._notes)
+        result = tuple(self._notes)
         self._notes.clear()
-        return found
+        return result
 
     async def wait(self, seconds: float) -> bool:
         """Return at the next notification, at once if one came since the last call, or after the time.

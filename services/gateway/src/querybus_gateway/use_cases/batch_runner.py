@@ -118,15 +118,15 @@ class BatchRunner:
                 await self._take(mark, key)
 
     async def _take(self, mark: Mark, key: tuple[str, str]) -> None:
-        found = await self._kept.get(*key)
-        if found is None or found.manifest.ended_at is not None:
+        result = await self._kept.get(*key)
+        if result is None or result.manifest.ended_at is not None:
             await self._kept.close(mark)
             return
         now = self._clock()
-        if not found.manifest.is_free(self._owner, now):
+        if not result.manifest.is_free(self._owner, now):
             return
-        manifest = found.manifest.leased(self._owner, now)
-        revision = await self._kept.replace(manifest, found.revision)
+        manifest = result.manifest.leased(self._owner, now)
+        revision = await self._kept.replace(manifest, result.revision)
         if revision is None:
             return
         held = self._mine[key] = _Held(manifest, revision, mark)
@@ -220,10 +220,10 @@ class BatchRunner:
             header: dict[str, Any] = {"deadline_at": min(envelope.deadline_at, manifest.deadline_at)}
             if (question := enriched_question(manifest, place)) is not None:
                 header["enriched_question"] = question
-            found = await self._queries.begin(envelope.with_body(envelope.body, **header), has_key=True)
+            result = await self._queries.begin(envelope.with_body(envelope.body, **header), has_key=True)
         except BusTrouble:
             return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=1)
-        return found if isinstance(found, Problem) else None
+        return result if isinstance(result, Problem) else None
 
     async def _write(self, held: _Held, now: int) -> bool:
         """Write what changed, at the latest when half the lease is over; False once another has the batch."""
@@ -233,13 +233,13 @@ class BatchRunner:
         if held.manifest.ended_at is None:
             held.change(held.manifest.leased(self._owner, now))
         while (revision := await self._kept.replace(held.manifest, held.revision)) is None:
-            found = await self._kept.get(held.manifest.credential.tenant, held.manifest.batch_id)
-            lease = found.manifest.lease if found is not None else None
-            if found is None or lease is None or lease.owner != self._owner:
+            result = await self._kept.get(held.manifest.credential.tenant, held.manifest.batch_id)
+            lease = result.manifest.lease if result is not None else None
+            if result is None or lease is None or lease.owner != self._owner:
                 return False
             # Only an API wrote meanwhile: somebody wants it cancelled.
-            held.revision = found.revision
-            held.change(held.manifest.model_copy(update={"cancelled": found.manifest.cancelled}))
+            held.revision = result.revision
+            held.change(held.manifest.model_copy(update={"cancelled": result.manifest.cancelled}))
         held.written(revision)
         return True
 

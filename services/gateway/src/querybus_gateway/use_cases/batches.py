@@ -126,10 +126,10 @@ class Batches:
 
     async def _fault(self, manifest: Manifest) -> Problem | None:
         for place, item in enumerate(manifest.items):
-            found = await self._queries.admitted(item_request(manifest, place), manifest.credential, None)
-            if isinstance(found, Problem):
-                where = FieldError(f"/items/{place}", found.detail)
-                return Problem(found.code, f"item {item.id}: {found.detail}", (where,))
+            result = await self._queries.admitted(item_request(manifest, place), manifest.credential, None)
+            if isinstance(result, Problem):
+                where = FieldError(f"/items/{place}", result.detail)
+                return Problem(result.code, f"item {item.id}: {result.detail}", (where,))
         return None
 
     async def _crowded(self, tenant: str) -> Problem | None:

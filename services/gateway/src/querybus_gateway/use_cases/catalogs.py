@@ -64,32 +64,32 @@ class Catalogs:
 
     async def connection(self, name: str, credential: Credential) -> Json | Problem:
         """Return one of the caller's connections."""
-        found = await self._known(name, credential)
-        return found if isinstance(found, Problem) else _connection(found, credential)
+        result = await self._known(name, credential)
+        return result if isinstance(result, Problem) else _connection(result, credential)
 
     async def catalog(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return what stands in a connection: `{connection, tables: [...], glossary}`."""
-        found = await self._seen(name, credential)
-        if isinstance(found, Problem):
-            return found
+        result = await self._seen(name, credential)
+        if isinstance(result, Problem):
+            return result
         if credential.audience == "analyst":
-            tables = [_table(table, found.whole, language) for table in found.seen.tables]
+            tables = [_table(table, result.whole, language) for table in result.seen.tables]
         else:
-            tables = _topics(found, language)
+            tables = _topics(result, language)
         return {
             "connection": name,
             "tables": tables,
-            "glossary": dict(found.seen.glossary) if _is_analyst(credential) else {},
+            "glossary": dict(result.seen.glossary) if _is_analyst(credential) else {},
         }
 
     async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return questions that can be asked of a connection as they stand: `{connection, questions}`."""
-        found = await self._seen(name, credential)
-        if isinstance(found, Problem):
-            return found
+        result = await self._seen(name, credential)
+        if isinstance(result, Problem):
+            return result
         return {
             "connection": name,
-            "questions": list(suggestions(found.seen, language, credential.audience, found.whole)),
+            "questions": list(suggestions(result.seen, language, credential.audience, result.whole)),
         }
 
     async def _known(self, name: str, credential: Credential) -> Connection | Problem:
@@ -167,12 +167,12 @@ def _column(column: Column, catalog: Catalog, language: Language) -> Json:
 def _topics(known: _Seen, language: Language) -> list[Json]:
     """Return tables and columns that people have a name for."""
     catalog = known.whole
-    found: list[Json] = []
+    items: list[Json] = []
     for table in known.seen.tables:
         label = table_label(table, language, catalog)
         if label is None:
             continue
         named = ((column_label(column, catalog, language), column.kind.value) for column in table.columns)
         columns = [{"label": name, "kind": kind} for name, kind in named if name is not None]
-        found.append({"label": label, "columns": columns})
-    return found
+        items.append({"label": label, "columns": columns})
+    return items

@@ -51,10 +51,10 @@ class Charts:
 
     async def picture(self, query: str, credential: Credential, form: PictureForm) -> bytes | Problem:
         """Return the chart as a picture."""
-        found = await self.spec(query, credential)
-        if isinstance(found, Problem):
-            return found
-        drawn = await self._renderer.draw(found, form)
+        result = await self.spec(query, credential)
+        if isinstance(result, Problem):
+            return result
+        drawn = await self._renderer.draw(result, form)
         if isinstance(drawn, bytes):
             return drawn
         if drawn.code is FailureCode.TIMEOUT:

@@ -91,10 +91,10 @@ def confirmed(
     log: Sequence[Entry], request: ConfirmRequest, credential: Credential, now_ms: int
 ) -> Envelope[Confirmed] | Problem:
     """Return the first event of the new query, or why there is nothing to confirm; `log` is the asking query's."""
-    found = _asked(log)
-    if found is None:
+    result = _asked(log)
+    if result is None:
         return Problem(ProblemCode.NOT_CONFIRMABLE, "the query did not end by asking for a confirmation")
-    asking, confirmation = found
+    asking, confirmation = result
     if credential.connections is not None and asking.connection not in credential.connections:
         return Problem(ProblemCode.SCOPE, "this credential may not use that connection any more")
     if confirmation.reason == "cost" and credential.audience != "analyst":

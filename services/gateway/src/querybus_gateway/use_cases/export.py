@@ -95,16 +95,16 @@ async def _fields(export: Export, pa: Any) -> list[Any]:
     It takes a pass over the pages of its own: an Arrow stream says its schema first and cannot change it.
     """
     columns = public_columns(export.answer, export.audience)
-    found: list[dict[tuple[Any, frozenset[bytes]], None]] = [{} for _ in columns]
+    entries: list[dict[tuple[Any, frozenset[bytes]], None]] = [{} for _ in columns]
     async with aclosing(export.pages()) as pages:
         async for data in pages:
             table = pa.ipc.open_stream(data).read_all()
             for index in range(len(columns)):
                 if table.column(index).null_count < table.num_rows:
                     field = table.schema.field(index)
-                    found[index][field.type, frozenset(field.metadata or ()) & frozenset(_MARKS)] = None
+                    entries[index][field.type, frozenset(field.metadata or ()) & frozenset(_MARKS)] = None
     fields: list[Any] = []
-    for name, column, kinds in zip(_names(export), columns, found, strict=True):
+    for name, column, kinds in zip(_names(export), columns, entries, strict=True):
         # Nothing but NULL has any type.
         kind, marks = next(iter(kinds)) if kinds else (pa.string(), frozenset())
         if len(kinds) > 1:

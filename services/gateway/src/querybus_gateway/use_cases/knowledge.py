@@ -283,8 +283,8 @@ def _reasons(
     if catalog is None:
         return {}
     policy = connection.policy.of(credential.tenant)
-    found = {entry.id: stale(entry, catalog, policy) for entry in entries}
-    return {entry_id: reason for entry_id, reason in found.items() if reason is not None}
+    result = {entry.id: stale(entry, catalog, policy) for entry in entries}
+    return {entry_id: reason for entry_id, reason in result.items() if reason is not None}
 
 
 def _view(entry: Entry, stale: str | None, credential: Credential, catalog: Catalog | None) -> Json:

@@ -168,14 +168,14 @@ class Queries:
         """Return the query once it has finished, or as it stands when the time is over."""
         query = begun.envelope.query_id
         reply = Reply(query, resource_of(begun.envelope, None if begun.is_queued else EventName.ASKED), False)
-        if begun.is_replayed and isinstance(found := await self.read(query, credential), Reply):
-            reply = found
+        if begun.is_replayed and isinstance(result := await self.read(query, credential), Reply):
+            reply = result
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
         while not reply.is_finished and (left := (until - self._clock()) / 1_000) > 0:
             await watch.wait(left)
             # It was stored: that its log cannot be read back at once is no reason to refuse it.
-            if isinstance(found := await self._look(query, credential, watch), Reply):
-                reply = found
+            if isinstance(result := await self._look(query, credential, watch), Reply):
+                reply = result
         return replace(reply, is_replayed=begun.is_replayed)
 
     async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
@@ -311,10 +311,10 @@ class Queries:
     async def read(self, query: str, credential: Credential) -> Reply | Problem:
         """Return the query as its log stands now."""
         try:
-            found = await self._find(query, credential)
+            result = await self._find(query, credential)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return found if isinstance(found, Problem) else _reply(query, found, credential)
+        return result if isinstance(result, Problem) else _reply(query, result, credential)
 
     async def wait(
         self, query: str, credential: Credential, seconds: float, *, is_known: bool = False
@@ -339,14 +339,14 @@ class Queries:
         """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""
         until = self._clock() + CANCEL_MS_MAX
         try:
-            found = await self._find(query, credential)
-            if isinstance(found, _Queued):
+            result = await self._find(query, credential)
+            if isinstance(result, _Queued):
                 # A query that waits is begun only to be ended: its one `finished` follows from the log alone.
-                await self.mint(found.envelope)
-                found = await self._find(query, credential)
+                await self.mint(result.envelope)
+                result = await self._find(query, credential)
             has_published = False
-            while not isinstance(found, Problem):
-                log = () if isinstance(found, _Queued) else found
+            while not isinstance(result, Problem):
+                log = () if isinstance(result, _Queued) else result
                 if is_concluded(log):
                     return self._cancel_outcome(query, log, credential, has_published=has_published)
                 ending = cancelled(log, self._clock())
@@ -362,10 +362,10 @@ class Queries:
                         await self._hints.cancel(credential.tenant, query)
                 if self._clock() >= until:
                     return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-                found = await self._find(query, credential)
+                result = await self._find(query, credential)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return found
+        return result
 
     def _cancel_outcome(
         self, query: str, log: Sequence[Entry], credential: Credential, *, has_published: bool
@@ -382,12 +382,12 @@ class Queries:
     async def finished(self, query: str, credential: Credential) -> Envelope[Finished] | Problem:
         """Return the query's last event; `not_finished` while it has none."""
         try:
-            found = await self._find(query, credential)
+            result = await self._find(query, credential)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        if isinstance(found, Problem):
-            return found
-        ended = None if isinstance(found, _Queued) else finished_of(found)
+        if isinstance(result, Problem):
+            return result
+        ended = None if isinstance(result, _Queued) else finished_of(result)
         return ended or Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
 
     async def answer(self, query: str, credential: Credential) -> Reply | Problem:
@@ -433,8 +433,8 @@ class Queries:
                             # A stage that starts has an event in hand that is on the log.
                             must_look = must_look or view.get("state") == "started"
                             yield Frame("progress", view)
-                    found = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
-                    for entry in found:
+                    result = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
+                    for entry in result:
                         after_sequence, thread = entry.sequence, entry.address.thread
                         yield _frame(entry, credential)
                         if entry.address.event is EventName.FINISHED:

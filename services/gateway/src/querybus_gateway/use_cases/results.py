@@ -134,9 +134,9 @@ class Results:
             return Problem(ProblemCode.NOT_FOUND, "this query has no result")
         try:
             for number in {1, answer.pages.count} if answer.pages else ():
-                found = await self._stored(finished, number)
-                if isinstance(found, Problem):
-                    return found
+                result = await self._stored(finished, number)
+                if isinstance(result, Problem):
+                    return result
         except BusTrouble:
             return _TROUBLE
 
@@ -170,14 +170,14 @@ class Results:
             async with at_once:
                 return await self._stored(finished, number)
 
-        found = await asyncio.gather(*(one(number) for number, _, _ in spans))
+        result = await asyncio.gather(*(one(number) for number, _, _ in spans))
         rows: list[Row] = []
         used = 0
-        for data, (_, begin, stop) in zip(found, spans, strict=True):
+        for data, (_, begin, stop) in zip(result, spans, strict=True):
             if isinstance(data, Problem):
                 return data
             used += len(data)
-            if used > ANSWER_BYTES_MAX and len(found) > 1:
+            if used > ANSWER_BYTES_MAX and len(result) > 1:
                 return _TOO_LARGE
             try:
                 rows += decode_page(data)[1][begin:stop]

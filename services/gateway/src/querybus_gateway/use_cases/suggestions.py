@@ -36,10 +36,10 @@ def suggestions(
     """
     ranked = sorted(enumerate(catalog.tables), key=lambda item: (-(item[1].row_estimate or 0), item[0]))
     by_table = [list(_of_table(table, whole or catalog, language, audience)) for _, table in ranked[:SUGGESTIONS_MAX]]
-    found = [
+    result = [
         questions[place] for place in range(len(_TEXTS[language])) for questions in by_table if place < len(questions)
     ]
-    return tuple(dict.fromkeys(found))[:SUGGESTIONS_MAX]
+    return tuple(dict.fromkeys(result))[:SUGGESTIONS_MAX]
 
 
 def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audience) -> Iterator[str]:

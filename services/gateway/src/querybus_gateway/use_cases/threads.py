@@ -132,18 +132,18 @@ class Threads:
         """
         most = min(max(1, limit), TURNS_MAX)
         # Sequence 0 would mean all of them, and before the first event there is nothing.
-        found = (
+        result = (
             await self._fold(thread, credential, max(0, before_sequence - 1), most)
             if before_sequence != 1
             else _MISSING
         )
-        if before_sequence and found is _MISSING:
-            found = await self._fold(thread, credential, 0, 1)
-            if not isinstance(found, Problem):
-                found["turns"] = []
-        if isinstance(found, Problem):
-            return found
-        return {name: found[name] for name in ("thread_id", "forked_from", "turns")}
+        if before_sequence and result is _MISSING:
+            result = await self._fold(thread, credential, 0, 1)
+            if not isinstance(result, Problem):
+                result["turns"] = []
+        if isinstance(result, Problem):
+            return result
+        return {name: result[name] for name in ("thread_id", "forked_from", "turns")}
 
     async def state(self, thread: str, credential: Credential, *, at_sequence: int = 0) -> Json | Problem:
         """Return the thread as it stood once the event at this stream sequence was stored (0: as it stands).
@@ -187,10 +187,10 @@ class Threads:
         Of a turn that still runs the question is known, no more. Returns the new thread as `list` shows it; its first question names it as `thread_id`.
         """
         if query_id is not None:
-            found = await self._end_of_turn(thread, credential, query_id)
-            if isinstance(found, Problem):
-                return found
-            at_sequence = found
+            result = await self._end_of_turn(thread, credential, query_id)
+            if isinstance(result, Problem):
+                return result
+            at_sequence = result
         state = await self._fold(thread, credential, at_sequence, STATE_TURNS_MAX)
         if isinstance(state, Problem):
             return state

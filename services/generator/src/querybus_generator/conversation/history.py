@@ -33,16 +33,16 @@ class JournalHistory:
         asked = await self._asked(envelope)
         if asked is None:
             return ()
-        found: list[Turn] = []
+        turns: list[Turn] = []
         if asked.thread_until_sequence:
-            found, _ = await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
+            turns, _ = await self._thread(envelope, envelope.thread_id, asked.thread_until_sequence)
         origin = asked.forked_from
         for _ in range(FORKS_MAX):
-            if origin is None or len(found) >= EARLIER_READ_MAX:
+            if origin is None or len(turns) >= EARLIER_READ_MAX:
                 break
             earlier, origin = await self._thread(envelope, origin.thread_id, origin.sequence)
-            found = [*earlier, *found]
-        return tuple(found[-EARLIER_READ_MAX:])
+            turns = [*earlier, *turns]
+        return tuple(turns[-EARLIER_READ_MAX:])
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return what was tried for another query of the same tenant and user. BusTrouble."""

@@ -133,17 +133,17 @@ def result_text(result: Result, *, with_values: bool) -> str:
 
 
 def _facts(result: Result) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for place, column in enumerate(result.columns[:COLUMNS_SHOWN_MAX]):
         cells = [row[place] for row in result.rows if row[place] is not None]
         name = quoted(column.name, CELL_LENGTH_MAX)
         if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER):
             figures = [number for cell in cells if (number := _number(cell)) is not None]
             if figures:
-                found.append(f"{name}: least {min(figures):g}, greatest {max(figures):g} on the first page")
+                names.append(f"{name}: least {min(figures):g}, greatest {max(figures):g} on the first page")
         elif cells:
-            found.append(f"{name}: {len(set(map(str, cells)))} different values on the first page")
-    return found
+            names.append(f"{name}: {len(set(map(str, cells)))} different values on the first page")
+    return names
 
 
 def _number(cell: Scalar) -> float | None:

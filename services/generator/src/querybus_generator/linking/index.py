@@ -191,14 +191,14 @@ class LinkIndex:
         owned = [set(cached_words(_column_text(column))) for column in table.columns]
         scores = [0.0] * len(owned)
         for term in (*(term.words for term in self._terms(question)), *_beginnings(question, owned)):
-            found = {
+            result = {
                 place: max([term[word] for word in words & term.keys()])
                 for place, words in enumerate(owned)
                 if words & term.keys()
             }
             # A word of every column distinguishes none from another.
-            rarity = math.log(1 + len(owned) / len(found)) / math.log(1 + len(owned)) if found else 0.0
-            for place, weight in found.items():
+            rarity = math.log(1 + len(owned) / len(result)) / math.log(1 + len(owned)) if result else 0.0
+            for place, weight in result.items():
                 scores[place] += weight * rarity / math.sqrt(len(owned[place]))
         has_period = _PERIOD.search(question) is not None
         named = {(position, column) for _, (position, column, _) in self._values_in(question)}
@@ -242,18 +242,18 @@ class LinkIndex:
         spoken = list(dict.fromkeys(words_of(question)))
         words = [word for word in spoken if word not in _STOP][:QUESTION_WORDS_MAX]
         for number, word in enumerate(words):
-            found: dict[str, float] = {}
+            result: dict[str, float] = {}
             if not HAN.match(word):
                 for other in self._words.get(word, ()):
                     if other in self._postings:
-                        found[other] = _RELATED_SHARE
+                        result[other] = _RELATED_SHARE
                 for other in self._stems.get(stem(word), ()):
-                    found[other] = _FORM_SHARE
+                    result[other] = _FORM_SHARE
             if word in self._postings:
-                found[word] = 1.0
-            if found:
+                result[word] = 1.0
+            if result:
                 is_han = HAN.match(word) is not None
-                terms.append(_Term(found, 1.0 if is_han else 1 + _FIRST_SHARE * (1 - number / len(words))))
+                terms.append(_Term(result, 1.0 if is_han else 1 + _FIRST_SHARE * (1 - number / len(words))))
         for first, second in pairwise(spoken[: QUESTION_WORDS_MAX * 2]):
             # Two words of a question are one word of a name: the last name of `lastname`.
             if first.isascii() and second.isascii() and first + second in self._postings:
@@ -261,9 +261,9 @@ class LinkIndex:
         for word in han_words(question, self._words):
             is_known = all(piece in self._postings for piece in words_of(word))
             share = _FOREIGN_KNOWN_SHARE if is_known else _FOREIGN_SHARE
-            found = {other: share for other in self._words[word] if other in self._postings}
-            if found:
-                terms.append(_Term(found))
+            result = {other: share for other in self._words[word] if other in self._postings}
+            if result:
+                terms.append(_Term(result))
         return terms
 
     def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
@@ -278,12 +278,12 @@ class LinkIndex:
             best: dict[int, tuple[float, str, _Posting]] = {}
             for word, likeness in term.words.items():
                 share = likeness * term.share
-                found = self._postings[word]
-                looked_at += len(found)
+                result = self._postings[word]
+                looked_at += len(result)
                 if looked_at > POSTINGS_READ_MAX:
                     continue
-                rarity = share * math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
-                for posting in found:
+                rarity = share * math.log(1 + (count - len(result) + 0.5) / (len(result) + 0.5))
+                for posting in result:
                     score = rarity * posting.weight + _NAMED_WEIGHT * share * posting.named
                     if posting.table not in best or best[posting.table][0] < score:
                         best[posting.table] = (score, word, posting)
@@ -333,8 +333,8 @@ class LinkIndex:
             if folded in seen:
                 continue
             seen.add(folded)
-            for found in self._values.get(folded, ()):
-                yield text, found
+            for result in self._values.get(folded, ()):
+                yield text, result
 
     def _closed(self, terms: Sequence[Mapping[int, float]], scores: Mapping[int, float], tables_max: int) -> list[int]:
         """Return the best tables together with those that join them, in the catalog's order."""
@@ -417,32 +417,32 @@ def _keys_by_name(tables: Sequence[Table]) -> Iterator[tuple[int, int]]:
             owners[table.primary_key[0].lower()].append(position)
     for position, table in enumerate(tables):
         for column in table.columns:
-            found = owners.get(column.name.lower(), ())
-            if len(found) == 1 and found[0] != position:
-                yield position, found[0]
+            result = owners.get(column.name.lower(), ())
+            if len(result) == 1 and result[0] != position:
+                yield position, result[0]
 
 
 def _weights(table: Table) -> dict[str, float]:
     """Return each word of a table with its saturated weight; long tables count a little less."""
-    found: dict[str, float] = defaultdict(float)
+    result: dict[str, float] = defaultdict(float)
     for text, weight in _texts(table):
         for word in cached_words(text):
-            found[word] += weight
+            result[word] += weight
     length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * (len(table.columns) + 4) / 12
     return {
         word: weight * (_SATURATION + 1) / (weight + _SATURATION * length) * _NAME_WEIGHT / 4
-        for word, weight in found.items()
+        for word, weight in result.items()
         if word not in _STOP
     }
 
 
 def _named(table: Table) -> dict[str, float]:
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for name in (table.name, *table.display_names.values(), *table.synonyms):
         words = set(cached_words(name))
         for word in words:
-            found[word] = max(found.get(word, 0.0), 1 / len(words))
-    return found
+            result[word] = max(result.get(word, 0.0), 1 / len(words))
+    return result
 
 
 def _texts(table: Table) -> Iterator[tuple[str, float]]:
@@ -479,24 +479,24 @@ def _beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, 
         if word in _STOP or len(word) <= _BEGINNING_MIN:
             continue
         root = stem(word)
-        found = {
+        result = {
             other: _RELATED_SHARE
             for other in known
             if other != word and (word.startswith(other) or (len(root) > _BEGINNING_MIN and other.startswith(root)))
         }
-        if found:
-            yield found
+        if result:
+            yield result
 
 
 def _owners(table: Table) -> dict[str, str | None]:
     """Return for each word of a table the column that has it, None for a word of the table's own name."""
-    found: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     for column in reversed(table.columns):
         for word in words_of(_column_text(column)):
-            found[word] = column.name
+            result[word] = column.name
     for word in words_of(_table_text(table)):
-        found[word] = None
-    return found
+        result[word] = None
+    return result
 
 
 def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:

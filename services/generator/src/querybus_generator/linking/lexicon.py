@@ -21,12 +21,12 @@ _MARK = '_WORDS: Final = """'
 
 def gathered() -> Mapping[str, tuple[str, ...]]:
     """Return other words for a word; ValueError for a line of the file without `=`."""
-    found: dict[str, dict[str, None]] = {}
+    result: dict[str, dict[str, None]] = {}
 
     def add(word: str, others: str) -> None:
         for other in words_of(others):
             if other != word:
-                found.setdefault(word, {})[other] = None
+                result.setdefault(word, {})[other] = None
 
     known = lexicon()
     for word, others in known.related.items():
@@ -52,7 +52,7 @@ def gathered() -> Mapping[str, tuple[str, ...]]:
             raise ValueError(f"{_FILE}, line {number}: expected `中文 = English words`")
         for word in chinese.split():
             add(word, english)
-    return {word: tuple(others) for word, others in found.items()}
+    return {word: tuple(others) for word, others in result.items()}
 
 
 def module() -> str:

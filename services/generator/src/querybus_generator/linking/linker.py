@@ -135,13 +135,13 @@ def _digest(entries: Sequence[Entry]) -> str:
 
 def _names(catalog: Catalog) -> frozenset[str]:
     """Return what things are called here, folded: a vague word that is part of such a name is none."""
-    found: set[str] = set()
+    names: set[str] = set()
     for table in catalog.tables:
         for item in (table, *table.columns):
-            found.update((item.name.replace("_", " "), *item.display_names.values(), *item.synonyms))
+            names.update((item.name.replace("_", " "), *item.display_names.values(), *item.synonyms))
         for column in table.columns:
-            found.update(value for value in column.values[:VALUES_AS_NAMES_MAX] if " " in value or not value.isascii())
-    return frozenset(name.casefold() for name in found if len(name) > 1)
+            names.update(value for value in column.values[:VALUES_AS_NAMES_MAX] if " " in value or not value.isascii())
+    return frozenset(name.casefold() for name in names if len(name) > 1)
 
 
 def _is_lost(work: asyncio.Future[Prepared]) -> bool:

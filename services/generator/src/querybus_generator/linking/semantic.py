@@ -109,13 +109,13 @@ class Nearness:
         if known is not None:
             self._questions.move_to_end(text)
             return known
-        found = await self._client.vectors([text], timeout_seconds=until - self._client.seconds())
-        if isinstance(found, Failure):
-            return found
-        self._questions[text] = found[0]
+        result = await self._client.vectors([text], timeout_seconds=until - self._client.seconds())
+        if isinstance(result, Failure):
+            return result
+        self._questions[text] = result[0]
         while len(self._questions) > QUESTIONS_KEPT_MAX:
             self._questions.popitem(last=False)
-        return found[0]
+        return result[0]
 
     async def _index(self, key: str, texts: Callable[[], Sequence[str]], until: float) -> _Made:
         """Return the prepared vectors, or why there are none: who asks first has them made, and waits a while."""

@@ -52,7 +52,7 @@ def is_third_language(question: str) -> bool:
         return True
     if any("CJK" in unicodedata.name(letter, "") for letter in letters):
         return False
-    words = [found[0].casefold() for found in _WORD.finditer(question)]
+    words = [result[0].casefold() for result in _WORD.finditer(question)]
     english = sum(1 for word in words if word in _ENGLISH)
     foreign_words = sum(2 if word in _ASKING else 1 for word in words if word in _ASKING or word in _FUNCTION)
     return foreign_words >= 2 and foreign_words > english

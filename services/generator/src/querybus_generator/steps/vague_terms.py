@@ -85,7 +85,7 @@ def undefined_words(question: str, known: Collection[str]) -> tuple[Undefined, .
         return ()
     folded = question.casefold()
     names = [(name, folded.find(name)) for name in known if len(name) > 1 and name in folded]
-    found: list[Undefined] = []
+    undefined_words: list[Undefined] = []
     for sense, match in matches:
         start, end = match.span("word")
         # "Main category" is what the catalog calls a thing: then the word is part of a name.
@@ -93,9 +93,9 @@ def undefined_words(question: str, known: Collection[str]) -> tuple[Undefined, .
             continue
         if sense == "kind" and match["word"].casefold() == "top" and re.search(r"\btop\b.*\bby\b", folded):
             continue
-        found.append(Undefined(match["word"], sense, start, end))
-    found.sort(key=lambda item: item.start)
-    return tuple(found)
+        undefined_words.append(Undefined(match["word"], sense, start, end))
+    undefined_words.sort(key=lambda item: item.start)
+    return tuple(undefined_words)
 
 
 def definition_of(word: Undefined, question: str, definitions: Mapping[str, str]) -> tuple[str, str] | None:

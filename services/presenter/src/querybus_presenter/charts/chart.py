@@ -426,8 +426,8 @@ def _heatmap(shape: Shape) -> _Plot | None:
 
 def _places(shape: Shape) -> list[Facet]:
     """Return what amounts can be distinguished by; an id only if nothing better distinguishes them."""
-    found = shape.of(Role.TIME, Role.ORDER, Role.CATEGORY)
-    return found or shape.of(Role.IDENTITY)
+    result = shape.of(Role.TIME, Role.ORDER, Role.CATEGORY)
+    return result or shape.of(Role.IDENTITY)
 
 
 def _place(shape: Shape) -> tuple[Facet, Facet] | None:
@@ -573,12 +573,12 @@ def _long(
 def _fresh_names(shape: Shape) -> tuple[str, str]:
     """Return names for the series and its amounts that no label has."""
     taken = {facet.label for facet in shape.facets}
-    found: list[str] = []
+    names: list[str] = []
     for name in ("series", "value"):
         while name in taken:
             name += "_"  # noqa: PLW2901
-        found.append(name)
-    return found[0], found[1]
+        names.append(name)
+    return names[0], names[1]
 
 
 def _field(label: str) -> str:

@@ -217,10 +217,10 @@ def amount(cell: Scalar) -> Number | None:
     if kind is not str:
         return None
     try:
-        found = Decimal(cell)  # type: ignore[arg-type]
+        result = Decimal(cell)  # type: ignore[arg-type]
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return result if result.is_finite() else None
 
 
 def _amounts(cells: tuple[Scalar, ...]) -> tuple[Number | None, ...]:
@@ -259,16 +259,16 @@ def _one(number: Number | None) -> Key | None:
 
 def _keys(cells: Sequence[Scalar], read: Callable[[str], Key | None]) -> tuple[Key | None, ...]:
     """Return the key of each cell, or nothing as soon as one cell has none."""
-    found: list[Key | None] = []
+    keys: list[Key | None] = []
     for cell in cells:
         if cell is None:
-            found.append(None)
+            keys.append(None)
             continue
         key = read(cell) if isinstance(cell, str) else None
         if key is None:
             return ()
-        found.append(key)
-    return tuple(found)
+        keys.append(key)
+    return tuple(keys)
 
 
 def _dated(text: str) -> Key | None:
@@ -307,9 +307,9 @@ def _ranges(cells: Sequence[Scalar]) -> tuple[Key | None, ...]:
         return None if match is None else (float(match[1]) - (text.strip()[0] in "<≤"),)
 
     # Most columns are given up at their first cell; the signs are counted only in what could be ranges.
-    found = _keys(cells, key)
-    signs = sum(isinstance(cell, str) and bool(_RANGE_SIGN.search(cell)) for cell in cells) if found else 0
-    return found if signs >= RANGES_MIN else ()
+    result = _keys(cells, key)
+    signs = sum(isinstance(cell, str) and bool(_RANGE_SIGN.search(cell)) for cell in cells) if result else 0
+    return result if signs >= RANGES_MIN else ()
 
 
 def _counted(name: str, label: str, numbers: Sequence[Number | None]) -> tuple[Key | None, ...]:

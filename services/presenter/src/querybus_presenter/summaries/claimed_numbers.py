@@ -81,19 +81,19 @@ def unknown_numbers(text: str, known: AbstractSet[Decimal], facts: str = "") -> 
     """
     unknown: list[str] = []
     said = facts.casefold()
-    for found in _DIGITS.finditer(text):
-        written, scale = found.group().strip(), found["scale"]
+    for result in _DIGITS.finditer(text):
+        written, scale = result.group().strip(), result["scale"]
         digits = re.sub(r"[^\d.]", "", written.split()[0] if scale and " " in written else written.rstrip("kKmM万亿"))
         digits = _INSIDE.findall(digits)[0]
         stated = Decimal(digits) * (_SCALES[scale.lower()] if scale else 1)
-        if stated not in known and not _is_quoted(text, found.start(), found.end(), said):
+        if stated not in known and not _is_quoted(text, result.start(), result.end(), said):
             unknown.append(written)
-    for found in _WORDS.finditer(text):
-        word = found.group().casefold()
+    for result in _WORDS.finditer(text):
+        word = result.group().casefold()
         if _WRITTEN.get(word) not in known and word not in said:
-            unknown.append(found.group())
-    for found in _CHINESE_WORDS.finditer(text):
-        word = found.group()
+            unknown.append(result.group())
+    for result in _CHINESE_WORDS.finditer(text):
+        word = result.group()
         if _CHINESE.get(word) not in known and word not in said:
             unknown.append(word)
     return tuple(unknown)

@@ -53,10 +53,10 @@ def number(value: Scalar) -> Decimal | None:
     if isinstance(value, bool) or value is None:
         return None
     try:
-        found = Decimal(str(value))
+        result = Decimal(str(value))
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return result if result.is_finite() else None
 
 
 def is_year(name: str) -> bool:
@@ -74,9 +74,9 @@ def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = F
         return ""
     if isinstance(value, bool) or kind is ColumnKind.BOOLEAN:
         return texts.summary["yes" if value in (True, 1, "1", "true", "t") else "no"]
-    found = number(value) if kind in NUMERIC or not isinstance(value, str) else None
-    if found is not None:
-        return str(value) if as_year else number_in_words(found, with_cents=with_cents)
+    result = number(value) if kind in NUMERIC or not isinstance(value, str) else None
+    if result is not None:
+        return str(value) if as_year else number_in_words(result, with_cents=with_cents)
     text = str(value)
     if kind in TEMPORAL and (day := date_in_words(text, texts.language)):
         return day

@@ -80,8 +80,8 @@ def counted(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> str
     narrowing = ("where", "joins", "group", "having", "qualify", "with_", "distinct", "offset", "laterals", "sample")
     if any(tree.args.get(item) for item in narrowing):
         return None
-    found = tree.expressions[0].unalias()
-    if not isinstance(found, exp.Count) or not isinstance(found.this, exp.Star) or found.expressions:
+    result = tree.expressions[0].unalias()
+    if not isinstance(result, exp.Count) or not isinstance(result.this, exp.Star) or result.expressions:
         return None
     known = sources(tree, catalog)
     table = known[0][1] if len(known) == 1 else None
@@ -110,10 +110,10 @@ class _Words:
     def column(self, written: exp.Column) -> str | None:
         if self.with_names:
             return written.name
-        found = column_of(written, self.known)
-        if found is None or self.catalog is None:
+        result = column_of(written, self.known)
+        if result is None or self.catalog is None:
             return None
-        return column_label(found, self.catalog, self.texts.language)
+        return column_label(result, self.catalog, self.texts.language)
 
     def shown(self, expression: exp.Expr) -> str | None:
         """Return a column, or a figure of one, in words."""
@@ -167,8 +167,8 @@ class _Words:
             low, high = self.value(node.args["low"]), self.value(node.args["high"])
             return rows["between"].format(left=left, low=low, high=high) if low and high else None
         if isinstance(node, exp.In) and node.expressions:
-            found = [self.value(expression) for expression in node.expressions[:PARTS_MAX]]
-            listed = [item for item in found if item]
+            result = [self.value(expression) for expression in node.expressions[:PARTS_MAX]]
+            listed = [item for item in result if item]
             if len(listed) != len(node.expressions):
                 return None
             return rows["one_of"].format(left=left, right=rows["comma"].join(listed))
@@ -236,8 +236,8 @@ def _conditions(select: exp.Select, words: _Words) -> list[str]:
         holder: exp.Expr | None = select.args.get(key)
         if holder is not None:
             parts.extend(holder.this.flatten() if isinstance(holder.this, exp.And) else [holder.this])
-    found = [words.condition(part) for part in parts[:PARTS_MAX]]
-    said = [item for item in found if item]
+    result = [words.condition(part) for part in parts[:PARTS_MAX]]
+    said = [item for item in result if item]
     reported: list[str] = []
     if said:
         reported.append(rows["where"].format(conditions=_joined(said, words.texts)))

@@ -36,17 +36,17 @@ def labels(
     `origins` counts only if it has one entry for each column.
     """
     known = origins if len(origins) == len(columns) else [Lineage()] * len(columns)
-    found: list[str] = []
+    names: list[str] = []
     for n, (column, origin) in enumerate(zip(columns, known, strict=True), 1):
         label = _label(column.name, origin, catalog, tables, texts) if catalog else None
         label = label or texts.labels["neutral"].format(n=n)
         count = 2
         distinct = label
-        while distinct.casefold() in {text.casefold() for text in found}:
+        while distinct.casefold() in {text.casefold() for text in names}:
             distinct = texts.labels["again"].format(label=label, n=count)
             count += 1
-        found.append(distinct)
-    return tuple(found)
+        names.append(distinct)
+    return tuple(names)
 
 
 def is_neutral(label: str, texts: Texts) -> bool:

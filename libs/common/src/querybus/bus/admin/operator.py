@@ -58,13 +58,13 @@ class OperatorActions:
         """Return the dead letters behind a sequence, oldest first."""
         subject = dead_filter() if stage is None else dead_subject(stage)
         most = min(limit, LETTERS_MAX)
-        found = await some_below(self._connection, DEAD, subject, sequence=after + 1, most=most)
-        return tuple(map(_letter, found))
+        result = await some_below(self._connection, DEAD, subject, sequence=after + 1, most=most)
+        return tuple(map(_letter, result))
 
     async def letter(self, sequence: int) -> Letter | None:
         """Return one dead letter, or None if there is none of that sequence."""
-        found = await some_below(self._connection, DEAD, dead_filter(), sequence=max(1, sequence), most=1)
-        return _letter(found[0]) if found and found[0].sequence == sequence else None
+        result = await some_below(self._connection, DEAD, dead_filter(), sequence=max(1, sequence), most=1)
+        return _letter(result[0]) if result and result[0].sequence == sequence else None
 
     async def drop(self, sequence: int) -> bool:
         """Delete a dead letter for good; False if there was none of that sequence."""
@@ -86,12 +86,14 @@ class OperatorActions:
 
     async def thread(self, tenant: str, thread: str) -> tuple[Entry, ...]:
         """Return every event of a thread; LogTooLong for one that cannot be listed."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         while True:
-            some = await self._journal.thread_events(tenant, thread, after_sequence=found[-1].sequence if found else 0)
+            some = await self._journal.thread_events(
+                tenant, thread, after_sequence=entries[-1].sequence if entries else 0
+            )
             if not some:
-                return tuple(found)
-            found += some
+                return tuple(entries)
+            entries += some
 
     async def submit(self, asked: Envelope[Asked]) -> None:
         """Put a question where the gateway takes it from, once by its id. BusTrouble, TooLarge."""

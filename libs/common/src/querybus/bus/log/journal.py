@@ -114,7 +114,7 @@ class Journal:
         return own or await self._events(query_log_filter(token(tenant), token(query)), after_sequence)
 
     async def _events(self, log_filter: str, after_sequence: int) -> tuple[Entry, ...]:
-        found: list[Entry] = []
+        entries: list[Entry] = []
         request: dict[str, object] = {
             "next_by_subj": log_filter,
             "batch": EVENTS_PER_READ_MAX,
@@ -123,8 +123,8 @@ class Journal:
         next_sequence = after_sequence + 1
         while next_sequence:
             batch, next_sequence, _ = await self._batch(EVENTS, request | {"seq": next_sequence})
-            found += batch
-        return tuple(found)
+            entries += batch
+        return tuple(entries)
 
     async def remembered_query(self, tenant: str, query: str) -> tuple[Entry, ...]:
         """Return what QUERYBUS_HISTORY keeps of a query, under the original sequences. BusTrouble."""
@@ -182,8 +182,8 @@ class Journal:
         (recent, _, _), old = await asyncio.gather(
             self._batch(EVENTS, request), self._last_of([log_filter], stream=HISTORY)
         )
-        found = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
-        return tuple(found[item] for item in sorted(found)[:events_max])
+        result = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
+        return tuple(result[item] for item in sorted(result)[:events_max])
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""
@@ -222,8 +222,8 @@ class Journal:
         recent, old = await asyncio.gather(
             self._last_of(filters, until_sequence), self._last_of(filters, stream=HISTORY)
         )
-        found = {entry.sequence: entry for entry in (*old, *recent)}
-        return tuple(found[item] for item in sorted(found) if not until_sequence or item <= until_sequence)
+        result = {entry.sequence: entry for entry in (*old, *recent)}
+        return tuple(result[item] for item in sorted(result) if not until_sequence or item <= until_sequence)
 
     async def _last_of(
         self, filters: Sequence[str], until_sequence: int = 0, *, stream: str = EVENTS
@@ -244,7 +244,7 @@ class Journal:
         """Return a batch, the stream's sequence that the next one begins at (0: none), and the last that counts."""
         connection = self._holder.connection
         inbox = connection.new_inbox()
-        found: list[Entry] = []
+        entries: list[Entry] = []
         try:
             subscription = await connection.subscribe(inbox)
             try:
@@ -256,11 +256,11 @@ class Journal:
                         if status is None or message.data:
                             entry = _entry_of(message)
                             if entry is not None:
-                                found.append(entry)
+                                entries.append(entry)
                         elif status == "204":
                             pending = int(headers.get("Nats-Num-Pending", "0"))
                             last = int(headers.get("Nats-Last-Sequence", "0"))
-                            return found, last + 1 if pending else 0, int(headers.get("Nats-UpTo-Sequence", "0"))
+                            return entries, last + 1 if pending else 0, int(headers.get("Nats-UpTo-Sequence", "0"))
                         elif status == "404":
                             return [], 0, 0
                         elif status == "413":

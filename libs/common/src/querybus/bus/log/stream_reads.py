@@ -58,24 +58,24 @@ async def last(connection: Client, stream: str, subject: str) -> Kept | None:
 
 async def last_of_each(connection: Client, stream: str, subjects: Sequence[str]) -> dict[str, Kept]:
     """Return the last message of each of these subjects that has one, by subject; any number of subjects."""
-    found: dict[str, Kept] = {}
+    messages: dict[str, Kept] = {}
     for start in range(0, len(subjects), SUBJECTS_PER_REQUEST_MAX):
         some = list(subjects[start : start + SUBJECTS_PER_REQUEST_MAX])
         request = {"multi_last": some, "batch": len(some)}
         async for kept in _batch(connection, stream, request):
-            found[kept.subject] = kept
-    return found
+            messages[kept.subject] = kept
+    return messages
 
 
 async def all_below(connection: Client, stream: str, filtered: str) -> list[Kept]:
     """Return every stored message that the filter matches, oldest first: of a bucket, the value of each key."""
-    found: list[Kept] = []
+    messages: list[Kept] = []
     sequence = 1
     while True:
         some = await some_below(connection, stream, filtered, sequence=sequence, most=MESSAGES_PER_REQUEST_MAX)
-        found += some
+        messages += some
         if len(some) < MESSAGES_PER_REQUEST_MAX:
-            return found
+            return messages
         sequence = some[-1].sequence + 1
 
 

@@ -77,8 +77,8 @@ class BatchStore:
 
     async def open(self) -> tuple[Mark, ...]:
         """Return the marks of the batches that are open, oldest first."""
-        found = await all_below(self._holder.connection, _STREAM, f"$KV.{BATCHES}.open.>")
-        return tuple(_read(kept) for kept in found if _OPERATION not in kept.headers)
+        result = await all_below(self._holder.connection, _STREAM, f"$KV.{BATCHES}.open.>")
+        return tuple(_read(kept) for kept in result if _OPERATION not in kept.headers)
 
     async def close(self, mark: Mark) -> None:
         """Remove the mark, unless the batch was marked again."""

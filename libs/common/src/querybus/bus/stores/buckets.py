@@ -114,11 +114,11 @@ class CatalogStore:
                 if cached is not None and self._watch.trusts(head_key):
                     return cached.catalog
                 started = self._watch.now()
-                found = await self._head(name)
-                if found is None:
+                result = await self._head(name)
+                if result is None:
                     self._cached.pop(name, None)
                     return None
-                fingerprint = found[0].fingerprint
+                fingerprint = result[0].fingerprint
                 if cached is None or cached.catalog.fingerprint != fingerprint:
                     loaded = await self._load(name, fingerprint, {} if cached is None else cached.tables)
                     if loaded is None:
@@ -139,10 +139,10 @@ class CatalogStore:
         catalog, rows = await asyncio.to_thread(_written, name, catalog)
         fingerprint = catalog.fingerprint
         for _ in range(TRIES_MAX):
-            found = await self._head(name)
-            if found is not None and found[0].fingerprint == fingerprint:
+            result = await self._head(name)
+            if result is not None and result[0].fingerprint == fingerprint:
                 return fingerprint
-            if await self._replace(name, catalog, rows, found):
+            if await self._replace(name, catalog, rows, result):
                 return fingerprint
         raise BusTrouble(f"the catalog of {catalog.connection} is being written by too many at once")
 
@@ -177,7 +177,7 @@ class CatalogStore:
         """Return the manifest, or None if a part of it is not there."""
         if not fingerprint:
             return None
-        found = _Manifest()
+        result = _Manifest()
         number, parts = 1, 1
         while number <= parts:
             key = f"{name}.list.{fingerprint}.{number}"
@@ -186,11 +186,11 @@ class CatalogStore:
                 return None
             part = _parsed(_TableList, kept)
             parts = part.parts
-            found.catalog = found.catalog or part.catalog
-            found.tables += tuple(f"{name}.table.{digest}" for digest in part.digests)
-            found.keys.append(key)
+            result.catalog = result.catalog or part.catalog
+            result.tables += tuple(f"{name}.table.{digest}" for digest in part.digests)
+            result.keys.append(key)
             number += 1
-        return found
+        return result
 
     async def _load(self, name: str, fingerprint: str, known: dict[str, Table]) -> _Cached | None:
         manifest = await self._manifest(name, fingerprint)
@@ -215,8 +215,8 @@ class CatalogStore:
 
     async def _many(self, keys: Sequence[str]) -> dict[str, Kept]:
         subjects = {_subject(CATALOG, key): key for key in keys}
-        found = await last_of_each(self._holder.connection, f"KV_{CATALOG}", list(subjects))
-        return {subjects[subject]: kept for subject, kept in found.items()}
+        result = await last_of_each(self._holder.connection, f"KV_{CATALOG}", list(subjects))
+        return {subjects[subject]: kept for subject, kept in result.items()}
 
     async def _put(self, key: str, value: bytes) -> None:
         await store(self._holder.connection, _subject(CATALOG, key), value)
@@ -264,19 +264,19 @@ class ConnectionStore:
         if key in self._cached and self._watch.trusts(key):
             return self._cached[key]
         started = self._watch.now()
-        found = await _get(self._holder, CONNECTIONS, key, Connection)
-        if self._follow and found is not None:
+        result = await _get(self._holder, CONNECTIONS, key, Connection)
+        if self._follow and result is not None:
             # Only what exists is kept, so names made up outside take no memory.
-            self._cached[key] = found
+            self._cached[key] = result
             self._watch.checked(key, started)
         else:
             self._cached.pop(key, None)
-        return found
+        return result
 
     async def all(self) -> tuple[Connection, ...]:
         """Return every connection, by name; raises BusTrouble."""
-        found = await _values(self._holder, CONNECTIONS, Connection)
-        return tuple(sorted(found, key=lambda path: path.name))
+        result = await _values(self._holder, CONNECTIONS, Connection)
+        return tuple(sorted(result, key=lambda path: path.name))
 
     async def write(self, connection: Connection) -> None:
         """Store the connection under its name; raises BusTrouble."""
@@ -318,19 +318,19 @@ class CredentialStore:
         if key in self._cached and self._watch.trusts(key):
             return self._cached[key]
         started = self._watch.now()
-        found = await _get(self._holder, CREDENTIALS, key, Credential)
-        if self._follow and found is not None:
+        result = await _get(self._holder, CREDENTIALS, key, Credential)
+        if self._follow and result is not None:
             # Only what exists is kept, so names made up outside take no memory.
-            self._cached[key] = found
+            self._cached[key] = result
             self._watch.checked(key, started)
         else:
             self._cached.pop(key, None)
-        return found
+        return result
 
     async def all(self) -> tuple[Credential, ...]:
         """Return every credential, by tenant and name; raises BusTrouble."""
-        found = await _values(self._holder, CREDENTIALS, Credential, keys="*.*")
-        return tuple(sorted(found, key=lambda path: (path.tenant, path.name)))
+        result = await _values(self._holder, CREDENTIALS, Credential, keys="*.*")
+        return tuple(sorted(result, key=lambda path: (path.tenant, path.name)))
 
     async def remove(self, tenant: str, credential: str) -> bool:
         """Remove the credential of that tenant and name; False if there is none; raises BusTrouble."""
@@ -482,8 +482,8 @@ async def _get(holder: Connected, bucket: str, key: str, model: type[_ValueT]) -
 
 
 async def _values(holder: Connected, bucket: str, model: type[_ValueT], keys: str = ">") -> list[_ValueT]:
-    found = await all_below(holder.connection, f"KV_{bucket}", _subject(bucket, keys))
-    return [_parsed(model, kept) for kept in found if _OPERATION not in kept.headers]
+    result = await all_below(holder.connection, f"KV_{bucket}", _subject(bucket, keys))
+    return [_parsed(model, kept) for kept in result if _OPERATION not in kept.headers]
 
 
 async def _put_value(holder: Connected, bucket: str, key: str, value: BaseModel) -> None:

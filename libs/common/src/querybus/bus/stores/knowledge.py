@@ -74,10 +74,10 @@ class _Values(Generic[_ValueT]):
         if key in self._cached and self._watch.trusts(key):
             return self._cached[key]
         started = self._watch.now()
-        found = await self._kept(key, tenant, name)
+        result = await self._kept(key, tenant, name)
         known = self._cached.get(key)
         # What did not change keeps its identity, by which readers know what they have prepared.
-        value = known if known is not None and known == found.value else found.value
+        value = known if known is not None and known == result.value else result.value
         if self._follow:
             self._cached[key] = value
             self._cached.move_to_end(key)

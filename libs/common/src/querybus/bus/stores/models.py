@@ -46,11 +46,11 @@ class ModelStore:
         started = self._watch.now()
         kept = await last(self._holder.connection, f"KV_{MODELS}", _SUBJECT)
         try:
-            found = Models() if kept is None or _OPERATION in kept.headers else Models.model_validate_json(kept.data)
+            result = Models() if kept is None or _OPERATION in kept.headers else Models.model_validate_json(kept.data)
         except ValidationError as error:
             raise BusTrouble(f"the models cannot be read: {error.error_count()} errors") from error
-        if self._cached is None or self._cached != found:
-            self._cached = found
+        if self._cached is None or self._cached != result:
+            self._cached = result
         self._watch.checked(KEY, started)
         return self._cached
 

@@ -65,8 +65,8 @@ class ThreadStore:
                 low = middle
             else:
                 high = middle
-        found = await some_below(self._holder.connection, _STREAM, mine, sequence=low, most=wanted - skipped + 1)
-        page = [item for item in found if not before or item.sequence < before][-limit:]
+        result = await some_below(self._holder.connection, _STREAM, mine, sequence=low, most=wanted - skipped + 1)
+        page = [item for item in result if not before or item.sequence < before][-limit:]
         if not page:
             return (), 0
         first = page[0].sequence
@@ -81,8 +81,8 @@ class ThreadStore:
             raise BusTrouble(f"{_STREAM} not read: {type(error).__name__}") from error
 
     async def _count(self, subjects: str, sequence: int) -> int:
-        found = await some_below(self._holder.connection, _STREAM, subjects, sequence=sequence, most=1)
-        return found[0].pending + 1 if found else 0
+        result = await some_below(self._holder.connection, _STREAM, subjects, sequence=sequence, most=1)
+        return result[0].pending + 1 if result else 0
 
 
 def _subject(tenant: str, user: str, thread: str) -> str:

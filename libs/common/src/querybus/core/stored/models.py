@@ -71,8 +71,8 @@ class Models(BaseModel):
         """Return the models to try in turn; empty if the one asked for is not there or not for this tenant."""
         first = wanted or self.tenants.get(tenant) or self.default or (self.models[0].name if self.models else "")
         names = dict.fromkeys((first, *self.fallbacks))
-        found = [self.get(name) for name in names]
-        allowed = [item for item in found if item is not None and (item.tenants is None or tenant in item.tenants)]
+        result = [self.get(name) for name in names]
+        allowed = [item for item in result if item is not None and (item.tenants is None or tenant in item.tenants)]
         if wanted is not None and (not allowed or allowed[0].name != wanted):
             return ()
         return tuple(allowed)

@@ -69,15 +69,15 @@ def _fresh_names(facts: StatementFacts, index: NameIndex) -> dict[int, str]:
     taken = {node.name.lower() for node in facts.nodes if isinstance(node, exp.Identifier)}
     ctes = [cte for cte in facts.ctes if not cte.args.get("scalar")]
     own = {cte.args["alias"].this.name.lower() for cte in ctes}
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     number = 0
     for cte in ctes:
         slug = _slug(cte.args["alias"].this.name)
         number += 1
         while (name := f"qb{number}_{slug}") in taken - own or index.has_table(name):
             number += 1
-        found[id(cte)] = name
-    return found
+        result[id(cte)] = name
+    return result
 
 
 def _slug(name: str) -> str:

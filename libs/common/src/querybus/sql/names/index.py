@@ -170,16 +170,16 @@ class NameIndex:
         Without a schema it is the one of the default schema. Where the catalog holds every table, a name that
         occurs once is that table as well: `canonical` writes its schema into what runs.
         """
-        found = self._tables.get(name, [])
+        result = self._tables.get(name, [])
         if schema is not None:
             if schema == self.default_schema or (
                 self.default_schema is None and schema in DEFAULT_SCHEMAS.get(self.dialect, frozenset())
             ):
-                return next((item for item in found if self._schema_of(item) in (None, schema)), None)
-            return next((item for item in found if self._schema_of(item) == schema), None)
-        if len(found) == 1 and not self.is_restricted:
-            return found[0]
-        return next((item for item in found if self._schema_of(item) in (None, self.default_schema)), None)
+                return next((item for item in result if self._schema_of(item) in (None, schema)), None)
+            return next((item for item in result if self._schema_of(item) == schema), None)
+        if len(result) == 1 and not self.is_restricted:
+            return result[0]
+        return next((item for item in result if self._schema_of(item) in (None, self.default_schema)), None)
 
     def schema_of(self, known: KnownTable) -> str | None:
         """Return the schema in which a table stands, in the catalog's spelling; None where there are no schemas."""

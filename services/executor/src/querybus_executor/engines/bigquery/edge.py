@@ -161,10 +161,10 @@ class Bigquery:
             job_retry=None,
             timeout=session.seconds,
         )
-        found = await self._threads.run(wait)
-        columns = tuple(_column(table) for table in found.schema)
+        result = await self._threads.run(wait)
+        columns = tuple(_column(table) for table in result.schema)
         asked.into.describe(columns)
-        pages = iter(found.pages)
+        pages = iter(result.pages)
         while (page := await self._threads.run(partial(next, pages, None))) is not None:
             if not await asked.into.take(columns, [row.values() for row in page]):
                 break
@@ -180,8 +180,8 @@ class Bigquery:
         client = await self._threads.run(partial(_client, self._module, self._config))
         try:
             ask = partial(client.test_iam_permissions, f"{self._dataset}.{table}", list(_WRITING))
-            found = await self._threads.run(ask)
-            return list(found.get("permissions", ()))
+            result = await self._threads.run(ask)
+            return list(result.get("permissions", ()))
         finally:
             await self._threads.run(client.close)
 

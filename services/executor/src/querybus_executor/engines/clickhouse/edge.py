@@ -218,8 +218,8 @@ class Clickhouse:
         refused = await self._refused(session, sql)
         if refused is not None:
             return refused
-        found = await self._lines(session, f"EXPLAIN ESTIMATE {sql}")
-        read = sum(int(text.split("\t")[3]) for text in found)
+        result = await self._lines(session, f"EXPLAIN ESTIMATE {sql}")
+        read = sum(int(text.split("\t")[3]) for text in result)
         return Estimate(rows=None, cost=float(read))
 
     async def stop(self, session: Channel) -> None:
@@ -309,7 +309,7 @@ def _second_arguments_of_in(tree: Sequence[str]) -> set[int]:
     >>> _second_arguments_of_in(["Function in (children 1)", " ExpressionList (children 2)", "  Literal", "  Identifier t"])
     {3}
     """
-    found: set[int] = set()
+    numbers: set[int] = set()
     for number, line in enumerate(tree):
         match = _NODE.match(line)
         if match is None or match["kind"] != "Function" or _IN.fullmatch(match["name"] or "") is None:
@@ -323,9 +323,9 @@ def _second_arguments_of_in(tree: Sequence[str]) -> set[int]:
             if indent == inner:
                 arguments += 1
                 if arguments == 2:
-                    found.add(below)
+                    numbers.add(below)
                     break
-    return found
+    return numbers
 
 
 def _trouble(kind: str, name: str, parent: str, tables: frozenset[str] | None, schema: str) -> str | None:

@@ -85,10 +85,12 @@ _PLAIN: Final = {
 
 def duckdb_children(*, size: int, reserved: int) -> Children:
     """Return the pool in which DuckDB runs: of what is installed it sees DuckDB's own folder."""
-    found = importlib.util.find_spec("duckdb")
-    if found is None or found.origin is None:
+    result = importlib.util.find_spec("duckdb")
+    if result is None or result.origin is None:
         raise ImportError("the package duckdb is not installed")
-    return Children(child_command("engines.duckdb.worker", Path(found.origin).parents[1]), size=size, reserved=reserved)
+    return Children(
+        child_command("engines.duckdb.worker", Path(result.origin).parents[1]), size=size, reserved=reserved
+    )
 
 
 def duckdb_edge(

@@ -177,8 +177,8 @@ class Parser:
 
     def tree(self, sql: str) -> dict[str, Any]:
         """Return the statement's tree; `error` and `error_message` stand in it for what is no query."""
-        found = self._opened.execute(self._statement, [sql]).fetchone()
-        return json.loads(found[0]) if found else {"error": True}
+        result = self._opened.execute(self._statement, [sql]).fetchone()
+        return json.loads(result[0]) if result else {"error": True}
 
 
 class Watch:
@@ -238,8 +238,8 @@ def rows_expected(plan: str) -> int | None:
         roots = json.loads(plan)
     except ValueError:
         return None
-    found = [rows for root in roots if (rows := _expected(root, 0)) is not None]
-    return max(found, default=None)
+    result = [rows for root in roots if (rows := _expected(root, 0)) is not None]
+    return max(result, default=None)
 
 
 def _expected(node: dict[str, Any], depth: int) -> int | None:
@@ -312,10 +312,10 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 def _inode(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - this runs for every statement
+        result = os.stat(path)  # noqa: PTH116 - this runs for every statement
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return result.st_dev, result.st_ino
 
 
 def _failed(raised: Exception) -> Sent:

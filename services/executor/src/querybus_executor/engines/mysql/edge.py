@@ -172,8 +172,8 @@ class Mysql:
             # Its JSON does not escape quotes of the statement, so it may be no JSON, or say what the statement says.
             await self._prepare(session, _PLAN + sql)
             return _estimate_of_steps(await _rows_by_name(session, "EXECUTE querybus"))
-        found = await _fetch(session, "EXECUTE querybus")
-        plan = json.loads(str(found[0][0]))
+        result = await _fetch(session, "EXECUTE querybus")
+        plan = json.loads(str(result[0][0]))
         rows = rows_expected(plan)
         return Estimate(rows=rows, rows_read=rows, cost=_cost(plan))
 
@@ -198,10 +198,10 @@ class Mysql:
         """Return what an error of asyncmy or of the network means."""
         said = error.args
         if isinstance(error, MySQLError) and said and isinstance(said[0], int):
-            found = mysql_failure(said[0], str(said[1]) if len(said) > 1 else "", sql)
-            if found.code is FailureCode.CONNECTION:
-                return Failure.of(found.code, "the database does not answer or refuses the user", found.facts)
-            return found
+            result = mysql_failure(said[0], str(said[1]) if len(said) > 1 else "", sql)
+            if result.code is FailureCode.CONNECTION:
+                return Failure.of(result.code, "the database does not answer or refuses the user", result.facts)
+            return result
         if isinstance(error, MySQLError | OSError | asyncio.IncompleteReadError):
             return away(error)
         return None
@@ -248,7 +248,7 @@ def rows_expected(plan: Any) -> int | None:
     >>> rows_expected({"query_block": {"nested_loop": [{"table": {"rows": 3}}, {"table": {"rows": 4}}]}})
     12
     """
-    found: list[int] = []
+    numbers: list[int] = []
 
     def walk(node: Any, depth: int) -> None:
         if depth > EXPLAIN_DEPTH_MAX:
@@ -257,7 +257,7 @@ def rows_expected(plan: Any) -> int | None:
             table = cast("dict[str, Any]", node)
             rows = table.get("rows", table.get("rows_examined_per_scan"))
             if isinstance(rows, int | float):
-                found.append(max(1, int(rows)))
+                numbers.append(max(1, int(rows)))
             for name, column in table.items():
                 if "subquer" not in name:
                     walk(column, depth + 1)
@@ -267,9 +267,9 @@ def rows_expected(plan: Any) -> int | None:
 
     walk(plan, 0)
     product = 1
-    for item in found:
+    for item in numbers:
         product *= item
-    return product if found else None
+    return product if numbers else None
 
 
 def _cost(plan: Any) -> float | None:
@@ -341,24 +341,24 @@ async def _do(session: Any, sql: str) -> None:
 async def _fetch(session: Any, sql: str) -> Sequence[Sequence[Any]]:
     cursor = session.cursor()
     await cursor.execute(sql)
-    found = await cursor.fetchall()
+    result = await cursor.fetchall()
     await cursor.close()
-    return found
+    return result
 
 
 async def _rows_by_name(session: Any, sql: str) -> list[dict[str, Any]]:
     cursor = session.cursor()
     await cursor.execute(sql)
     names = [str(column[0]) for column in cursor.description or ()]
-    found = [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
+    result = [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
     await cursor.close()
-    return found
+    return result
 
 
 async def _warnings(session: Any, cursor: Any) -> tuple[str, ...]:
     await cursor.close()
-    found = await _fetch(session, f"SHOW WARNINGS LIMIT {WARNINGS_MAX}")
-    return tuple(dict.fromkeys(f"the database warns: {message}" for level, _, message in found if level != "Error"))
+    result = await _fetch(session, f"SHOW WARNINGS LIMIT {WARNINGS_MAX}")
+    return tuple(dict.fromkeys(f"the database warns: {message}" for level, _, message in result if level != "Error"))
 
 
 def _column(described: Any, *, is_bytes: bool) -> ResultColumn:

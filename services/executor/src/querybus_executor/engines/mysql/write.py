@@ -64,8 +64,8 @@ class MysqlWriter:
                 await _do(session, f"SET @querybus = CONVERT(0x{sql.encode().hex()} USING utf8mb4)")
                 await _do(session, "PREPARE querybus FROM @querybus")
                 committing = kind not in _COUNTED
-                found = await _do(session, "EXECUTE querybus")
-                rows = found if kind in _COUNTED else None
+                result = await _do(session, "EXECUTE querybus")
+                rows = result if kind in _COUNTED else None
                 if rows is not None and rows > rows_affected_max:
                     await _do(session, "ROLLBACK")
                     return too_many(rows, rows_affected_max)

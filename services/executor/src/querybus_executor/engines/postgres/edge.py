@@ -141,10 +141,10 @@ class Postgres:
     async def explain(self, session: Any, sql: str) -> Estimate | Failure:
         """Return the planner's rows and cost."""
         try:
-            found = await session.fetchval(_EXPLAIN + sql)
+            result = await session.fetchval(_EXPLAIN + sql)
         except PostgresError as error:
             return _rendered_error(error, sql, skipped=len(_EXPLAIN))
-        plan = json.loads(found)[0]["Plan"]
+        plan = json.loads(result)[0]["Plan"]
         return Estimate(rows=int(plan["Plan Rows"]), rows_read=_largest_step(plan), cost=float(plan["Total Cost"]))
 
     async def stop(self, session: Any) -> None:
@@ -266,5 +266,5 @@ def _column(attribute: Any) -> ResultColumn:
         return ResultColumn(name=attribute.name, kind=ColumnKind.TEXT, type=name)
     if kind in _JSON_KINDS or name == "record":
         return ResultColumn(name=attribute.name, kind=ColumnKind.JSON, type=name)
-    found = ColumnKind.TEXT if kind == "enum" or name in ("name", "citext", "inet", "cidr") else kind_of_type(name)
-    return ResultColumn(name=attribute.name, kind=found, type=name)
+    result = ColumnKind.TEXT if kind == "enum" or name in ("name", "citext", "inet", "cidr") else kind_of_type(name)
+    return ResultColumn(name=attribute.name, kind=result, type=name)

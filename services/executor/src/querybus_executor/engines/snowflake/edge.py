@@ -92,10 +92,10 @@ def snowflake_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metri
 
 async def read_snowflake(config: ConnectionConfig, server: Server) -> Catalog | Failure:
     """Return the catalog, unless the database is away or its role may write without being allowed to."""
-    found = await server.own("SELECT CURRENT_ROLE(), CURRENT_SCHEMA()", 1, LOGIN_SECONDS_MAX)
-    if isinstance(found, Failure):
-        return Failure.of(FailureCode.CONNECTION, found.detail, found.facts)
-    role, schema = (str(row or "") for row in found.rows[0])
+    result = await server.own("SELECT CURRENT_ROLE(), CURRENT_SCHEMA()", 1, LOGIN_SECONDS_MAX)
+    if isinstance(result, Failure):
+        return Failure.of(FailureCode.CONNECTION, result.detail, result.facts)
+    role, schema = (str(row or "") for row in result.rows[0])
     if not config.role_may_write:
         trouble = await _overprivileged(server, role)
         if trouble is not None:

@@ -59,6 +59,6 @@ def _unread(error: SQLAlchemyError) -> Failure:
     code = getattr(origin, "sqlite_errorcode", None)
     if origin is None or code is None:
         return Failure.of(FailureCode.CONNECTION, f"the database could not be read ({type(error).__name__})")
-    found = sqlite_failure(code, getattr(origin, "sqlite_errorname", ""), str(origin), "")
+    result = sqlite_failure(code, getattr(origin, "sqlite_errorname", ""), str(origin), "")
     # Whatever it is called, a database whose tables cannot be listed cannot be used.
-    return Failure.of(FailureCode.CONNECTION, found.detail, Facts(native_code=found.facts.native_code))
+    return Failure.of(FailureCode.CONNECTION, result.detail, Facts(native_code=result.facts.native_code))

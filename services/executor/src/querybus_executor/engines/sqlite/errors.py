@@ -69,14 +69,14 @@ def sqlite_failure(code: int, name: str, text: str, sql: str) -> Failure:
     known = _BY_CODE.get(primary)
     if known is not None:
         return Failure.of(known[0], f"{known[1]} ({text})", Facts(native_code=native))
-    for pattern, found in _BY_TEXT:
+    for pattern, result in _BY_TEXT:
         match = pattern.search(text)
         if match is None:
             continue
         qualifier, bare = _split(match.groupdict().get("name"))
-        if found is FailureCode.COLUMN_NOT_FOUND and qualifier is not None and not named_in(sql, qualifier):
-            found = FailureCode.MISSING_ALIAS  # noqa: PLW2901 - SQLite says the same of both
-        return Failure.of(found, text, Facts(name=bare, qualifier=qualifier, native_code=native))
+        if result is FailureCode.COLUMN_NOT_FOUND and qualifier is not None and not named_in(sql, qualifier):
+            result = FailureCode.MISSING_ALIAS  # noqa: PLW2901 - SQLite says the same of both
+        return Failure.of(result, text, Facts(name=bare, qualifier=qualifier, native_code=native))
     # The rest of SQLite's prepare errors ("ORDER BY clause should come after UNION ...") are about the text.
     rest = FailureCode.SYNTAX_ERROR if primary == _PREPARE_ERROR else FailureCode.INTERNAL
     return Failure.of(rest, text, Facts(native_code=native))

@@ -205,9 +205,9 @@ def _typed(table: Table, rows: _Rows) -> Table:
     for start in range(0, len(table.columns), _COLUMNS_TYPED_MAX):
         some = table.columns[start : start + _COLUMNS_TYPED_MAX]
         cells = ", ".join(_short(_quoted(path.name)) for path in some)
-        found = rows.of(f"SELECT {cells} FROM {_quoted(table.name)} LIMIT {_ROWS_TYPED_MAX}")  # noqa: S608 - quoted
-        counted = len(found) if found is not None and len(found) < _ROWS_TYPED_MAX else None
-        samples: Sequence[Sequence[object]] = list(zip(*found, strict=True)) if found else [()] * len(some)
+        result = rows.of(f"SELECT {cells} FROM {_quoted(table.name)} LIMIT {_ROWS_TYPED_MAX}")  # noqa: S608 - quoted
+        counted = len(result) if result is not None and len(result) < _ROWS_TYPED_MAX else None
+        samples: Sequence[Sequence[object]] = list(zip(*result, strict=True)) if result else [()] * len(some)
         for column, sample in zip(some, samples, strict=True):
             kind = kind_of_column(column.type, sample)
             columns.append(column if kind is column.kind else column.model_copy(update={"kind": kind}))
@@ -227,8 +227,8 @@ def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
 
 def _counted(table: Table, rows: _Rows) -> int | None:
     place = _quoted(table.name)
-    found = rows.of(f"SELECT count(*) FROM (SELECT 1 FROM {place} LIMIT {ROWS_COUNTED_MAX + 1})")  # noqa: S608 - quoted
-    counted = int(found[0][0]) if found else None
+    result = rows.of(f"SELECT count(*) FROM (SELECT 1 FROM {place} LIMIT {ROWS_COUNTED_MAX + 1})")  # noqa: S608 - quoted
+    counted = int(result[0][0]) if result else None
     if (counted is not None and counted <= ROWS_COUNTED_MAX) or table.kind == "view":
         return counted
     # Beyond the bound the highest row id is the cheapest estimate; tables WITHOUT ROWID have none.
@@ -237,20 +237,20 @@ def _counted(table: Table, rows: _Rows) -> int | None:
 
 
 def _values(table: str, column: str, counted: int | None, rows: _Rows) -> dict[str, object]:
-    found = rows.of(
+    result = rows.of(
         f"SELECT CASE WHEN typeof(v) = 'text' THEN substr(v, 1, {VALUE_LENGTH_MAX + 1}) END, n, count(*) OVER () FROM ("  # noqa: S608 - quoted
         f"SELECT v, count(*) AS n FROM (SELECT {_quoted(column)} AS v FROM {_quoted(table)} LIMIT {ROWS_SAMPLED_MAX})"
         f" WHERE v IS NOT NULL GROUP BY v) ORDER BY n DESC, v LIMIT {COLUMN_VALUES_MAX}"
     )
-    if not found:
+    if not result:
         return {"values_complete": counted == 0, "distinct_count": 0 if counted == 0 else None}
-    distinct = int(found[0][2])
+    distinct = int(result[0][2])
     scanned_all = counted is not None and counted <= ROWS_SAMPLED_MAX
     few = distinct <= COLUMN_VALUES_MAX
     # Of a column with more values than are kept only the ones that recur say anything about the next question.
     kept = tuple(
         value
-        for value, count, _ in found
+        for value, count, _ in result
         if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or count > 1)
     )
     return {

@@ -102,10 +102,10 @@ class Database:
 
     def _stat(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path)  # noqa: PTH116 - this runs for every statement
+            result = os.stat(self._path)  # noqa: PTH116 - this runs for every statement
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return result.st_dev, result.st_ino
 
     def _open(self) -> sqlite3.Connection:
         # No statement cache: the authorizer is asked when a statement is prepared, and only then.

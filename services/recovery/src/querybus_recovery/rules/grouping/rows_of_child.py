@@ -36,7 +36,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         return ()
     if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
         return ()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for place in range(TRIED_MAX):
         tree = read(draft.sql, draft.dialect)
         if tree is None:
@@ -88,7 +88,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         )
         if negated:
             holder.replace(exp.Not(this=holder.copy()))
-        found.append(
+        candidates.append(
             Candidate(
                 RuleName.ROWS_OF_CHILD,
                 write(tree, draft.dialect),
@@ -99,7 +99,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
                 doubt=0.8 + 0.4 * (len(path) - 1) + 0.1 * place + sum(step.doubt for step in path),
             )
         )
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _condition(column: exp.Column) -> exp.Expr | None:

@@ -39,10 +39,10 @@ def compare_keys(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         one, two = every.get(id(outer)), every.get(id(inner))
         if one is None or two is None or not {id(outer), id(inner)} & unknown:
             continue
-        found = _key(one, two, unknown, catalog)
-        if found is None:
+        result = _key(one, two, unknown, catalog)
+        if result is None:
             continue
-        left, right, further = found
+        left, right, further = result
         doubt = max(doubt, 0.4 + further)
         for site, name in ((one, left), (two, right)):
             if id(site.column) in unknown:
@@ -75,7 +75,7 @@ def _compared(tree: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
 
 def _key(one: Site, two: Site, unknown: set[int], catalog: Catalog) -> tuple[str, str, float] | None:
     """Return the outer and the inner column of the one key between the tables that the two may belong to."""
-    found: dict[tuple[str, str], float] = {}
+    result: dict[tuple[str, str], float] = {}
     for left in own_sources(one.scope, catalog):
         if not left.table or (one.qualifier and one.qualifier.lower() != left.alias.lower()):
             continue
@@ -85,13 +85,13 @@ def _key(one: Site, two: Site, unknown: set[int], catalog: Catalog) -> tuple[str
             if left.table.lower() == right.table.lower():
                 table = catalog.table(left.table)
                 if table is not None and len(table.primary_key) == 1:
-                    found[table.primary_key[0], table.primary_key[0]] = 0.2
+                    result[table.primary_key[0], table.primary_key[0]] = 0.2
             for link in between(catalog, left.table, right.table):
                 if len(link.columns) == 1:
-                    found[link.columns[0], link.other_columns[0]] = link.doubt
+                    result[link.columns[0], link.other_columns[0]] = link.doubt
     fits = {
         pair: doubt
-        for pair, doubt in found.items()
+        for pair, doubt in result.items()
         if (id(one.column) in unknown or pair[0].lower() == one.column.name.lower())
         and (id(two.column) in unknown or pair[1].lower() == two.column.name.lower())
     }

@@ -62,10 +62,10 @@ def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
     for scope in scopes(tree):
         sources = {source.alias.lower(): source for source in own_sources(scope, catalog)}
         for join in list(scope.expression.args.get("joins") or []):
-            found = _repair(tree, scope, join, sources, catalog, draft, ways)
-            if found is not None:
-                changed.append(found[:2])
-                doubt = max(doubt, found[2])
+            result = _repair(tree, scope, join, sources, catalog, draft, ways)
+            if result is not None:
+                changed.append(result[:2])
+                doubt = max(doubt, result[2])
     if not changed or place >= ways.count:
         return None
     return Candidate(
@@ -106,9 +106,9 @@ def _repair(
         meant = [column for column in columns if column.table.lower() != joined.alias.lower()]
         partners = [node for node in earlier if any(node.alias.lower() == one.table.lower() for one in meant)]
         for place, pool in enumerate((partners, [item for item in earlier if item not in partners])):
-            found = _direct(scope, join, joined, pool, columns, catalog)
-            if found is not None:
-                link, partner = found
+            result = _direct(scope, join, joined, pool, columns, catalog)
+            if result is not None:
+                link, partner = result
                 after = equal(joined.alias, link.columns, partner.alias, link.other_columns)
                 part.replace(after)
                 return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
@@ -149,40 +149,40 @@ def _lacks(column: exp.Column, sources: dict[str, Source]) -> bool:
 
 
 def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[Source]:
-    found: list[Source] = []
+    result: list[Source] = []
     start = scope.expression.args.get("from_")
     for node in (start, *(scope.expression.args.get("joins") or [])):
         if node is join:
             break
         if node is not None and (source := sources.get(node.this.alias_or_name.lower())) is not None:
-            found.append(source)
-    return [link for link in found if link.table]
+            result.append(source)
+    return [link for link in result if link.table]
 
 
 def _direct(
     scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
 ) -> tuple[Link, Source] | None:
-    found = [(link, item) for item in pool for link in between(catalog, joined.table or "", item.table or "")]
-    if len(found) > 1:
+    result = [(link, item) for item in pool for link in between(catalog, joined.table or "", item.table or "")]
+    if len(result) > 1:
         names = {path.name.lower() for path in written}
         named = [
             (link, item)
-            for link, item in found
+            for link, item in result
             if names
             & {
                 name.lower()
-                for name in (link.columns if len({one.columns for one, _ in found}) > 1 else link.other_columns)
+                for name in (link.columns if len({one.columns for one, _ in result}) > 1 else link.other_columns)
             }
         ]
-        found = named or found
-    if len(found) > 1:
+        result = named or result
+    if len(result) > 1:
         used = {
             column.name.lower()
             for other in (joined_ for joined_ in (scope.expression.args.get("joins") or []) if joined_ is not join)
             for column in other.find_all(exp.Column)
         }
-        found = [(link, item) for link, item in found if not used & {name.lower() for name in link.other_columns}]
-    return found[0] if len(found) == 1 else None
+        result = [(link, item) for link, item in result if not used & {name.lower() for name in link.other_columns}]
+    return result[0] if len(result) == 1 else None
 
 
 def _tables(sources: dict[str, Source]) -> set[str]:

@@ -71,14 +71,14 @@ def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         if item[0] <= ways[0][0] + SAME_MAX and item[2][-1].other == ways[0][2][-1].other
     ]
     place = next(number for number, item in enumerate(every) if item.column is first.column)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for doubt, alias, path, column in ways:
         own = read(draft.sql, draft.dialect)
         if own is None:
             return ()
         site = unresolved(own, catalog, failure.facts.name)[place]
-        found.append(_joined(own, site, alias, path, column, doubt, draft, catalog))
-    return tuple(found)
+        candidates.append(_joined(own, site, alias, path, column, doubt, draft, catalog))
+    return tuple(candidates)
 
 
 def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, str, tuple[Link, ...], str]]:
@@ -93,7 +93,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
     others = {item.column.name.lower() for item in same}
     may_multiply = _does_not_count(select) or asks_for_other_rows(site, others, catalog)
     literals = _literals(site.column)
-    found: list[tuple[float, str, tuple[Link, ...], str]] = []
+    pairs: list[tuple[float, str, tuple[Link, ...], str]] = []
     for number, source in enumerate(sources):
         for path in paths(catalog, source.table or "", multiplying=may_multiply):
             last = path[-1].other
@@ -115,8 +115,8 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             doubt += 0.25 if qualified and source not in qualified else 0.0
             doubt -= 0.3 if hinted & set(words(last)) else 0.0
             doubt -= 0.05 * (sum(table.column(item) is not None for item in others) - 1)
-            found.append((max(doubt, 0.1), source.alias, path, column))
-    return found
+            pairs.append((max(doubt, 0.1), source.alias, path, column))
+    return pairs
 
 
 def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> tuple[str, float] | None:

@@ -49,8 +49,8 @@ def owners_of(catalog: Catalog, column: str) -> tuple[Table, ...]:
 
 def between(catalog: Catalog, one: str, other: str) -> list[Link]:
     """Return the direct joins from one table to another, declared ones only if there are any."""
-    found = [link for link in links_of(catalog, one) if link.other.lower() == other.lower()]
-    return [item for item in found if item.is_declared] or found
+    result = [link for link in links_of(catalog, one) if link.other.lower() == other.lower()]
+    return [item for item in result if item.is_declared] or result
 
 
 def paths(catalog: Catalog, start: str, *, multiplying: bool = False) -> Iterator[tuple[Link, ...]]:
@@ -93,17 +93,17 @@ def reporting(catalog: Catalog, link: Link) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _owners(key: CatalogKey) -> dict[str, tuple[Table, ...]]:
-    found: dict[str, list[Table]] = defaultdict(list)
+    result: dict[str, list[Table]] = defaultdict(list)
     for table in key.catalog.tables:
         for column in table.columns:
-            found[column.name.lower()].append(table)
-    return {name: tuple(tables) for name, tables in found.items()}
+            result[column.name.lower()].append(table)
+    return {name: tuple(tables) for name, tables in result.items()}
 
 
 @lru_cache(maxsize=16)
 def _links(key: CatalogKey) -> dict[str, tuple[Link, ...]]:
     catalog = key.catalog
-    found: dict[str, list[Link]] = defaultdict(list)
+    result: dict[str, list[Link]] = defaultdict(list)
     seen: set[tuple[str, str, str, str]] = set()
 
     def add(child: Table, columns: Sequence[str], parent: Table, keys: Sequence[str], *, is_declared: bool) -> None:
@@ -111,10 +111,10 @@ def _links(key: CatalogKey) -> dict[str, tuple[Link, ...]]:
         if mark in seen or (child.name == parent.name):
             return
         seen.add(mark)
-        found[child.name.lower()].append(
+        result[child.name.lower()].append(
             Link(child.name, tuple(columns), parent.name, tuple(keys), is_declared, multiplies=False)
         )
-        found[parent.name.lower()].append(
+        result[parent.name.lower()].append(
             Link(parent.name, tuple(keys), child.name, tuple(columns), is_declared, not is_unique(child, columns))
         )
 
@@ -142,7 +142,7 @@ def _links(key: CatalogKey) -> dict[str, tuple[Link, ...]]:
                     add(child, (column.name,), parent, parent.primary_key, is_declared=False)
     return {
         name: tuple(sorted(value, key=lambda link: not link.is_declared)[:LINKS_PER_TABLE_MAX])
-        for name, value in found.items()
+        for name, value in result.items()
     }
 
 

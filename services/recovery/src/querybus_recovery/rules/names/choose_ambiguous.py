@@ -23,7 +23,7 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
         return ()
     if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).shares:
         return ()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for place in range(2):
         tree = read(draft.sql, draft.dialect)
         if tree is None:
@@ -43,7 +43,7 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
                 site.column.set("table", identifier(owners[place].alias))
                 chosen[f"{owners[place].alias}.{name}"] = None
         if chosen:
-            found.append(
+            candidates.append(
                 Candidate(
                     RuleName.CHOOSE_AMBIGUOUS,
                     write(tree, draft.dialect),
@@ -53,7 +53,7 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
                     doubt=0.5 + 0.4 * place,
                 )
             )
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _spoken(scope: Scope, name: str) -> set[str]:

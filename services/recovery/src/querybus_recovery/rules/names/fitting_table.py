@@ -27,7 +27,7 @@ def fitting_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
     """Return the draft with the unknown tables replaced by what fits best, and by the next best for the first of them."""
     if failure.code is not FailureCode.TABLE_NOT_FOUND:
         return ()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for place in range(TRIED_MAX):
         tree = read(draft.sql, draft.dialect)
         if tree is None:
@@ -47,7 +47,7 @@ def fitting_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
             replace(tree, unknown[1].name, table.name)
         if not changed:
             break
-        found.append(
+        candidates.append(
             Candidate(
                 RuleName.FITTING_TABLE,
                 write(tree, draft.dialect),
@@ -58,7 +58,7 @@ def fitting_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
                 brings=tuple(changed.values()),
             )
         )
-    return tuple(found)
+    return tuple(candidates)
 
 
 def replace(tree: exp.Expr, before: str, after: str) -> None:

@@ -34,7 +34,7 @@ def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         return ()
     if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
         return ()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for in_joins in (
         (False, True) if glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_joins else (True,)
     ):
@@ -42,10 +42,10 @@ def rename_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
             candidate = _renamed(draft, failure, catalog, in_joins=in_joins, place=place)
             if candidate is None:
                 break
-            found.append(candidate)
+            candidates.append(candidate)
             if not candidate.is_rival:
                 break
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool, place: int) -> Candidate | None:

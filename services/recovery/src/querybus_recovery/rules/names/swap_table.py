@@ -72,7 +72,7 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         return ()
     known = {column.lower() for column in source.columns}
     by_name = [link for link in written if link.table.lower() == (source.table or "").lower() and not node.alias]
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for number, table in enumerate(ranked[:TRIED_MAX]):
         node.set("this", identifier(table.name))
         for column in by_name:
@@ -84,7 +84,7 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         keys = {column.lower() for link in between(catalog, source.table or "", table.name) for column in link.columns}
         doubt += 0.35 if keys and (names & known) - keys else 0.0
 
-        found.append(
+        candidates.append(
             Candidate(
                 RuleName.SWAP_TABLE,
                 write(tree, draft.dialect),
@@ -96,4 +96,4 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
                 drops=(source.table or "",),
             )
         )
-    return tuple(found)
+    return tuple(candidates)

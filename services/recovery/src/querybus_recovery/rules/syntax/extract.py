@@ -19,7 +19,7 @@ def extract(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate
     del catalog
     if failure.code not in (FailureCode.SYNTAX_ERROR, FailureCode.MULTI_STATEMENT):
         return ()
-    found = read_reply(draft.sql, draft.dialect)
-    if isinstance(found, Failure) or found == draft.sql.strip() or read(found, draft.dialect) is None:
+    result = read_reply(draft.sql, draft.dialect)
+    if isinstance(result, Failure) or result == draft.sql.strip() or read(result, draft.dialect) is None:
         return ()
-    return (Candidate(RuleName.EXTRACT, found, keeps_meaning=True, doubt=0.0),)
+    return (Candidate(RuleName.EXTRACT, result, keeps_meaning=True, doubt=0.0),)

@@ -172,12 +172,12 @@ def _pattern(written: str, known: dict[str, str]) -> str | None:
     piece = re.compile(
         "|".join([*sorted(map(re.escape, known), key=len, reverse=True), r"[^%A-Za-z]", r"(?P<other>.)"])
     )
-    found: list[str] = []
+    names: list[str] = []
     for match in piece.finditer(written):
         if match["other"]:
             return None
-        found.append(known.get(match[0], match[0]))
-    return "".join(found)
+        names.append(known.get(match[0], match[0]))
+    return "".join(names)
 
 
 def _left(arguments: Sequence[exp.Expr]) -> exp.Expr | None:

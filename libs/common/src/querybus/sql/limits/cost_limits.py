@@ -427,13 +427,13 @@ def _seconds(step: object) -> float | None:
         text = step.name
     else:
         return None
-    total, found = 0.0, False
+    total, result = 0.0, False
     for count, unit in re.findall(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]+)", text):
         size = _UNIT_SECONDS.get(unit.lower().rstrip("s") or unit.lower(), _UNIT_SECONDS.get(unit.lower()))
         if size is None:
             return 1e-6
-        total, found = total + abs(float(count)) * size, True
-    return total if found else 1e-6
+        total, result = total + abs(float(count)) * size, True
+    return total if result else 1e-6
 
 
 def _moment(node: object) -> dt.datetime | None:
@@ -481,13 +481,13 @@ def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | Non
 
 def _conditions(arm: exp.Expr) -> list[exp.Expr]:
     """Return the conditions under which the recursion goes on; a join by USING or NATURAL counts as one."""
-    found: list[exp.Expr] = [condition.this for condition in arm.find_all(exp.Where)]
+    nodes: list[exp.Expr] = [condition.this for condition in arm.find_all(exp.Where)]
     for join in arm.find_all(exp.Join):
         if isinstance(join.args.get("on"), exp.Expr):
-            found.append(join.args["on"])
+            nodes.append(join.args["on"])
         elif join.args.get("using") or join.args.get("method") == "NATURAL":
-            found.append(exp.EQ(this=exp.column("a"), expression=exp.column("b")))
-    return found
+            nodes.append(exp.EQ(this=exp.column("a"), expression=exp.column("b")))
+    return nodes
 
 
 def _holds(condition: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
@@ -618,7 +618,7 @@ def _source_name(node: exp.Expr, dialect: Dialect) -> str:
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
+    nodes: list[exp.Expr] = []
     stack = [node]
     while stack:
         part = stack.pop()
@@ -627,8 +627,8 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
         elif isinstance(part, exp.Paren):
             stack.append(part.this)
         else:
-            found.append(part)
-    return found
+            nodes.append(part)
+    return nodes
 
 
 def _is_small(source: exp.Expr) -> bool:

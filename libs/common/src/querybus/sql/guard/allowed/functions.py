@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-from querybus.sql.guard.nodes import words
+from querybus.sql.guard.allowed.nodes import words
 
 _KNOWN_NAMES: Final = """
 And Or Xor Pow RegexpLike Acos Acosh Asin Asinh Atan Atanh Atan2 Cos Cosh Cot Coth Csc Csch Degrees Radians Sec Sech Sin

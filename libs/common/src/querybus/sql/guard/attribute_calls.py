@@ -1,0 +1,104 @@
+"""Rule: on PostgreSQL no function is called by naming it as a column."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
+from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.context import Context
+from querybus.sql.guard.rules import Rule, unsafe
+from querybus.sql.names.sources import Sources
+
+
+def attribute_calls(facts: StatementFacts, context: Context) -> Failure | None:
+    """Refuse PostgreSQL's calls by attribute, in both forms: `(row).name` and `alias.name`."""
+    if context.dialect is not Dialect.POSTGRESQL:
+        return None
+    return _attribute_call(facts, context.sources) or _call_by_column(facts)
+
+
+def _attribute_call(facts: StatementFacts, sources: Sources) -> Failure | None:
+    """Refuse PostgreSQL's calls by attribute: `(row).name` calls the function `name` where the row has no such column.
+
+    Only the row of a source in scope, or of a listed function, is taken, with a name that could be a column of it.
+    """
+    for node in facts.nodes:
+        if isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Identifier):
+            name = fold_of(node.expression, Dialect.POSTGRESQL)
+            if functions.is_dangerous(name) or name not in _attributes(node.this.unnest(), facts, sources):
+                return unsafe(Rule.FUNCTION_QUALIFIED, "column does not exist", node.expression.name)
+    return None
+
+
+def _attributes(row: exp.Expr, facts: StatementFacts, sources: Sources) -> set[str]:
+    """Return the names that may stand behind a row: none where the expression is not known to be one."""
+    if isinstance(row, exp.Anonymous):
+        return set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, str(row.this).lower()), ()))
+    if not isinstance(row, exp.Column) or row.args.get("table") is not None:
+        return set()
+    source = fold_of(row.this, Dialect.POSTGRESQL)
+    select = row.find_ancestor(exp.Select)
+    while select is not None:
+        columns = _columns_of_functions(select)
+        if source in columns:
+            return columns[source]
+        if source in source_names(select, Dialect.POSTGRESQL):
+            names = facts.aliases.union(*(table.columns for table in sources))
+            for alias in facts.nodes:
+                if isinstance(alias, exp.TableAlias):
+                    names.update(fold_of(column, Dialect.POSTGRESQL) for column in alias.args.get("columns") or ())
+            return names
+        select = select.find_ancestor(exp.Select)
+    return set()
+
+
+def _call_by_column(facts: StatementFacts) -> Failure | None:
+    """Refuse PostgreSQL's other call by attribute: `f.name` behind a function in FROM calls `name` on what f returns.
+
+    Behind such an alias only the alias itself, its list of columns and the function's known columns may stand.
+    """
+    allowed: dict[int, dict[str, set[str]]] = {}
+    for column in facts.columns:
+        qualifier = column.args.get("table")
+        if qualifier is None or isinstance(column.this, exp.Star):
+            continue
+        name, wanted = fold_of(qualifier, Dialect.POSTGRESQL), fold_of(column.this, Dialect.POSTGRESQL)
+        select = column.find_ancestor(exp.Select)
+        while select is not None:
+            columns = allowed.get(id(select))
+            if columns is None:
+                columns = allowed[id(select)] = _columns_of_functions(select)
+            if name in columns:
+                if wanted not in columns[name]:
+                    return unsafe(Rule.FUNCTION_QUALIFIED, "function does not return this column", column.name)
+                break
+            select = select.find_ancestor(exp.Select)
+    return None
+
+
+def _columns_of_functions(select: exp.Select) -> dict[str, set[str]]:
+    """Return the columns of the functions in FROM by their folded aliases."""
+    result: dict[str, set[str]] = {}
+    for source in sources_of(select):
+        function = source if isinstance(source, exp.Unnest) else source.this
+        if not isinstance(function, exp.Func | exp.Unnest) and not source.args.get("rows_from"):
+            continue
+        called = ""
+        if isinstance(function, exp.Func):
+            called = str(function.this) if isinstance(function, exp.Anonymous) else function.sql_names()[0]
+        alias = source.args.get("alias")
+        name = fold_of(alias.this, Dialect.POSTGRESQL) if isinstance(alias, exp.TableAlias) and alias.this else ""
+        listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
+        columns = {
+            fold_of(node.this if isinstance(node, exp.ColumnDef) else node, Dialect.POSTGRESQL) for node in listed
+        }
+        columns |= set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, called.lower()), ()))
+        offset = function.args.get("offset") if isinstance(function, exp.Unnest) else None
+        if isinstance(offset, exp.Identifier):
+            columns.add(fold_of(offset, Dialect.POSTGRESQL))
+        name = name or called.lower()
+        result[name] = columns | {name, "ordinality"}
+    return result

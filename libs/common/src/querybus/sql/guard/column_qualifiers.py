@@ -1,0 +1,119 @@
+"""Rule: a column is qualified by a source in scope, and no bare name is a call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure, FailureCode
+from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.context import Context
+from querybus.sql.guard.rules import Rule, refuse, unsafe
+from querybus.sql.guard.system_names import is_system
+from querybus.sql.names.index import DEFAULT_SCHEMAS, NameIndex
+from querybus.sql.names.sources import Sources
+
+_STRUCTS: Final = frozenset({Dialect.DUCKDB, Dialect.BIGQUERY, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
+
+
+def column_qualifiers(facts: StatementFacts, context: Context) -> Failure | None:
+    """Refuse a qualifier that names no source in scope, and names that the engine reads as a call."""
+    sources, dialect, index = context.sources, context.dialect, context.index
+    names: dict[int, set[str]] = {}
+    bare = functions.BARE_SESSION[dialect]
+    for column in facts.columns:
+        qualifier = column.args.get("table")
+        if qualifier is None:
+            identifier = column.this
+            if (
+                isinstance(identifier, exp.Identifier)
+                and not identifier.args.get("quoted")
+                and identifier.name.lower() in bare
+            ):
+                return unsafe(
+                    Rule.SESSION_FUNCTION, "function call without parentheses is not allowed", identifier.name
+                )
+            continue
+        schema = column.args.get("db")
+        if schema is not None and not _is_schema(schema, column, dialect, index):
+            return _unknown_qualifier(column, dialect)
+        if not _is_in_scope(column, fold_of(qualifier, dialect), names, facts, sources, dialect):
+            return _unknown_qualifier(column, dialect)
+    return None
+
+
+def _is_schema(schema: exp.Expr, column: exp.Column, dialect: Dialect, index: NameIndex) -> bool:
+    folded = fold_of(schema, dialect)
+    if column.args.get("catalog") is not None and dialect not in _STRUCTS:
+        return False
+    return index.knows_schema(folded) or folded in DEFAULT_SCHEMAS.get(dialect, frozenset()) or dialect in _STRUCTS
+
+
+def _is_in_scope(
+    column: exp.Column,
+    qualifier: str,
+    names: dict[int, set[str]],
+    facts: StatementFacts,
+    sources: Sources,
+    dialect: Dialect,
+) -> bool:
+    outermost = column.args.get("db") if dialect in _STRUCTS else None
+    wanted = {qualifier} | ({fold_of(outermost, dialect)} if outermost is not None else set())
+    if column.args.get("catalog") is not None and dialect in _STRUCTS:
+        wanted.add(fold_of(column.args["catalog"], dialect))
+    parent: exp.Expr | None = column
+    while parent is not None:
+        if isinstance(parent, exp.Select | exp.Subquery | exp.Table | exp.Pivot):
+            visible = names.get(id(parent))
+            if visible is None:
+                visible = names[id(parent)] = source_names(parent, dialect) | _struct_names(parent, sources, dialect)
+            if wanted & visible:
+                return True
+            if (
+                isinstance(parent, exp.Pivot)
+                and isinstance(parent.this, exp.Table)
+                and parent.this.name.lower() in wanted
+            ):
+                return True
+        elif isinstance(parent, exp.Lambda) and wanted & {fold_of(name, dialect) for name in parent.expressions}:
+            return True
+        parent = parent.parent
+    return dialect in _STRUCTS and bool(wanted & facts.aliases)
+
+
+def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[str]:
+    if dialect not in _STRUCTS:
+        return set()
+    return {name for source in sources_of(query) if (table := sources.of(source)) is not None for name in table.columns}
+
+
+def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
+    parts = [column.args[name].name for name in ("catalog", "db", "table") if column.args.get(name)]
+    qualifier = ".".join(parts)
+    if (
+        column.name.lower() in ("nextval", "currval")
+        or functions.is_dangerous(parts[0])
+        or len(parts) > 1
+        or is_system(parts[0].lower(), parts[0], dialect)
+        or (dialect is Dialect.ORACLE and parts[0].lower().startswith(("utl_", "dbms_", "ctx", "htp", "owa", "sys")))
+    ):
+        return unsafe(
+            Rule.QUALIFIER_UNKNOWN, "function call without parentheses is not allowed", f"{qualifier}.{column.name}"
+        )
+    select = column.find_ancestor(exp.Select)
+    scope = tuple(sorted(source_names(select, dialect)))[:8] if select is not None else ()
+    identifier = column.args["table"]
+    return refuse(
+        FailureCode.MISSING_ALIAS,
+        Rule.QUALIFIER_UNKNOWN,
+        f"{qualifier} is not a table or alias in scope",
+        column.name,
+        qualifier=qualifier[:200],
+        candidates=scope,
+        tables=scope,
+        line=identifier.meta.get("line"),
+        column=identifier.meta.get("col"),
+    )

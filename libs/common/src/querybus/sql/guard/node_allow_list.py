@@ -1,0 +1,137 @@
+"""Rule: every node of the tree, with each of its arguments, is listed; what is not listed is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
+from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
+from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE
+from querybus.sql.guard.call import call
+from querybus.sql.guard.context import Context
+from querybus.sql.guard.rules import Rule, unsafe
+
+_WORD: Final = re.compile(r"[^\W\d][\w$]*")
+_NAME: Final = re.compile(r"\w[\w$]*")
+_PATH: Final = re.compile(
+    r"[/\\:*?@]|\.(csv|tsv|json|jsonl|ndjson|parquet|txt|db|sqlite|xlsx|arrow|gz|zst)$", re.IGNORECASE
+)
+
+
+def node_allow_list(facts: StatementFacts, context: Context) -> Failure | None:
+    """Refuse the first node, argument, function or type that is not listed."""
+    for node in facts.nodes:
+        refusal = _node(node, context.dialect, context.functions)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Failure | None:
+    kind = type(node)
+    if kind in functions.BY_NAME_KINDS:
+        return call(node, dialect, allowed_names)
+    if kind not in NODES and kind not in functions.KNOWN:
+        return _refused_node(node)
+    structure = STRUCTURE.get(kind)
+    if structure is not None:
+        for name, value in node.args.items():
+            if value and name not in structure:
+                rule = ARGUMENT_RULES.get(name, Rule.ARGUMENT)
+                return unsafe(rule, f"{name.rstrip('_')} of {kind.__name__} is not allowed", name.rstrip("_"))
+    check = _CHECKS.get(kind)
+    if check is not None:
+        return check(node)
+    if kind is exp.DataType:
+        return _data_type(node, dialect)
+    return _assignment(node, dialect) if kind is exp.PropertyEQ else None
+
+
+def _refused_node(node: exp.Expr) -> Failure:
+    if is_statement(node):
+        kind = kind_of_node(node)
+        return unsafe(Rule.STATEMENT_KIND, f"{kind} inside a query is not allowed", kind)
+    if isinstance(node, exp.Func):
+        name = node.sql_names()[0].lower() if node.sql_names() else type(node).__name__
+        return unsafe(
+            Rule.SESSION_FUNCTION if name.startswith(("current", "session")) else Rule.FUNCTION,
+            f"function {name} is not allowed",
+            name,
+        )
+    rule = NODE_RULES.get(type(node), Rule.NODE)
+    return unsafe(rule, f"{type(node).__name__} is not allowed", type(node).__name__)
+
+
+def _identifier(node: exp.Expr) -> Failure | None:
+    if not node.args.get("quoted") and not _NAME.fullmatch(node.name):
+        return unsafe(Rule.NAME_FORM, "invalid identifier", node.name)
+    return None
+
+
+def _var(node: exp.Expr) -> Failure | None:
+    return None if _WORD.fullmatch(node.name) else unsafe(Rule.NAME_FORM, "invalid keyword", node.name)
+
+
+_TYPES_REFUSED: Final = frozenset({exp.DataType.Type.XML, exp.DataType.Type.FILE})
+
+
+def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
+    if node.this in _TYPES_REFUSED:
+        return unsafe(Rule.CAST, "type is not allowed", str(node.this))
+    if node.this is exp.DataType.Type.USERDEFINED and dialect is not Dialect.SQLITE:
+        return unsafe(Rule.CAST, "user-defined type is not allowed", node.sql()[:80])
+    return None
+
+
+def _dot(node: exp.Expr) -> Failure | None:
+    member = node.args.get("expression")
+    if isinstance(member, exp.Identifier | exp.Star | exp.Literal) or type(member) in functions.BY_NAME_KINDS:
+        if isinstance(node.this, exp.Identifier) and not isinstance(member, exp.Func):
+            return unsafe(Rule.FUNCTION_QUALIFIED, "qualifier is not a table or alias", node.sql()[:80])
+        return None
+    return unsafe(Rule.FUNCTION_QUALIFIED, "schema-qualified function call is not allowed", node.sql()[:80])
+
+
+def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
+    if dialect is Dialect.MYSQL or not isinstance(node.parent, exp.Struct | exp.ToMap | exp.Func):
+        return unsafe(Rule.VARIABLE, "variable assignment is not allowed", ":=")
+    return None
+
+
+def _table_form(node: exp.Expr) -> Failure | None:
+    if isinstance(node.this, exp.Identifier):
+        if node.this.args.get("quoted") and _PATH.search(node.this.name):
+            return unsafe(Rule.TABLE_FORM, "file name in place of a table is not allowed", node.this.name)
+        return None
+    return _source_function(node)
+
+
+def _source_function(node: exp.Expr) -> Failure | None:
+    source = node.this
+    if type(source) in functions.BY_NAME_KINDS:
+        return None  # looked at by _call
+    if isinstance(source, functions.TABLE_KINDS):
+        return None
+    if isinstance(node, exp.Lateral) and isinstance(source, exp.Subquery | exp.Unnest | exp.Query):
+        return None
+    name = source.sql()[:80] if isinstance(source, exp.Expr) else str(source)[:80]
+    if isinstance(source, exp.Dot):
+        return unsafe(Rule.FUNCTION_QUALIFIED, "schema-qualified function in FROM is not allowed", name)
+    rule = Rule.TABLE_FUNCTION if isinstance(source, exp.Func) else Rule.TABLE_FORM
+    return unsafe(rule, "only tables and allowed functions may stand in FROM", name)
+
+
+_CHECKS: Final[dict[type[exp.Expr], Callable[[exp.Expr], Failure | None]]] = {
+    exp.Identifier: _identifier,
+    exp.Var: _var,
+    exp.Dot: _dot,
+    exp.Table: _table_form,
+    exp.TableFromRows: _source_function,
+    exp.Lateral: _source_function,
+}
