@@ -20,7 +20,7 @@ row_filters: {orders: "tenant_id = :tenant"}
 """
 STATEMENTS = [
     ("SELECT id FROM orders", "allow", None, ""),
-    ("SELECT x FROM secret", "refuse", "permission", "not allowed"),
+    ("SELECT x FROM secret", "refuse", "permission", "permission denied"),
     ("SELECT id FROM orders WHERE phone = '1'", "refuse", "permission", "masked"),
     ("DELETE FROM orders WHERE id = 1", "allow", None, "after a confirmation"),
     ("UPDATE orders SET tenant_id = 'x'", "refuse", "permission", "filtered"),

@@ -149,7 +149,7 @@ async def test_it_dies_with_its_parent_however_that_one_dies(tmp_path: Path) -> 
         """
         import asyncio, sys, time
         from pathlib import Path
-        from querybus.bus.embedded import EmbeddedNats
+        from querybus.bus.admin.embedded_server import EmbeddedNats
 
         async def main():
             server = EmbeddedNats(store=Path(sys.argv[1]))

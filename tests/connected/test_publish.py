@@ -75,7 +75,7 @@ async def test_the_same_event_after_the_log_went_on_is_lost(gateway, generator):
 
 
 async def test_a_query_of_a_derived_id_cannot_begin_twice_even_in_another_thread(gateway):
-    envelope, sequence = await ask(gateway, query_id=derived_id("acme", "ann", new_id()))
+    envelope, sequence = await ask(gateway, query_id=derived_id("key", "acme", "ann", new_id()))
     assert await append(gateway, envelope, 0) == Duplicate(sequence)
     other_thread = asked(query_id=envelope.query_id, thread_id=new_id())
     answer = await append(gateway, other_thread, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,7 +14,7 @@ from querybus.bus.gauges import BusGauges
 from querybus.bus.pull import Message, PullLoop
 from querybus.core.subjects import StageName
 from querybus.core.topology import ASSERTED_STREAMS
-from querybus.ops.clock import system_clock
+from querybus.ops.clock import follow_clock, system_clock
 from querybus.ops.metrics import Metrics
 from tests.connected.queries import ask, sizes, until
 
@@ -94,3 +95,19 @@ async def test_the_gateway_reports_the_size_of_every_stream_within_its_rights(bu
         assert metrics.value("querybus_bus_leader", kind="stream", name=stream) == 1
     assert trouble == []
     await connection.close()
+
+
+@pytest.mark.parametrize("off_ms", [120_000, -120_000])
+async def test_a_machine_whose_clock_is_off_follows_that_of_the_bus(
+    bus: EmbeddedNats, off_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = time.time_ns
+    monkeypatch.setattr("querybus.ops.clock.time.time_ns", lambda: right() + off_ms * 1_000_000)
+    generator = await bus.connect("generator")
+    try:
+        assert abs(system_clock() - right() // 1_000_000) > 100_000
+        await BusGauges(Held(generator), StageName.GENERATOR, metrics=Metrics("generator")).set_clock()
+        assert abs(system_clock() - right() // 1_000_000) < 1_000
+    finally:
+        follow_clock(0)
+        await generator.close()

@@ -74,8 +74,8 @@ def test_a_time_ordered_id_is_a_canonical_uuid_that_sorts_by_time(now_ms: int, b
 
 
 def test_a_derived_id_depends_on_every_part_and_its_place() -> None:
-    assert derived_id("a", "bc") != derived_id("ab", "c")
-    assert derived_id("a", "b") == derived_id("a", "b")
+    assert derived_id("key", "a", "bc") != derived_id("key", "ab", "c")
+    assert derived_id("key", "a", "b") == derived_id("key", "a", "b") != derived_id("batch", "a", "b")
     assert not is_id("not-an-id")
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
+import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.policy import Connection
+from querybus.core.policy import Connection, Reader
 from querybus.core.subjects import refresh_subject, token
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.publisher import CatalogPublisher
@@ -22,6 +25,8 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.connections.databases import Connected, ConnectedDatabase
 from querybus_executor.engines.sqlite.catalog import read_sqlite_catalog
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
+from querybus_executor.guard_cache import Verdicts
+from querybus_executor.ports import Edge
 
 
 @dataclass
@@ -214,3 +219,33 @@ async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) ->
     assert isinstance(result, Failure)
     assert (result.code, result.facts.native_code) == (FailureCode.CONNECTION, "SQLITE_BUSY")
     assert "locked by another program" in result.detail
+
+
+async def test_a_database_that_did_not_change_keeps_one_catalog_and_one_set_of_verdicts() -> None:
+    """Forty readings, one new statement after each: what was made of older catalogs is let go."""
+    config = parse_connections({"connections": [{"name": "shop", "url": "sqlite:////nowhere.sqlite"}]})[0]
+    made: list[weakref.ref[Catalog]] = []
+    rows = 0
+
+    async def read() -> Catalog:
+        catalog = Catalog(
+            connection="shop",
+            dialect=Dialect.SQLITE,
+            tables=(Table(name="t", columns=(Column(name="id", type="INTEGER"),), row_estimate=rows),),
+        )
+        made.append(weakref.ref(catalog))
+        return catalog
+
+    database = ConnectedDatabase(config, cast("Edge", None), read, metrics=Metrics("t"))
+    verdicts, reader = Verdicts(), Reader("acme", "ann")
+    catalog: Catalog | Failure | None = None
+    for number in range(40):
+        rows = number // 20
+        catalog = await database.refresh()
+        assert isinstance(catalog, Catalog)
+        assert not verdicts.refusal(
+            f"SELECT id FROM t WHERE id = {number}", Dialect.SQLITE, catalog, database.policy, reader, checks_size=True
+        )
+    catalog = None
+    gc.collect()
+    assert sum(reference() is not None for reference in made) == 1

@@ -270,6 +270,13 @@ async def test_a_result_cut_at_its_bytes_says_so() -> None:
     assert concluded.body.result.warnings == (WARNING_BYTES,)
 
 
+async def test_a_tenant_that_the_connection_does_not_serve_runs_nothing() -> None:
+    database = ShelfDatabase(policy=ConnectionPolicy(tenants_allowed=("globex",)))
+    result = await run(approved(), database)
+    assert isinstance(result, Failure)
+    assert (result.code, database.asked) == (FailureCode.PERMISSION, [])
+
+
 async def test_what_an_engine_quotes_of_hidden_rows_reaches_nobody() -> None:
     guarded = ConnectionPolicy(columns_masked={"customer": ("name",)})
     warned = Rows(

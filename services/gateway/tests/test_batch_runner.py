@@ -96,6 +96,11 @@ class Stack:
     refuses: dict[str, Problem] = field(default_factory=dict[str, Problem])
     notes: list[Mapping[str, object]] = field(default_factory=list[Mapping[str, object]])
     at_once_max: int = 0
+    registry: dict[tuple[str, str], Credential | None] = field(default_factory=dict[tuple[str, str], Credential | None])
+    rights: list[Credential] = field(default_factory=list[Credential])
+
+    async def get(self, tenant: str, credential: str) -> Credential | None:
+        return self.registry.get((tenant, credential), OWNER)
 
     async def admitted(
         self,
@@ -104,6 +109,7 @@ class Stack:
         idempotency_key: str | None,
         clarifies: Clarifies | None = None,
     ) -> Envelope[Asked] | Problem:
+        self.rights.append(credential)
         if request.question in self.refuses:
             return self.refuses[request.question]
         return admit(
@@ -173,7 +179,10 @@ class Rig:
         return Batches(self.stack, self.kept, clock=self.time, random_bits=lambda _: 7)  # type: ignore[arg-type]
 
     def runner(self, owner: str = "one") -> BatchRunner:
-        return BatchRunner(self.stack, self.kept, self.stack, self.stack, owner=owner, clock=self.time)  # type: ignore[arg-type]
+        return BatchRunner(
+            self.stack, self.kept, self.stack, self.stack,  # type: ignore[arg-type]
+            credentials=self.stack, owner=owner, clock=self.time,
+        )  # fmt: skip
 
     @asynccontextmanager
     async def running(self, owner: str = "one") -> AsyncGenerator[BatchRunner]:
@@ -400,3 +409,20 @@ async def test_what_surrounds_a_question_goes_with_it(rig: Rig) -> None:
         await rig.until(lambda: len(rig.stack.begun) == 1)
     assert rig.stack.begun[0].enriched_question == "How many orders?\nObjective: growth"
     assert rig.stack.begun[0].question == "How many orders?"
+
+
+async def test_an_item_is_asked_with_the_rights_that_its_credential_has_by_then(rig: Rig) -> None:
+    batch = await rig.submit("a", "b", concurrency=1)
+    narrowed = OWNER.model_copy(update={"connections": ("shop",)})
+    rig.stack.registry["acme", "web"] = narrowed
+    rig.stack.rights.clear()
+    async with rig.running():
+        await rig.until(lambda: len(rig.stack.begun) == 1)
+        assert rig.stack.rights == [narrowed]
+        rig.stack.registry["acme", "web"] = None
+        rig.stack.answered("a")
+        await rig.over(batch)
+    assert len(rig.stack.begun) == 1, "a removed credential asks nothing more"
+    result = await rig.batches.read(batch, OWNER)
+    assert not isinstance(result, Problem)
+    assert result["items"][1]["answer"]["code"] == "scope"

@@ -156,7 +156,7 @@ async def test_a_reply_goes_to_no_event_subject(stack: ApiStack) -> None:
 
 
 async def test_a_submitted_question_is_minted_and_answered(stack: ApiStack) -> None:
-    query = derived_id("acme", "ann", "key-1")
+    query = derived_id("key", "acme", "ann", "key-1")
     async with stack.client() as client, client.answers() as answers, stack.stages():
         submitted = await client.submit(QUESTION, "key-1")
         assert not submitted.duplicate

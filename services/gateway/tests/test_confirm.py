@@ -77,7 +77,7 @@ def yes(sql_sha256: str = HASH, rows: int | None = None) -> ConfirmRequest:
 def test_a_yes_becomes_the_first_event_of_a_query_with_a_derived_id_and_a_deadline_of_its_own() -> None:
     made = confirmed([asking()], yes(), ANN, NOW + 10)
     assert isinstance(made, Envelope)
-    assert made.query_id == derived_id("acme", "q", HASH)
+    assert made.query_id == derived_id("confirmed", "acme", "q", HASH)
     assert (made.body.asking_query_id, made.body.rows_affected_max, made.thread_id) == ("q", 1, "t")
     assert made.deadline_at == NOW + 10 + 60_000
     assert [step.event for step in made.path] == [EventName.CONFIRMED]
@@ -119,7 +119,7 @@ async def test_over_the_bus_and_http_a_second_yes_gives_the_same_query_and_anoth
             assert wrong["code"] == "not_confirmable"
             first = await client.call("confirm", {"query_id": query, "sql_sha256": HASH})
             second = await client.call("confirm", {"query_id": query, "sql_sha256": HASH, "rows_affected_max": 9})
-        assert first["query_id"] == second["query_id"] == derived_id("acme", query, HASH)
+        assert first["query_id"] == second["query_id"] == derived_id("confirmed", "acme", query, HASH)
         assert await apis.events(first["query_id"]) == ["confirmed"]
         assert (await apis.log(first["query_id"]))[0].envelope().body.rows_affected_max == 1
         async with apis.http() as http:

@@ -232,7 +232,7 @@ async def test_a_unary_caller_that_goes_away_cancels_too(stack: ApiStack) -> Non
     async with grpc_caller(stack) as caller:
         request = v1.AskRequest(question=question(), cancel_on_disconnect=True)
         asking = asyncio.create_task(caller.call("Ask", request, idempotency_key="gone"))
-        query = derived_id("acme", "ann", "gone")
+        query = derived_id("key", "acme", "ann", "gone")
         await stack.until(query, EventName.ASKED)
         # Stored is not yet known: the API reads the log once more before it waits.
         await asyncio.sleep(0.3)
@@ -404,7 +404,7 @@ async def test_health_bytes_that_are_no_message_are_malformed(stack: ApiStack) -
     assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_a_api_that_closes_says_so_before_it_cuts_anybody() -> None:
+async def test_an_api_that_closes_says_so_before_it_cuts_anybody() -> None:
     async with api_stack(grpc_port=0) as stack, grpc_caller(stack) as caller:
         watching = caller.channel.unary_stream(
             "/grpc.health.v1.Health/Watch", response_deserializer=health_pb2.HealthCheckResponse.FromString
@@ -500,7 +500,7 @@ async def test_trouble_behind_the_api_is_said_without_its_text(
 
 
 @pytest.mark.slow
-async def test_a_api_that_closes_cancels_no_query(stack: ApiStack) -> None:
+async def test_an_api_that_closes_cancels_no_query(stack: ApiStack) -> None:
     async with api_stack(grpc_port=0) as closing, grpc_caller(closing) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question(), cancel_on_disconnect=True))
         query = (await following.read()).query.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import AsyncGenerator
@@ -16,6 +17,7 @@ from querybus.bus.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
+from querybus_gateway.http.server import HttpApi
 
 from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack, data_of, frames_of, key_of, pages_of
 
@@ -296,6 +298,22 @@ async def test_a_reader_that_goes_away_cancels_only_if_it_asked_for_that(stack: 
     log = await stack.until(dropped, EventName.CONCLUDED)
     assert log[-1].envelope().body.outcome is Outcome.CANCELLED
     assert (await stack.events(left)) == ["asked"]
+
+
+@pytest.mark.slow
+async def test_a_gateway_that_stops_cancels_no_query_whatever_its_readers_asked_for() -> None:
+    async with api_stack() as closing, closing.http() as http:
+        query = await asked(http)
+
+        async def read() -> None:
+            with contextlib.suppress(httpx.HTTPError):
+                await http.get(f"/v1/queries/{query}/events?on_disconnect=cancel", timeout=30)
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0.5)
+        await next(part for part in closing.gateway.parts if isinstance(part, HttpApi)).drain()
+        await reading
+        assert await closing.events(query) == ["asked"]
 
 
 async def test_a_cancel_concludes_the_query_and_says_so_only_once(stack: ApiStack) -> None:

@@ -299,6 +299,13 @@ async def test_a_draft_is_narrowed_to_its_reader_before_anybody_sees_it() -> Non
     assert (engine.explained[0].tenant, engine.explained[0].user) == ("acme", "ann")
 
 
+async def test_a_tenant_that_the_connection_does_not_serve_is_refused_before_the_engine_is_asked() -> None:
+    engine = Engine()
+    stores = Stores(policy=ConnectionPolicy(tenants_allowed=("globex",)))
+    result = await run(draft_of("SELECT id FROM customer"), stores, engine)
+    assert (result.code, engine.explained) == (FailureCode.PERMISSION, [])
+
+
 # --- cost --------------------------------------------------------------------------------------------------------
 
 COSTLY = ConnectionPolicy(plan_rows_soft_max=100, plan_rows_hard_max=1_000, plan_cost_hard_max=50.0)

@@ -16,6 +16,7 @@ from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
+from querybus.core.ids import is_id
 from querybus.core.subjects import StageName, is_token
 from querybus_cli.app import UsageError
 from querybus_cli.operations.operator import OPERATOR_FILE, Place
@@ -68,6 +69,8 @@ async def create(
     for what, text in (("tenant", tenant), ("name", name)):
         if not is_token(text):
             raise UsageError(f"the {what} {text[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
+    if is_id(name):
+        raise UsageError(f"the name {name} looks like a query's id: choose another")
     key = key_text(tenant, name, secrets.token_urlsafe(SECRET_BYTES))
     credential = Credential(
         name=name,

@@ -133,7 +133,7 @@ async def replay_letter(place: Place, sequence: int) -> Json:
         first = _first(await here.query(address.tenant, address.query))
         if first is None:
             raise UsageError(f"the question of {address.query} can no longer be read: it has aged, or was no question")
-        query_id = derived_id(first.tenant, first.query_id, f"dead-{sequence}")
+        query_id = derived_id("dead", first.tenant, first.query_id, str(sequence))
         again = asked_again(first, query_id=query_id, now_ms=_now_ms())
         if again is None:
             raise UsageError(f"{first.query_id} began with a person's yes to a write, which is never run again")
@@ -170,7 +170,7 @@ async def replay(place: Place, tenant: str, query: str) -> Json:
         if first is None:
             raise UsageError(f"tenant {tenant} has no query {query} that can be read: it has aged, or say --tenant")
         now = _now_ms()
-        shadow_id = derived_id(first.tenant, first.query_id, f"shadow-{now}")
+        shadow_id = derived_id("shadow", first.tenant, first.query_id, str(now))
         shadow = shadow_of(first, query_id=shadow_id, now_ms=now)
         if shadow is None:
             raise UsageError(f"{query} began with a person's yes to a write, which is never run again")

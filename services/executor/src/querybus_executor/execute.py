@@ -52,6 +52,8 @@ async def execute(
     database = databases.get(envelope.connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
+    if not database.policy.serves(envelope.tenant):
+        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
     if body.dialect is not database.dialect:
         return Failure.of(FailureCode.INTERNAL, f"approved for {body.dialect}, the connection is {database.dialect}")
     catalog = await database.catalog()

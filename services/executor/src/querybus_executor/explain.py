@@ -68,6 +68,8 @@ async def _admitted(
     database = databases.by_token(connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
+    if not database.policy.serves(request.tenant):
+        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
     if request.dialect is not database.dialect:
         return Failure.of(FailureCode.INTERNAL, f"meant for {request.dialect}, the connection is {database.dialect}")
     catalog = await database.catalog()

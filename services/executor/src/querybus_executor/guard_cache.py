@@ -39,6 +39,7 @@ class Verdicts:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, Verdict] = OrderedDict()
+        self._catalogs: dict[str, Catalog] = {}
 
     def refusal(
         self,
@@ -64,6 +65,9 @@ class Verdicts:
         checks_size: bool,
     ) -> Verdict:
         """Return the verdict on a text for this reader, and what its engine does silently."""
+        if self._catalogs.get(catalog.connection) is not catalog:
+            self._forget(catalog.connection)
+            self._catalogs[catalog.connection] = catalog
         key = (id(catalog), id(policy), sql, reader, checks_size)
         known = self._kept.get(key)
         if known is None:
@@ -78,3 +82,8 @@ class Verdicts:
                 if len(self._kept) > KEPT_MAX:
                     self._kept.popitem(last=False)
         return known
+
+    def _forget(self, connection: str) -> None:
+        """Drop what was decided with an older catalog of the connection, and so the catalog itself."""
+        for key in [key for key, verdict in self._kept.items() if verdict.catalog.connection == connection]:
+            del self._kept[key]

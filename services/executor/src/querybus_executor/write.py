@@ -71,6 +71,8 @@ async def write(
     database, writer = databases.get(envelope.connection), writers.get(envelope.connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
+    if not database.policy.serves(envelope.tenant):
+        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
     if body.rows_affected_max is None or writer is None:
         return Failure.of(FailureCode.PERMISSION, "this connection takes no changes")
     if body.dialect is not database.dialect:

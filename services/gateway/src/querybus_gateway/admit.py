@@ -142,7 +142,7 @@ def admit(
     if credential.audience != "analyst":
         options = options.model_copy(update={"stream_tokens": False})
     query_id = (
-        derived_id(credential.tenant, credential.user, idempotency_key)
+        derived_id("key", credential.tenant, credential.user, idempotency_key)
         if idempotency_key is not None
         else time_ordered_id(chance.now_ms, chance.random_bits)
     )

@@ -47,6 +47,7 @@ from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OpenQueries
+from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
 from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.settings import Settings
@@ -62,6 +63,8 @@ from querybus_gateway.use_cases.results import Results
 from querybus_gateway.use_cases.threads import Threads
 
 ADVISORY_SLOTS = 4
+LOG_SHARE_MAX = 0.9
+"""Of the event log: from here on nothing new is accepted, so that what was accepted can end."""
 HELD_DRAIN_SECONDS = 1.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -82,6 +85,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     dead_letters = DeadLetters(broker, clock=clock)
     open_queries = OpenQueries()
     waiters = Waiters()
+    load_of_tenants = Load()
     turns = Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max)
     purge_password = settings.purge_password.get_secret_value()
     threads = Threads(
@@ -111,6 +115,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         clock=clock,
         random_bits=system_random_bits,
         can_wait=frozenset(settings.tenants).__contains__,
+        load=load_of_tenants,
+        log_is_full=lambda: metrics.stream_share(EVENTS) >= LOG_SHARE_MAX,
     )
     sweeper = Sweeper(
         journal=journal,
@@ -120,6 +126,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         open_queries=open_queries,
         turns=turns,
         waiters=waiters,
+        load=load_of_tenants,
         metrics=metrics,
         clock=clock,
     )
@@ -151,6 +158,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         kept_batches,
         journal,
         BatchProgress(broker),
+        credentials=credentials,
         owner=f"{system_random_bits(64):016x}",
         clock=clock,
     )
@@ -201,6 +209,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         )
     if keys is not None:
         parts.append(keys)
+    web = http_api(use_cases, tracing=tracing, random_bits=system_random_bits, cors_origins=settings.cors_origins)
     parts += [
         journal.follow(sweeper.note, events=NOTED),
         PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=context.handle),
@@ -223,12 +232,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         runner,
         CallServer(broker, api.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
         HttpApi(
-            http_api(
-                use_cases,
-                tracing=tracing,
-                random_bits=system_random_bits,
-                cors_origins=settings.cors_origins,
-            ),
+            web,
+            on_closing=lambda: setattr(web.state, "is_closing", True),
             host=settings.api_host,
             port=settings.api_port,
             trusted_proxies=settings.trusted_proxies,

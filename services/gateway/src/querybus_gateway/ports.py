@@ -70,7 +70,7 @@ class Events(Protocol):
 class Connections(Protocol):
     """The names of all connections."""
 
-    async def names(self) -> Sequence[str]: ...
+    async def names(self, tenant: str) -> Sequence[str]: ...
 
 
 class PreferencesOf(Protocol):

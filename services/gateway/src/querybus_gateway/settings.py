@@ -41,8 +41,8 @@ class Settings(ServiceSettings):
     in_flight_total_max: int = Field(
         default=96, ge=1, description="queries of all tenants up to which one tenant is lent what others do not use"
     )
-    rate_per_second: float = Field(default=50.0, gt=0, description="questions of one tenant over all replicas")
-    rate_burst: int = Field(default=200, ge=1, description="questions of one tenant at once")
+    rate_per_second: float = Field(default=500.0, gt=0, description="questions of one tenant over all replicas")
+    rate_burst: int = Field(default=1_000, ge=1, description="questions of one tenant at once")
     key_guesses_max: int = Field(
         default=GUESSES_MAX, ge=1, description="wrong keys of one address at once, at one replica; one more every 3 s"
     )

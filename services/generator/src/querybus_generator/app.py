@@ -58,7 +58,8 @@ def build(settings: Settings) -> Service:
             with_hints=settings.hints,
             meaning=meaning,
         ),
-        slots=settings.slots,
+        # A slot waits for its model call: fewer slots than calls would leave the model idle.
+        slots=max(settings.slots, settings.llm_concurrency_max),
         metrics=metrics,
         on_failure=generation_failed,
         tracing=tracing,

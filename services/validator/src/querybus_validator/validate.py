@@ -57,6 +57,8 @@ async def validate(
     catalog = await catalogs.read(envelope.connection)
     if connection is None or catalog is None:
         return Failure.of(FailureCode.CONNECTION, "no catalog of this connection is there yet")
+    if not connection.policy.serves(envelope.tenant):
+        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
     context = _Context(envelope, delivery, connection, catalog, connection.policy.of(envelope.tenant), database)
     if isinstance(envelope.body, Confirmed):
         return await _confirmed(context, await _asking(envelope, log))

@@ -83,7 +83,8 @@ class Service:
         """`tenants` are those whose submit consumers must exist (gateway); `web` serves every other HTTP path."""
         self.name = name
         self.broker = broker
-        self.parts = (*parts, BusGauges(broker, name, metrics=metrics))
+        self._gauges = BusGauges(broker, name, metrics=metrics)
+        self.parts = (*parts, self._gauges)
         self.metrics = metrics
         self.settings = settings
         self.watchdog = Watchdog()
@@ -99,6 +100,7 @@ class Service:
             if self.settings.environment == "production":
                 await asyncio.to_thread(assert_sync, self.settings.nats_monitoring_url)
             await assert_topology(connection, self.name, tenants=self._tenants)
+            await self._gauges.set_clock()
             await self.broker.start()
             for part in self.parts:
                 await part.start()

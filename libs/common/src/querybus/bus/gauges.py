@@ -17,13 +17,17 @@ import nats.errors
 from querybus.bus.connection import Connected
 from querybus.core.subjects import READS, StageName, event_filter
 from querybus.core.topology import ASSERTED_STREAMS, EVENTS
-from querybus.ops.clock import Clock, system_clock
+from querybus.ops.clock import Clock, clock_correction, follow_clock, machine_clock, system_clock
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import end
 
 PERIOD_SECONDS: Final = 5.0
 REQUEST_SECONDS_MAX: Final = 2.0
+ANSWER_MS_MAX: Final = 500
+"""An answer that took longer does not say well enough when it was given."""
+CLOCK_MS_MIN: Final = 1_000
+"""A clock that is off by less is left alone."""
 
 _API: Final = "$JS.API"
 _FRACTION_DIGITS: Final = 6
@@ -63,8 +67,26 @@ class BusGauges:
     async def ping(self) -> str | None:
         return None
 
+    async def set_clock(self) -> None:
+        """Follow the bus's clock, by which deadlines are judged alike on every replica; no answer changes nothing.
+
+        A machine that is minutes fast would expire everybody's queries, a slow one begin writes after their deadline.
+        """
+        asked_at = machine_clock()
+        info = await self._ask(f"{_API}.CONSUMER.INFO.{EVENTS}.{self._stage}")
+        took = machine_clock() - asked_at
+        if info is None or "ts" not in info or took > ANSWER_MS_MAX:
+            return
+        behind = _milliseconds(info["ts"]) - (asked_at + took // 2)
+        if abs(behind) < CLOCK_MS_MIN:
+            behind = 0
+        if abs(behind - clock_correction()) >= CLOCK_MS_MIN:
+            _log.warning("clock.set", stage=self._stage, behind_ms=behind)
+            follow_clock(behind)
+
     async def look(self) -> None:
         """Set every gauge once; what gives no answer is shown as having no leader."""
+        await self.set_clock()
         await self._look_at_consumer()
         for stream in self._streams:
             info = await self._ask(f"{_API}.STREAM.INFO.{stream}")

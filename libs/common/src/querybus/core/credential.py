@@ -16,6 +16,8 @@ from querybus.core.options import OptionCaps
 from querybus.core.subjects import is_token
 
 KEY_LENGTH_MAX = 300
+TOKEN_CREDENTIAL = "oidc"  # noqa: S105 - a name, no secret
+"""The name of the credential that a token of the identity provider makes; it stands in no registry."""
 
 
 class Credential(BaseModel):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from typing import Final
+from typing import Final, Literal
 
+Kind = Literal["key", "batch", "confirmed", "dead", "shadow"]
+"""What an id is derived for."""
 _NAMESPACE: Final = uuid.UUID("5b1c9f0e-7d3c-5a42-9d0e-0b6f3c2a9e71")
 
 
@@ -19,12 +21,13 @@ def time_ordered_id(now_ms: int, random_bits: int) -> str:
     return str(uuid.UUID(int=(now_ms & (1 << 48) - 1) << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low))
 
 
-def derived_id(*parts: str) -> str:
-    """Return the UUIDv5 of the parts: the query id of (tenant, user, Idempotency-Key), of a confirmation, ...
+def derived_id(kind: Kind, *parts: str) -> str:
+    """Return the UUIDv5 of the parts: the query id of a key of (tenant, user, Idempotency-Key), of a confirmation, ...
 
-    The parts are joined by NUL, so ("a", "bc") and ("ab", "c") differ.
+    The kind stands first, so that no user name makes an id of another kind. The parts are joined by NUL, so
+    ("a", "bc") and ("ab", "c") differ.
     """
-    return str(uuid.uuid5(_NAMESPACE, "\x00".join(parts)))
+    return str(uuid.uuid5(_NAMESPACE, "\x00".join((kind, *parts))))
 
 
 def is_id(text: str) -> bool:
@@ -38,7 +41,7 @@ def is_id(text: str) -> bool:
 def is_drawn(text: str) -> bool:
     """Return whether an id was drawn (UUIDv7) and not derived: nothing else can have the same.
 
-    >>> is_drawn(time_ordered_id(0, 0)), is_drawn(derived_id("acme", "ana", "key"))
+    >>> is_drawn(time_ordered_id(0, 0)), is_drawn(derived_id("key", "acme", "ana", "k"))
     (True, False)
     """
     return is_id(text) and uuid.UUID(text).version == 7

@@ -90,6 +90,9 @@ class Rules(BaseModel):
     rows_affected_max: int = Field(
         default=ROWS_AFFECTED_MAX_DEFAULT, ge=0, description="rows that one confirmed write may change"
     )
+    tenants_allowed: tuple[str, ...] | None = Field(
+        default=None, description="the tenants that may use the connection at all; not set: every tenant"
+    )
     plan_rows_soft_max: int | None = Field(
         default=None, ge=1, description="rows that the engine expects to go through; beyond it a person is asked"
     )
@@ -141,6 +144,10 @@ class ConnectionPolicy(Rules):
         """The kinds of statement that may be asked for; a change still needs its confirmation."""
         kinds = KINDS[self.access]
         return kinds if self.statements_allowed is None else kinds & frozenset(self.statements_allowed)
+
+    def serves(self, tenant: str) -> bool:
+        """Return whether this tenant may use the connection at all."""
+        return self.tenants_allowed is None or tenant in self.tenants_allowed
 
     @cached_property
     def protects_parts(self) -> bool:

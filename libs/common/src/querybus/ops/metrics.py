@@ -136,6 +136,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         kinds: dict[str, type[Counter] | type[Gauge]] = {"counter": Counter, "gauge": Gauge}
         self._metrics: dict[str, Any] = {}
+        self._stream_shares: dict[str, float] = {}
         self._series: dict[tuple[str, tuple[str, ...]], Any] = {}
         for row in TABLE:
             if row.kind == "histogram":
@@ -239,9 +240,14 @@ class Metrics:
 
     def stream(self, name: str, *, bytes_held: int, bytes_max: int) -> None:
         """Set what the leader of a stream says of it."""
+        self._stream_shares[name] = bytes_held / bytes_max if bytes_max else 0.0
         self._at("querybus_stream_bytes", name).set(bytes_held)
         self._at("querybus_stream_bytes_limit", name).set(bytes_max)
         self._metrics["querybus_bus_leader"].labels("stream", name).set(1)
+
+    def stream_share(self, name: str) -> float:
+        """Return which share of a stream was used when its leader was last asked, 0 before that."""
+        return self._stream_shares.get(name, 0.0)
 
     def stream_unknown(self, name: str) -> None:
         """Say that a stream's leader is silent; its size is kept, it changes slowly."""

@@ -99,12 +99,13 @@ class ConnectedDatabase:
                 return result
             fingerprint = await asyncio.to_thread(lambda: result.fingerprint)
             is_new = self._catalog is None or self._catalog.fingerprint != fingerprint
-            self._catalog = result
-            if is_new:
+            if is_new or self._catalog is None:
+                # An equal catalog stays the same object: what was made of it is found again, and not kept twice.
+                self._catalog = result
                 _log.info("catalog.read", connection=self.config.name, tables=len(result.tables))
             if self.on_catalog is not None:
-                await self.on_catalog(result)
-            return result
+                await self.on_catalog(self._catalog)
+            return self._catalog
 
     def doubt(self) -> None:
         """Read the catalog again soon, at most once in DOUBT_SECONDS_MIN."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from querybus.core.credential import Credential, key_hash
+from querybus.core.credential import Credential
 from querybus.ops.clock import Clock
 from querybus_gateway.access.credentials import authenticate
 from querybus_gateway.access.oidc import TokenReader, is_token_like
@@ -38,18 +38,14 @@ class Callers:
         """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""
         if key is None:
             return _NO_KEY
-        digest = key_hash(key)
-        wait = self._guesses.wait_seconds(source, digest, self._clock())
-        if wait is not None:
-            return Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
+        # Looked at first, whatever came from this address before: behind an ingress all callers may have one.
         if self._tokens is not None and is_token_like(key):
             result = await self._tokens.read(key)
         else:
             result = await authenticate(key, self._registry)
-        if isinstance(result, Credential):
-            self._guesses.right(digest)
-        elif result.code is ProblemCode.UNAUTHENTICATED:
-            self._guesses.forget(digest)
-            self._guesses.wrong(source, self._clock())
-            return _NOBODYS
-        return result
+        if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED:
+            return result
+        now = self._clock()
+        wait = self._guesses.wait_seconds(source, now)
+        self._guesses.wrong(source, now)
+        return _NOBODYS if wait is None else Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)

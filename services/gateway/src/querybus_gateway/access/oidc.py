@@ -19,7 +19,7 @@ from joserfc import jwk, jwt
 from joserfc.errors import JoseError
 from pydantic import ValidationError
 
-from querybus.core.credential import Credential
+from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.problems import Problem, ProblemCode
@@ -123,7 +123,7 @@ class TokenReader:
         role = claims.get(self._issuer.role_claim, "business")
         connections = claims.get(self._issuer.connections_claim)
         try:
-            return Credential(name="oidc", tenant=tenant, user=user, audience=role, connections=connections)
+            return Credential(name=TOKEN_CREDENTIAL, tenant=tenant, user=user, audience=role, connections=connections)
         except ValidationError:
             return _NOBODY
 

@@ -1,7 +1,7 @@
-"""How often one source may present keys that fit nothing before the API no longer looks at what it presents.
+"""How often one source may present keys that fit nothing before it is asked to wait.
 
-A source is a network address or, over the bus, nobody: the server has checked its password. A key that has fitted
-before goes on to be looked at, so that guesses from behind a shared address lock nobody out who is in already.
+A source is a network address or, over the bus, nobody: the server has checked its password. A key that fits is always
+let in: guesses from behind a shared address lock nobody out, and a key's secret has too many bits to be guessed.
 Pure; each replica keeps its own count, so the limit holds per replica. Memory is bounded: the oldest are forgotten.
 """
 
@@ -16,7 +16,6 @@ GUESSES_MAX: Final = 20
 SECONDS_PER_GUESS: Final = 3.0
 """How long until one more is taken."""
 SOURCES_MAX: Final = 10_000
-KEYS_KNOWN_MAX: Final = 10_000
 
 
 class Guesses:
@@ -25,12 +24,9 @@ class Guesses:
     def __init__(self, guesses_max: int = GUESSES_MAX) -> None:
         self._max = guesses_max
         self._wrong: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._known: OrderedDict[str, None] = OrderedDict()
 
-    def wait_seconds(self, source: str, key_sha256: str, now_ms: int) -> int | None:
-        """Return how long this source has to wait before a key is looked at, or None if it need not."""
-        if key_sha256 in self._known:
-            return None
+    def wait_seconds(self, source: str, now_ms: int) -> int | None:
+        """Return how long a source that has just guessed wrong has to wait, or None if it need not."""
         wrong = self._left(source, now_ms)
         return None if wrong <= self._max - 1 else math.ceil((wrong - self._max + 1) * SECONDS_PER_GUESS)
 
@@ -41,17 +37,6 @@ class Guesses:
         self._wrong.move_to_end(source)
         while len(self._wrong) > SOURCES_MAX:
             self._wrong.popitem(last=False)
-
-    def right(self, key_sha256: str) -> None:
-        """Remember a key that fits."""
-        self._known[key_sha256] = None
-        self._known.move_to_end(key_sha256)
-        while len(self._known) > KEYS_KNOWN_MAX:
-            self._known.popitem(last=False)
-
-    def forget(self, key_sha256: str) -> None:
-        """Forget a key that no longer fits."""
-        self._known.pop(key_sha256, None)
 
     def _left(self, source: str, now_ms: int) -> float:
         count, at_ms = self._wrong.get(source, (0.0, now_ms))

@@ -13,6 +13,7 @@ from querybus.bus.log.publish import Published, publish_event, publish_message
 from querybus.bus.log.stream_reads import last, unsettled_of
 from querybus.bus.stores.buckets import ConnectionStore, SecretStore
 from querybus.core.envelope import Envelope, encode
+from querybus.core.policy import Connection
 from querybus.core.subjects import (
     StageName,
     answer_subject,
@@ -61,20 +62,20 @@ class FencedEvents:
 
 
 class KnownConnections:
-    """The names of all connections."""
+    """The names of the connections that each tenant may use."""
 
     def __init__(self, store: ConnectionStore, *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._names: tuple[str, ...] = ()
+        self._connections: tuple[Connection, ...] = ()
         self._read_at = 0
 
-    async def names(self) -> Sequence[str]:
+    async def names(self, tenant: str) -> Sequence[str]:
         # An empty list is never trusted: it is what a stack that is just starting has.
-        if not self._names or self._clock() - self._read_at > CONNECTIONS_TRUST_MS:
-            self._names = tuple(path.name for path in await self._store.all())
+        if not self._connections or self._clock() - self._read_at > CONNECTIONS_TRUST_MS:
+            self._connections = tuple(await self._store.all())
             self._read_at = self._clock()
-        return self._names
+        return tuple(connection.name for connection in self._connections if connection.policy.serves(tenant))
 
 
 class SharedKey:

@@ -33,7 +33,13 @@ class _Stream:
     query: str
     credential: Credential
     after_sequence: int
+    request: Request
     cancels: bool
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it is the reader that went away, and not this replica."""
+        return not getattr(self.request.app.state, "is_closing", False)
 
 
 async def _stream_of(
@@ -50,7 +56,7 @@ async def _stream_of(
     problem = await use_cases.queries.open_stream(query_id, credential)
     if problem is not None:
         raise Refused(problem)
-    return _Stream(use_cases.queries, query_id, credential, int(after), on_disconnect == "cancel")
+    return _Stream(use_cases.queries, query_id, credential, int(after), request, on_disconnect == "cancel")
 
 
 @router.get(
@@ -73,7 +79,7 @@ async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterat
                 )
                 retry = None
     except asyncio.CancelledError:
-        if stream.cancels:
+        if stream.cancels and stream.is_left:
             # A task of its own: this one may await nothing more.
             task = asyncio.get_running_loop().create_task(queries.cancel(stream.query, stream.credential))
             _cancelling.add(task)

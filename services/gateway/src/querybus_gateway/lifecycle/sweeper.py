@@ -27,6 +27,7 @@ from querybus_gateway.bus.stores import DeadLetters
 from querybus_gateway.lifecycle.conclusions import AnswerAgain, Ending, dead_lettered, expired, finished_of, unrendered
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OpenQueries, OpenQuery
+from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.ports import Answers, Events
 
@@ -59,6 +60,7 @@ class Sweeper:
         open_queries: OpenQueries,
         turns: Turns,
         waiters: Waiters,
+        load: Load,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -70,6 +72,7 @@ class Sweeper:
         self._open = open_queries
         self._turns = turns
         self._waiters = waiters
+        self._load = load
         self._metrics = metrics
         self._clock = clock
         self._places = asyncio.Semaphore(SWEPT_AT_ONCE_MAX)
@@ -96,7 +99,13 @@ class Sweeper:
         deadline_at = (
             int(deadline) if deadline.isascii() and deadline.isdigit() else entry.stored_at + DEADLINE_UNKNOWN_MS
         )
-        self._open.note(entry.address, entry.sequence, deadline_at, self._clock())
+        tenant, query, now = entry.address.tenant, entry.address.query, self._clock()
+        open_count = self._open.in_flight(tenant) + self._turns.waiting(tenant)
+        if entry.address.event is EventName.FINISHED:
+            self._load.ended(tenant, query, open_count, now)
+        elif entry.address.event is not EventName.CONCLUDED:
+            self._load.begun(tenant, query, open_count, now)
+        self._open.note(entry.address, entry.sequence, deadline_at, now)
         self._waiters.notify(entry.address.tenant, entry.address.query, entry.address.event)
         if entry.address.event is EventName.FINISHED:
             self._turns.give()

@@ -14,17 +14,17 @@ from typing import Any, Final, Protocol, cast
 
 from querybus.bus.log.publish import BusTrouble, TooLarge
 from querybus.bus.stores.batches import Mark
-from querybus.core.credential import Credential
+from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked, Clarifies, Outcome
 from querybus.core.stored.batch import LATE_MS_MAX, LEASE_MS, Manifest, begun, due, ended, failing, mending, not_begun
-from querybus.core.subjects import EventName
+from querybus.core.subjects import EventName, token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus.ops.run import end
 from querybus.text.public import Json
 from querybus_gateway.admit import AskRequest
-from querybus_gateway.ports import Log
+from querybus_gateway.ports import Credentials, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.batches import BatchesKept, enriched_question, item_request
 from querybus_gateway.use_cases.queries import Begun, Reply
@@ -69,7 +69,15 @@ class BatchRunner:
     """The loop of one replica."""
 
     def __init__(
-        self, queries: Asking, kept: BatchesKept, log: Log, progress: Progress, *, owner: str, clock: Clock
+        self,
+        queries: Asking,
+        kept: BatchesKept,
+        log: Log,
+        progress: Progress,
+        *,
+        credentials: Credentials,
+        owner: str,
+        clock: Clock,
     ) -> None:
         """`owner` is this replica's name for its leases, another after every start."""
         self.name = "batches"
@@ -77,6 +85,7 @@ class BatchRunner:
         self._kept = kept
         self._log = log
         self._progress = progress
+        self._credentials = credentials
         self._owner = owner
         self._clock = clock
         self._mine: dict[tuple[str, str], _Held] = {}
@@ -212,9 +221,10 @@ class BatchRunner:
 
     async def _begin(self, manifest: Manifest, place: int) -> Problem | None:
         try:
-            envelope = await self._queries.admitted(
-                item_request(manifest, place), manifest.credential, manifest.key(place)
-            )
+            credential = await self._current(manifest.credential)
+            if credential is None:
+                return Problem(ProblemCode.SCOPE, "the credential of the batch was removed")
+            envelope = await self._queries.admitted(item_request(manifest, place), credential, manifest.key(place))
             if isinstance(envelope, Problem):
                 return envelope
             header: dict[str, Any] = {"deadline_at": min(envelope.deadline_at, manifest.deadline_at)}
@@ -224,6 +234,14 @@ class BatchRunner:
         except BusTrouble:
             return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=1)
         return result if isinstance(result, Problem) else None
+
+    async def _current(self, submitted: Credential) -> Credential | None:
+        """Return the credential as it is now, None if it was removed. A token's rights stand in no registry."""
+        if submitted.name == TOKEN_CREDENTIAL:
+            return submitted
+        current = await self._credentials.get(token(submitted.tenant), submitted.name)
+        is_same = current is not None and (current.tenant, current.user) == (submitted.tenant, submitted.user)
+        return current if is_same else None
 
     async def _write(self, held: _Held, now: int) -> bool:
         """Write what changed, at the latest when half the lease is over; False once another has the batch."""

@@ -97,7 +97,7 @@ class Batches:
         batch_id = (
             time_ordered_id(now, self._random_bits(RANDOM_BITS))
             if idempotency_key is None
-            else derived_id(credential.tenant, credential.user, "batch", idempotency_key)
+            else derived_id("batch", credential.tenant, credential.user, idempotency_key)
         )
         manifest = _manifest(request, credential, batch_id, now)
         try:
@@ -174,9 +174,11 @@ class Batches:
         def reopened(manifest: Manifest) -> Manifest | Problem:
             if manifest.ended_at is None:
                 return Problem(ProblemCode.NOT_FINISHED, "the batch is still running")
-            return again(manifest, self._clock()) or Problem(
-                ProblemCode.ALREADY_FINISHED, "no item is left that could be run again"
-            )
+            reopened = again(manifest, self._clock())
+            if reopened is None:
+                return Problem(ProblemCode.ALREADY_FINISHED, "no item is left that could be run again")
+            # What is asked again is asked with the rights of whoever asks now.
+            return reopened.model_copy(update={"credential": credential})
 
         return await self._changed(batch, credential, reopened)
 

@@ -60,7 +60,7 @@ class Catalogs:
             known = await self._connections.all()
         except BusTrouble:
             return _TROUBLE
-        return {"connections": [_connection(path, credential) for path in known if _is_own(path.name, credential)]}
+        return {"connections": [_connection(item, credential) for item in known if _is_own(item, credential)]}
 
     async def connection(self, name: str, credential: Credential) -> Json | Problem:
         """Return one of the caller's connections."""
@@ -94,12 +94,13 @@ class Catalogs:
 
     async def _known(self, name: str, credential: Credential) -> Connection | Problem:
         missing = Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
-        if not _is_own(name, credential):
+        if credential.connections is not None and name not in credential.connections:
             return missing
         try:
-            return await self._connections.get(name) or missing
+            connection = await self._connections.get(name)
         except BusTrouble:
             return _TROUBLE
+        return connection if connection is not None and _is_own(connection, credential) else missing
 
     async def _seen(self, name: str, credential: Credential) -> _Seen | Problem:
         connection = await self._known(name, credential)
@@ -114,8 +115,9 @@ class Catalogs:
         return _Seen(visible(catalog, connection.policy.of(credential.tenant)), catalog)
 
 
-def _is_own(name: str, credential: Credential) -> bool:
-    return credential.connections is None or name in credential.connections
+def _is_own(connection: Connection, credential: Credential) -> bool:
+    is_listed = credential.connections is None or connection.name in credential.connections
+    return is_listed and connection.policy.serves(credential.tenant)
 
 
 def _is_analyst(credential: Credential) -> bool:

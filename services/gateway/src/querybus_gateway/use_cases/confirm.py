@@ -106,7 +106,7 @@ def confirmed(
     rows = confirmation.rows_affected_max if request.rows_affected_max is None else request.rows_affected_max
     return asking.with_body(
         Confirmed(asking_query_id=asking.query_id, sql_sha256=confirmation.sql_sha256, rows_affected_max=rows),
-        query_id=derived_id(asking.tenant, asking.query_id, confirmation.sql_sha256),
+        query_id=derived_id("confirmed", asking.tenant, asking.query_id, confirmation.sql_sha256),
         asked_at=now_ms,
         deadline_at=now_ms + round(asking.options.deadline_seconds * 1_000),
         retries=Retries(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from enum import StrEnum
@@ -56,7 +57,7 @@ async def _csv(export: Export) -> AsyncGenerator[bytes]:
     writer.writerow([public_column["label"] for public_column in public_columns(export.answer, export.audience)])
     async with aclosing(export.pages()) as pages:
         async for data in pages:
-            writer.writerows([[_text(cell) for cell in row] for row in decode_page(data)[1]])
+            writer.writerows([[csv_cell(cell) for cell in row] for row in decode_page(data)[1]])
             yield text.getvalue().encode("utf-8", "replace")
             text.seek(0)
             text.truncate()
@@ -125,10 +126,17 @@ def _array(pa: Any, table: Any, index: int, field: Any, data: bytes) -> Any:
     return pa.array([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells], pa.string())
 
 
-def _text(cell: object) -> object:
+def csv_cell(cell: object) -> object:
+    """Return a cell as CSV; a text that a spreadsheet would take for a formula gets an apostrophe before it."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and _NUMBER.fullmatch(cell) is None:
+        return f"'{cell}"
     return "" if cell is None else cell
+
+
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def _names(export: Export) -> Sequence[str]:

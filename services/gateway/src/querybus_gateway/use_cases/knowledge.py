@@ -270,7 +270,8 @@ class Teaching:
         missing = Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
         if credential.connections is not None and name not in credential.connections:
             return missing
-        return await self._connections.get(name) or missing
+        connection = await self._connections.get(name)
+        return connection if connection is not None and connection.policy.serves(credential.tenant) else missing
 
 
 def _reasons(

@@ -28,6 +28,7 @@ from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Ch
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
+from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
@@ -36,6 +37,7 @@ from querybus_gateway.use_cases.threads import Threads
 PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
 BUS_RETRY_SECONDS: Final = 2
+FULL_RETRY_SECONDS: Final = 30
 HELD_MAX: Final = 512
 """Queries of a tenant that a replica holds while they wait; those behind them are not looked at before."""
 WAITING_MAX: Final = 10_000
@@ -115,9 +117,14 @@ class Queries:
         clock: Clock,
         random_bits: RandomBits,
         can_wait: Callable[[str], bool],
+        load: Load,
+        log_is_full: Callable[[], bool] = lambda: False,
         preferences: PreferencesOf | None = None,
     ) -> None:
-        """`can_wait` says whether a tenant has a queue of its own for what exceeds its cap."""
+        """`can_wait` says whether a tenant has a queue of its own for what exceeds its cap.
+
+        `log_is_full` says whether what is left of the event log is needed for the ends of what was accepted.
+        """
         self._log = log
         self._events = events
         self._connections = connections
@@ -133,6 +140,8 @@ class Queries:
         self._clock = clock
         self._random_bits = random_bits
         self._can_wait = can_wait
+        self._load = load
+        self._log_is_full = log_is_full
         self._allowances = allowances
         self._preferences = preferences
 
@@ -215,7 +224,7 @@ class Queries:
             request,
             credential,
             Chance(self._clock(), self._random_bits(RANDOM_BITS)),
-            connections=await self._connections.names(),
+            connections=await self._connections.names(credential.tenant),
             caps=self._limits.caps,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
@@ -241,7 +250,13 @@ class Queries:
             return await self._replayed(envelope, known)
         if len(self._open) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
-        tenant = token(envelope.tenant)
+        if self._log_is_full():
+            return Problem(ProblemCode.QUEUE_FULL, "the log is full", retry_after_seconds=FULL_RETRY_SECONDS)
+        tenant, now = token(envelope.tenant), self._clock()
+        open_count = self._open.in_flight(tenant) + self._turns.waiting(tenant)
+        wait = self._load.refusal_seconds(tenant, open_count, envelope.remaining_ms(now), now)
+        if wait is not None:
+            return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=wait)
         if self._turns.is_full(tenant):
             if not self._can_wait(tenant) or await self._is_crowded(tenant):
                 return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)

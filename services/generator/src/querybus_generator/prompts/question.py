@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,7 +32,14 @@ ATTEMPTS_SHOWN_MAX: Final = 6
 SQL_CHARS_MAX: Final = 4_000
 ERROR_CHARS_MAX: Final = 600
 
-_LITERAL = re.compile(r"'((?:[^']|'')*)'")
+_LITERAL = re.compile(
+    r"""(?P<dollar>\$\w*\$).*?(?P=dollar)|'(?:[^'\\]|''|\\.)*(?:'|$)|"(?:[^"\\]|""|\\.)*(?:"|$)|\b\d{5,}(?:\.\d+)?\b""",
+    re.DOTALL,
+)
+"""Texts of every dialect: in quotes with doubled or escaped ones inside, in dollars, and numbers of five digits or more.
+
+What stands in double quotes may be a name; it is masked where it is not one of the catalog's or the person's words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +110,10 @@ def render_question(
         },
     )
 
+    names = _known_names(catalog)
+
     def shown_sql(sql: str) -> str:
-        return (sql if with_values else masked(sql, spoken))[:SQL_CHARS_MAX]
+        return (sql if with_values else masked(sql, spoken, names))[:SQL_CHARS_MAX]
 
     messages = [
         ChatMessage("system", system.strip()),
@@ -145,8 +154,10 @@ def _advice(
     *,
     with_values: bool,
 ) -> str:
+    names = _known_names(catalog)
+
     def shown(sql: str) -> str:
-        return (sql if with_values else masked(sql, spoken))[:SQL_CHARS_MAX].replace("```", "")
+        return (sql if with_values else masked(sql, spoken, names))[:SQL_CHARS_MAX].replace("```", "")
 
     tried = [
         f"{number}. {attempt.code.value if attempt.code else ''}"
@@ -155,7 +166,6 @@ def _advice(
         for number, attempt in enumerate(attempts[-ATTEMPTS_SHOWN_MAX:], 1)
     ]
     facts = advice.facts if advice else None
-    names = _known_names(catalog)
     candidates = facts.candidates if facts and with_values else ()
     if facts and not with_values:
         candidates = tuple(candidate for candidate in facts.candidates if candidate.casefold() in names)
@@ -176,19 +186,35 @@ def _advice(
     ).strip()
 
 
-def masked(sql: str, spoken: str) -> str:
-    """Return the SQL with every text literal that the person did not write replaced by '…'.
+def masked(sql: str, spoken: str, names: Container[str] = frozenset()) -> str:
+    """Return the SQL with every literal that the person did not write replaced by '…'.
+
+    `names` are the catalog's, case-folded: what stands in double quotes and is one of them is no literal.
 
     >>> masked("SELECT 1 FROM t WHERE a = 'Bob' AND b = 'secret'", "who is Bob?")
     "SELECT 1 FROM t WHERE a = 'Bob' AND b = '…'"
+    >>> print(masked('SELECT "id" FROM t WHERE a = "secret" AND b = $$it$$ AND c = 4711999', "", {"id"}))
+    SELECT "id" FROM t WHERE a = '…' AND b = '…' AND c = '…'
     """
     folded = spoken.casefold()
 
     def literal(found: re.Match[str]) -> str:
-        said = found[1].replace("''", "'").strip("%_ ").casefold()
-        return found[0] if not said or said in folded else "'…'"
+        text = _content(found[0]).casefold()
+        is_known = not text or text in folded or (found[0].startswith('"') and text in names)
+        return found[0] if is_known else "'…'"
 
     return _LITERAL.sub(literal, sql)
+
+
+def _content(literal: str) -> str:
+    """Return what stands in a literal, without quotes, doubled quotes and wildcards."""
+    if literal[0] == "$":
+        mark = literal[: literal.index("$", 1) + 1]
+        return literal.removeprefix(mark).removesuffix(mark).strip("%_ ")
+    if literal[0] in "'\"":
+        quote = literal[0]
+        return literal.removeprefix(quote).removesuffix(quote).replace(quote * 2, quote).strip("%_ ")
+    return literal
 
 
 def masked_question(question: str, sql: str, spoken: str) -> str:
@@ -197,10 +223,10 @@ def masked_question(question: str, sql: str, spoken: str) -> str:
     >>> masked_question("orders of Bob", "SELECT 1 FROM t WHERE a = 'Bob'", "")
     'orders of …'
     """
-    for literal in _LITERAL.findall(sql):
-        said = literal.replace("''", "'").strip("%_ ")
-        if said and said.casefold() not in spoken.casefold():
-            question = re.sub(re.escape(said), "…", question, flags=re.IGNORECASE)
+    for literal in _LITERAL.finditer(sql):
+        text = _content(literal[0])
+        if text and text.casefold() not in spoken.casefold():
+            question = re.sub(re.escape(text), "…", question, flags=re.IGNORECASE)
     return question
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from querybus.core.ids import is_id
 from querybus.core.subjects import ROOT, WRITES, StageName, event_filter, is_token
 from querybus.core.topology import (
     ADVISORIES,
@@ -66,7 +67,9 @@ class Outsider:
     def __post_init__(self) -> None:
         for item in (self.tenant, self.credential, self.user):
             if not is_token(item):
-                raise ValueError(f"{item[:80]!r} is no subject token: pass outside names through token() first")
+                raise ValueError(f"{item[:80]!r} is not a subject token: pass outside names through token() first")
+        if is_id(self.credential):
+            raise ValueError(f"{self.credential!r} looks like a query's id: name the credential otherwise")
 
     @property
     def name(self) -> str:

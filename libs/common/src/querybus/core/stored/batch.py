@@ -139,7 +139,7 @@ class Manifest(Value):
 
     def query_id(self, place: int) -> str:
         """Return the id of the query of an item's current run."""
-        return derived_id(self.credential.tenant, self.credential.user, self.key(place))
+        return derived_id("key", self.credential.tenant, self.credential.user, self.key(place))
 
     def with_state(self, place: int, **changes: object) -> Manifest:
         """Return the manifest with one item's state changed."""

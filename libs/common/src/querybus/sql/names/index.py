@@ -21,7 +21,9 @@ from querybus.core.policy import ConnectionPolicy, Reader
 
 CANDIDATES_MAX: Final = 8
 _COMPARED_MAX: Final = 40
-_INDEXES_MAX: Final = 32
+_INDEXES_MAX: Final = 256
+_TABLES_INDEXED_MAX: Final = 50_000
+"""Tables of all kept indexes together; one index is always kept."""
 _SIMILARITY_MIN: Final = 0.55
 
 QUALIFYING: Final[dict[Dialect, str]] = {dialect: dialect.value for dialect in Dialect} | {
@@ -246,17 +248,21 @@ def _pairs(name: str) -> set[str]:
     return {text[at : at + 2] for at in range(len(text) - 1)}
 
 
-_indexes: OrderedDict[tuple[str, str], NameIndex] = OrderedDict()
+_indexes: OrderedDict[tuple[str, Dialect, str], tuple[str, int, NameIndex]] = OrderedDict()
 
 
 def index_of(catalog: Catalog, policy: ConnectionPolicy) -> NameIndex:
-    """Return the catalog's index, made once per fingerprint and policy and kept while it is used."""
-    key = (catalog.fingerprint, policy.fingerprint)
-    index = _indexes.get(key)
-    if index is None:
-        index = _indexes[key] = NameIndex(catalog, policy)
-        while len(_indexes) > _INDEXES_MAX:
-            _indexes.popitem(last=False)
-    else:
+    """Return the catalog's index, made once and kept for its connection and policy until another catalog comes."""
+    key = (catalog.connection, catalog.dialect, policy.fingerprint)
+    kept = _indexes.get(key)
+    if kept is not None and kept[0] == catalog.fingerprint:
         _indexes.move_to_end(key)
+        return kept[2]
+    index = NameIndex(catalog, policy)
+    _indexes[key] = (catalog.fingerprint, len(catalog.tables), index)
+    _indexes.move_to_end(key)
+    while len(_indexes) > 1 and (
+        len(_indexes) > _INDEXES_MAX or sum(tables for _, tables, _ in _indexes.values()) > _TABLES_INDEXED_MAX
+    ):
+        _indexes.popitem(last=False)
     return index

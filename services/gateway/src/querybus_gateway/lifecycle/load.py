@@ -1,0 +1,99 @@
+"""How fast each tenant's queries end, and so how long one more would wait: what will not end in time is refused at once.
+
+A tenant is busy while as many of its queries are open as keep every stage at work. Only then does the rate at which
+they end say what the services can do; how long a query takes by itself is learnt while the tenant is not busy. A
+query is let in as long as what is open before it ends within three times that, and within half of its own deadline.
+Pure: time and counts are passed in. Each replica sees the ends of all queries, so all judge alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import Final
+
+BUSY_MIN: Final = 32
+"""Open queries of a tenant below which it is never refused."""
+WINDOW_MS: Final = 5_000
+MEASURED_MS_MIN: Final = 1_000
+"""A rate that was seen for less than this refuses nobody."""
+WAIT_SECONDS_MIN: Final = 4.0
+"""A wait up to this is always taken."""
+WAIT_FACTOR: Final = 3.0
+DEADLINE_SHARE: Final = 0.5
+RETRY_SECONDS_MAX: Final = 60
+ENDS_KEPT_MAX: Final = 4_096
+TENANTS_MAX: Final = 10_000
+_SMOOTHING: Final = 0.1
+
+
+@dataclass(slots=True)
+class _Tenant:
+    """One tenant's last ends, since when it is busy, and how long its queries take by themselves."""
+
+    ends: deque[int] = field(default_factory=lambda: deque[int](maxlen=ENDS_KEPT_MAX))
+    busy_since: int | None = None
+    own_ms: float | None = None
+    began: OrderedDict[str, int] = field(default_factory=OrderedDict[str, int])
+
+
+class Load:
+    """What is known of the ends of each tenant's queries."""
+
+    def __init__(self) -> None:
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+
+    def begun(self, tenant: str, query: str, open_count: int, now_ms: int) -> None:
+        """Take up that a query began while so many of its tenant were open."""
+        state = self._of(tenant)
+        self._mark(state, open_count, now_ms)
+        if open_count < BUSY_MIN:
+            state.began[query] = now_ms
+            while len(state.began) > BUSY_MIN * 4:
+                state.began.popitem(last=False)
+
+    def ended(self, tenant: str, query: str, open_count: int, now_ms: int) -> None:
+        """Take up that a query ended."""
+        state = self._of(tenant)
+        state.ends.append(now_ms)
+        self._mark(state, open_count, now_ms)
+        began = state.began.pop(query, None)
+        if began is not None:
+            took = max(1, now_ms - began)
+            state.own_ms = took if state.own_ms is None else state.own_ms + _SMOOTHING * (took - state.own_ms)
+
+    def refusal_seconds(self, tenant: str, open_count: int, left_ms: int, now_ms: int) -> int | None:
+        """Return after how many seconds to ask again, or None where one more query will end in time.
+
+        `open_count` is how many of the tenant's queries have begun or wait; `left_ms` is what the new one has.
+        """
+        state = self._of(tenant)
+        self._mark(state, open_count, now_ms)
+        # A rate that was seen for less than a query takes says little; how long that is may not be known yet.
+        own_ms = left_ms * DEADLINE_SHARE if state.own_ms is None else state.own_ms
+        if state.busy_since is None or now_ms - state.busy_since < max(MEASURED_MS_MIN, own_ms):
+            return None
+        since = max(state.busy_since, now_ms - max(WINDOW_MS, round(own_ms)))
+        ends = sum(1 for at in state.ends if at > since)
+        per_second = ends * 1_000 / (now_ms - since)
+        wait = (open_count + 1) / per_second if per_second else math.inf
+        taken = min(left_ms / 1_000 * DEADLINE_SHARE, max(WAIT_SECONDS_MIN, WAIT_FACTOR * own_ms / 1_000))
+        if wait <= taken:
+            return None
+        return RETRY_SECONDS_MAX if math.isinf(wait) else max(1, min(RETRY_SECONDS_MAX, math.ceil(wait - taken)))
+
+    def _of(self, tenant: str) -> _Tenant:
+        state = self._tenants.get(tenant)
+        if state is None:
+            state = self._tenants[tenant] = _Tenant()
+            while len(self._tenants) > TENANTS_MAX:
+                self._tenants.popitem(last=False)
+        return state
+
+    @staticmethod
+    def _mark(state: _Tenant, open_count: int, now_ms: int) -> None:
+        if open_count < BUSY_MIN:
+            state.busy_since = None
+        elif state.busy_since is None:
+            state.busy_since = now_ms
