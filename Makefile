@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs proto images lock clean
+.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -92,6 +92,9 @@ doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 
 docs: $(STAMP) ## write the tables of docs/ that follow from code
 	@$(BIN)/python docs/tables.py
+
+synonyms: $(STAMP) ## gather the words that linking and search go by: libs/common/src/querybus/text/synonyms.txt
+	@$(BIN)/python tools/synonyms.py
 
 proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
 	@$(BIN)/python proto/contract.py

@@ -38,7 +38,7 @@ import _pytest.outcomes
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import connect
 from querybus.bus.pages import PageStore, batch_of, batch_of_arrays, encode_batches
-from querybus.bus.stores.buckets import CatalogStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy

@@ -19,7 +19,8 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.connection import connect
 from querybus.bus.log.sign import Signer, Verifier
-from querybus.bus.stage import Think, stage
+from querybus.bus.settlement import Think
+from querybus.bus.stage import stage
 from querybus.core.catalog import Dialect
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope, approved, concluded, drafted

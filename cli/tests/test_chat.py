@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from querybus_cli.app import UsageError
 from querybus_cli.commands.chat import Chat
 from querybus_cli.operations.remote import STORE_KEYS, key_of
+from querybus_cli.runtime import UsageError
 from querybus_client import Answer, Client, Event, Query, Refused
 
 THREAD = "0190a0a0-0000-7000-8000-00000000beef"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from querybus_cli.app import UsageError
 from querybus_cli.local.answers import Quick, connections_of
+from querybus_cli.runtime import UsageError
 
 
 def asked(file: Path, connection: str | None) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from querybus_cli.app import UsageError, app
+from querybus_cli.app import app
+from querybus_cli.runtime import UsageError
 
 RUN = CliRunner()
 

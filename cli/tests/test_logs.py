@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from querybus_cli.app import UsageError, app
+from querybus_cli.app import app
+from querybus_cli.runtime import UsageError
 
 GENERATOR = """\
 {"stage": "generator", "query_id": "q1", "trace_id": "t1", "event": "stage.settled", "level": "info", "timestamp": "2026-11-21T10:00:02Z"}

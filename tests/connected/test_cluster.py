@@ -20,10 +20,10 @@ from querybus.bus.log.journal import Journal
 from querybus.bus.log.publish import Duplicate, FenceLost, Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
-from querybus_cli.app import UsageError
 from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import back_up, restore
 from querybus_cli.operations.operator import Place
+from querybus_cli.runtime import UsageError
 
 from .queries import append, asked, sizes
 

@@ -15,7 +15,8 @@ from querybus.bus.application import Service
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
 from querybus.bus.log.publish import Stored
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Asked, Concluded, Origin, Outcome

@@ -11,7 +11,8 @@ from nats.aio.client import Client
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
 from querybus.bus.log.publish import BusTrouble, TooLarge
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CredentialStore, WriteStore, fitting
+from querybus.bus.stores.buckets import ConnectionStore, CredentialStore, WriteStore
+from querybus.bus.stores.catalogs import CatalogStore, fitting
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.credential import Credential, key_hash
 from querybus.core.policy import Connection, ConnectionPolicy

@@ -7,7 +7,7 @@ import importlib
 import os
 from typing import Any
 
-from querybus.bus.stage import Settlement
+from querybus.bus.settlement import Settlement
 
 WINDOW_SECONDS = 1.0
 """Between ack and publish; as wide as a test needs to hit it."""

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus.bus.stage import ANNOUNCE_AFTER_SECONDS
+from querybus.bus.settlement import ANNOUNCE_AFTER_SECONDS
 from querybus.core.failure import FailureCode
 from querybus.core.ids import is_id
 from querybus.core.subjects import EventName, StageName, event_subject
-from querybus_cli.app import UsageError
 from querybus_cli.local.local_stack import TENANT
 from querybus_cli.operations.operator import Place, drop, history, letter, letters, place_of, replay, replay_letter
+from querybus_cli.runtime import UsageError
 from tests.faults.faulty_stack import CONNECTION, Fault, FaultyStack, assert_linear, faulty_stack
 from tests.support.scripted_model import say
 

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from querybus.bus.log import publish
-from querybus.bus.stage import Settlement
+from querybus.bus.settlement import Settlement
 
 fenced = publish._send
 

@@ -22,7 +22,7 @@ from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
-from querybus_cli.app import UsageError, app
+from querybus_cli.app import app
 from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import (
     MANIFEST,
@@ -36,6 +36,7 @@ from querybus_cli.operations.backups import (
 )
 from querybus_cli.operations.keys import create, listed
 from querybus_cli.operations.operator import Place, history
+from querybus_cli.runtime import UsageError
 from tests.connected.queries import a_conclusion, append, asked, new_id
 from tests.connected.queries import ask as publish
 

@@ -14,9 +14,10 @@ from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.core.catalog import Dialect
 from querybus.core.policy import Connection
-from querybus_cli.app import UsageError, app
+from querybus_cli.app import app
 from querybus_cli.operations.keys import create, listed, revoke
 from querybus_cli.operations.operator import Place
+from querybus_cli.runtime import UsageError
 from querybus_gateway.app import build
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.settings import Settings

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
 from querybus.core.options import RepairPolicy
 from querybus_cli.commands import backup as backup_commands
@@ -26,6 +25,7 @@ from querybus_cli.commands import models as model_commands
 from querybus_cli.commands import operator as operator_commands
 from querybus_cli.commands import teaching as teaching_commands
 from querybus_cli.commands.default_command import DEFAULT, WithDefault
+from querybus_cli.runtime import UsageError, consoles, run
 from querybus_cli.terminal.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
 app: Final = typer.Typer(
@@ -36,24 +36,6 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-ResultT = TypeVar("ResultT")
-
-
-class UsageError(Exception):
-    """The command cannot be carried out as it was typed; the text says what to type."""
-
-
-def run(work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Run a coroutine on the fast loop."""
-    import uvloop
-
-    return uvloop.run(work)
-
-
-def consoles(*, quiet: bool = False) -> tuple[Console, Console]:
-    """Return the consoles for results and for progress; progress never mixes into what is piped."""
-    return Console(), Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
 
 
 Url = Annotated[

@@ -14,9 +14,10 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.sql.check import Checked, check, check_in_doubt, guard
 from querybus.sql.guard.rules import GUARD_RULES
-from querybus.sql.parse import _TYPES, GRAMMARS, kind_of  # type: ignore[reportPrivateUsage]
+from querybus.sql.limits.token_caps import _TYPES
+from querybus.sql.names.grouping import BARE_COLUMN_WARNING
+from querybus.sql.parse import GRAMMARS, kind_of
 from querybus.sql.render import normalise
-from querybus.sql.resolve import BARE_COLUMN_WARNING
 from querybus_cli.evaluation.check_statements import catalog_of, judge
 
 FIXTURES = Path(__file__).parent / "sql"

@@ -134,7 +134,7 @@ def test_a_sub_query_that_may_give_several_rows_for_one_value_is_reported_on_sql
     assert FIRST_ROW_WARNING not in reported(sql, Dialect.MYSQL)
 
 
-def test_a_name_of_two_tables_is_told_on_clickhouse_which_chooses_one() -> None:
+def test_a_name_of_two_tables_is_reported_on_clickhouse_which_chooses_one() -> None:
     joined = "SELECT {} FROM customer AS c JOIN orders AS o ON c.id = o.customer_id"
     assert reported(joined.format("id"), Dialect.CLICKHOUSE) == (CHOSEN_WARNING,)
     assert reported(joined.format("o.id, name, amount"), Dialect.CLICKHOUSE) == ()

@@ -21,7 +21,7 @@ from querybus.bus.log.publish import (
     address_of,
 )
 from querybus.bus.log.sign import Signer, Verifier, generate_keys
-from querybus.bus.stage import Settlement
+from querybus.bus.settlement import Settlement
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, concluded, drafted, encode, failed
 from querybus.core.failure import Failure, FailureCode

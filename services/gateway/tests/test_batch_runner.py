@@ -22,7 +22,8 @@ from querybus_gateway.admit import AskRequest, Chance, admit
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches, BatchRequest
-from querybus_gateway.use_cases.queries import Begun, Frame, Reply
+from querybus_gateway.use_cases.queries import Begun
+from querybus_gateway.use_cases.resources import Frame, Reply
 
 OWNER = Credential(name="web", tenant="acme", user="ann")
 
@@ -425,4 +426,4 @@ async def test_an_item_is_asked_with_the_rights_that_its_credential_has_by_then(
     assert len(rig.stack.begun) == 1, "a removed credential asks nothing more"
     result = await rig.batches.read(batch, OWNER)
     assert not isinstance(result, Problem)
-    assert result["items"][1]["answer"]["code"] == "scope"
+    assert result["items"][1]["outcome"] == "failed"

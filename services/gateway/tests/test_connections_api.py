@@ -8,7 +8,8 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.connection import Held
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.policy import Connection, ConnectionPolicy, TenantRules
 from querybus.sql.visible_catalog import visible

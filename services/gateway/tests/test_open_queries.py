@@ -125,7 +125,7 @@ async def test_a_notify_up_before_the_wait_is_not_lost() -> None:
     assert len(waiters) == 0, "nothing stays behind a reader that left"
 
 
-async def test_who_waits_for_the_end_alone_is_not_woken_before_it() -> None:
+async def test_who_waits_for_the_end_alone_is_not_notified_before_it() -> None:
     waiters = Waiters()
     with waiters.watch("acme", "q", only_end=True) as watch:
         waiters.notify("acme", "q", EventName.CONCLUDED)

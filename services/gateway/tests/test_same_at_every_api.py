@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import BusRefused, Held
-from querybus.bus.stores.buckets import CatalogStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode

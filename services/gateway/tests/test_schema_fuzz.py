@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
 from querybus.bus.connection import Held
-from querybus.bus.stores.buckets import CatalogStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.messages import Result, ResultColumn
 from querybus_gateway.bus.api import VERBS

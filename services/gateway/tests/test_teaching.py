@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.connection import Held
-from querybus.bus.stores.buckets import CatalogStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 
 from .stack_of_tests import ApiStack, api_stack

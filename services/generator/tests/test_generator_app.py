@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from services.generator.tests.shop_for_generation import asked
+from tools.synonyms import TARGET, gathered, text
 
-import querybus.text.synonyms as kept
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import address_of
 from querybus.core.envelope import Envelope, encode
@@ -20,7 +19,6 @@ from querybus.text.synonyms import link_words
 from querybus_generator.app import build
 from querybus_generator.conversation.history import JournalHistory
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.linking.lexicon import gathered, module
 from querybus_generator.settings import Settings
 
 _CLIENTS = ("langchain_core", "langchain_openai", "openai", "httpx2", "tiktoken")
@@ -37,8 +35,8 @@ def test_without_a_model_its_client_is_never_imported():
 
 
 def test_the_words_that_every_service_finds_are_those_that_were_gathered():
-    assert link_words() == gathered(), "write them anew: python -m querybus_generator.linking.lexicon"
-    assert Path(kept.__file__).read_text(encoding="utf-8") == module()
+    assert link_words() == gathered(), "write them anew: make synonyms"
+    assert TARGET.read_text() == text()
 
 
 @pytest.mark.parametrize("address", ["", "http://127.0.0.1:9/v1"])

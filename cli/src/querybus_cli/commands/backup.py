@@ -40,8 +40,8 @@ def backup(
 
     Example: querybus backup /backups/querybus-2026-11-21
     """
-    from querybus_cli.app import UsageError, run
     from querybus_cli.operations import backups
+    from querybus_cli.runtime import UsageError, run
 
     if keep is not None and not dated:
         raise UsageError("--keep removes dated backups: say --dated as well")
@@ -72,8 +72,8 @@ def restore(
 
     Example: querybus restore /backups/querybus-2026-11-21
     """
-    from querybus_cli.app import run
     from querybus_cli.operations import backups
+    from querybus_cli.runtime import run
 
     if check:
         _show(backups.read(folder), folder, json_output, "whole")

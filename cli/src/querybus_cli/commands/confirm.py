@@ -27,8 +27,8 @@ def confirm(
 
     Example: querybus confirm 0190a6c2-... --hash 9f86d081...
     """
-    from querybus_cli.app import UsageError, consoles
     from querybus_cli.operations.remote import calling, follow, key_of
+    from querybus_cli.runtime import UsageError, consoles
     from querybus_cli.terminal.outcome import as_json, exit_code, show, yes_question
 
     out, err = consoles()

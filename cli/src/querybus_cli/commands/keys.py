@@ -49,8 +49,8 @@ def create_key(
 
     Example: querybus keys create reports --user ann --tenant acme --connection shop
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.keys import create, place_of
+    from querybus_cli.runtime import run
 
     key = run(
         create(
@@ -82,8 +82,8 @@ def list_keys(
 
     Example: querybus keys list --tenant acme
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.keys import listed, place_of
+    from querybus_cli.runtime import run
 
     result = run(listed(place_of(url, password, store), tenant))
     for item in result:
@@ -109,8 +109,8 @@ def revoke_key(
 
     Example: querybus keys revoke reports --tenant acme
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.keys import place_of, revoke
+    from querybus_cli.runtime import run
 
     run(revoke(place_of(url, password, store), tenant, name))
     typer.echo(f"{tenant}.{name} is revoked")

@@ -22,9 +22,9 @@ def show_models(url: Url = None, password: Password = None, store: Store = STORE
     """
     import yaml
 
-    from querybus_cli.app import run
     from querybus_cli.operations.models import read_models
     from querybus_cli.operations.operator import place_of
+    from querybus_cli.runtime import run
 
     result = run(read_models(place_of(url, password, store)))
     typer.echo(yaml.safe_dump(result.model_dump(mode="json"), allow_unicode=True, sort_keys=False), nl=False)
@@ -41,9 +41,10 @@ def set_models(
 
     Example: querybus models set models.yaml
     """
-    from querybus_cli.app import run, usage
+    from querybus_cli.app import usage
     from querybus_cli.operations.models import parse_models, write_models
     from querybus_cli.operations.operator import place_of
+    from querybus_cli.runtime import run
 
     wanted = usage(parse_models, usage(file.read_text))
     run(write_models(place_of(url, password, store), wanted))

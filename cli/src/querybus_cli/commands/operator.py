@@ -38,8 +38,8 @@ def list_letters(
 
     Example: querybus dead list --stage generator
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import letters, moment, place_of
+    from querybus_cli.runtime import run
 
     result = run(letters(place_of(url, password, store), stage, after, limit))
     for item in result:
@@ -67,8 +67,8 @@ def show_letter(
 
     Example: querybus dead show 12
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import letter, moment, place_of
+    from querybus_cli.runtime import run
 
     result = run(letter(place_of(url, password, store), sequence))
     if json_output:
@@ -90,8 +90,8 @@ def replay_dead(
 
     Example: querybus dead replay 12
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import place_of, replay_letter
+    from querybus_cli.runtime import run
 
     result = run(replay_letter(place_of(url, password, store), sequence))
     if json_output:
@@ -114,8 +114,8 @@ def drop_letters(
 
     Example: querybus dead drop 12 13
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import drop, place_of
+    from querybus_cli.runtime import run
 
     run(drop(place_of(url, password, store), sequences))
     if json_output:
@@ -137,9 +137,9 @@ def history(
 
     Example: querybus history 0190b5a2-0000-7000-8000-000000000000
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import history as read
     from querybus_cli.operations.operator import line_of, place_of
+    from querybus_cli.runtime import run
 
     for item in run(read(place_of(url, password, store), tenant, name, until)):
         if json_output:
@@ -160,9 +160,9 @@ def replay(
 
     Example: querybus replay 0190b5a2-0000-7000-8000-000000000000
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.operator import place_of
     from querybus_cli.operations.operator import replay as repeat
+    from querybus_cli.runtime import run
 
     result = run(repeat(place_of(url, password, store), tenant, query))
     if json_output:

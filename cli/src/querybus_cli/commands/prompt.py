@@ -9,7 +9,8 @@ from typing import Any
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode

@@ -35,9 +35,10 @@ def import_file(
 
     Example: querybus knowledge import shop.yaml
     """
-    from querybus_cli.app import run, usage
+    from querybus_cli.app import usage
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import bring_in, read_document
+    from querybus_cli.runtime import run
 
     taught = usage(read_document, usage(file.read_text), connection)
     count = run(bring_in(place_of(url, password, store), tenant, taught, replace=replace))
@@ -58,9 +59,9 @@ def export_file(
     """
     import yaml
 
-    from querybus_cli.app import run
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import document, known
+    from querybus_cli.runtime import run
 
     result = run(known(place_of(url, password, store), tenant, connection))
     typer.echo(yaml.safe_dump(document(result), allow_unicode=True, sort_keys=False, width=120), nl=False)
@@ -80,9 +81,9 @@ def list_entries(
 
     Example: querybus knowledge list --connection shop --kind pair
     """
-    from querybus_cli.app import run
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import listed
+    from querybus_cli.runtime import run
 
     entries = run(listed(place_of(url, password, store), tenant, connection, kind))
     for entry in entries:
@@ -112,9 +113,10 @@ def search_entries(
 
     Example: querybus knowledge search "number of clients" --connection shop
     """
-    from querybus_cli.app import UsageError, run, usage
+    from querybus_cli.app import usage
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import from_file, known, nearness_of, searched
+    from querybus_cli.runtime import UsageError, run
 
     if file is not None:
         result = usage(from_file, file)

@@ -22,11 +22,11 @@ from querybus.bus.client import BusClient, NotAccepted
 from querybus.core.envelope import Audience
 from querybus.core.failure import FailureCode
 from querybus.core.subjects import StageName
-from querybus_cli.app import UsageError
 from querybus_cli.commands.ask import ask
 from querybus_cli.local import demo_database
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.local.local_stack import Stack, StackPlan
+from querybus_cli.runtime import UsageError
 from querybus_cli.terminal.outcome import Answer, as_json, exit_code, show, write_rows
 
 DEMO_QUESTIONS: Final = (

@@ -28,7 +28,7 @@ from querybus.core.credential import Credential, key_hash
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
 from querybus.ops.run import Part
-from querybus_cli.app import UsageError
+from querybus_cli.runtime import UsageError
 
 TENANT: Final = "local"
 CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}

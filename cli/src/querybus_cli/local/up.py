@@ -22,7 +22,6 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
 from querybus.core.credential import key_text
 from querybus.core.subjects import StageName
-from querybus_cli.app import UsageError
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
@@ -36,6 +35,7 @@ from querybus_cli.local.local_stack import (
 )
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
+from querybus_cli.runtime import UsageError
 
 CLIENTS_FILE: Final = "clients.json"
 KEYS_FILE: Final = "keys.json"

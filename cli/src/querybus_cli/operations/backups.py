@@ -23,8 +23,8 @@ from querybus.bus.admin.permissions import BACKUP_USER
 from querybus.bus.admin.snapshots import CHUNK_BYTES, Publisher, SnapshotError
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.topology import BACKED_UP
-from querybus_cli.app import UsageError
 from querybus_cli.operations.operator import OPERATOR_FILE, Place
+from querybus_cli.runtime import UsageError
 
 MANIFEST: Final = "backup.json"
 FORMAT: Final = 1

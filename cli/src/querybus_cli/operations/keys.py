@@ -18,8 +18,8 @@ from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.ids import is_id
 from querybus.core.subjects import StageName, is_token
-from querybus_cli.app import UsageError
 from querybus_cli.operations.operator import OPERATOR_FILE, Place
+from querybus_cli.runtime import UsageError
 
 SECRET_BYTES: Final = 32
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from querybus_cli.app import UsageError
+from querybus_cli.runtime import UsageError
 
 Level = Literal["debug", "info", "warning", "error", "critical"]
 LEVELS: Final[tuple[Level, ...]] = ("debug", "info", "warning", "error", "critical")

@@ -13,8 +13,8 @@ from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.models import ModelStore
 from querybus.core.stored.models import Models
-from querybus_cli.app import UsageError
 from querybus_cli.operations.operator import Place
+from querybus_cli.runtime import UsageError
 
 
 def parse_models(text: str) -> Models:

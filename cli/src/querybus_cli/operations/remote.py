@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from querybus_cli.app import UsageError
 from querybus_cli.local.answers import Quick, check, report, status_of
+from querybus_cli.runtime import UsageError
 from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
 
 STORE_KEYS: Final = Path(".querybus/keys.json")

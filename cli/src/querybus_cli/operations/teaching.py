@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.log.publish import BusTrouble, TooLarge
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
@@ -28,8 +29,8 @@ from querybus.sql.staleness import stale
 from querybus.text.knowledge import ENTRIES_MAX, EntryKind, Knowledge, KnowledgeIndex
 from querybus.text.synonyms import link_words
 from querybus.text.vectors import NearIndex
-from querybus_cli.app import UsageError
 from querybus_cli.operations.operator import Place
+from querybus_cli.runtime import UsageError
 from querybus_gateway.use_cases.knowledge import TeachRequest
 from querybus_generator.prompts.question import masked_question
 

@@ -13,8 +13,9 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
+from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Candidate, Node, NodeKind
+from querybus_translator.schema.nodes import Node, NodeKind
 
 BEAM_WIDTH: Final = 24
 ASSIGNMENTS_MAX: Final = 4

@@ -11,7 +11,8 @@ from querybus.bus.log.sign import Verifier
 from querybus.bus.pages import PageStore
 from querybus.bus.requests.rpc import serve_database
 from querybus.bus.stage import stage
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, WriteStore
+from querybus.bus.stores.buckets import ConnectionStore, WriteStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure

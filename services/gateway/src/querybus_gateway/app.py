@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
-from querybus.bus.broker import make_broker
+from querybus.bus.broker import BusBroker, make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
 from querybus.bus.stores.batches import BatchStore
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore, CredentialStore, SecretStore
+from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore, PreferenceStore
 from querybus.bus.stores.threads import ThreadStore
 from querybus.core.subjects import StageName
@@ -23,7 +25,7 @@ from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
-from querybus.ops.trace import tracing_of
+from querybus.ops.trace import Tracing, tracing_of
 from querybus.picture import Pictures
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
@@ -71,165 +73,121 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _log = get_log(__name__)
 
 
-def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
-    """Return the service; nothing is connected yet."""
-    name = StageName.GATEWAY
-    metrics = Metrics(name)
-    tracing = tracing_of(name, settings)
-    broker = make_broker(settings, name, metrics)
-    journal = Journal(broker)
-    credentials = CredentialStore(broker, follow=True)
-    connections = ConnectionStore(broker)
-    answers = StoredAnswers(broker, clock=clock)
-    events = FencedEvents(broker, clock=clock, tracing=tracing)
-    dead_letters = DeadLetters(broker, clock=clock)
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What the gateway keeps on the bus, and what it knows of it in memory."""
+
+    journal: Journal
+    events: FencedEvents
+    answers: StoredAnswers
+    dead_letters: DeadLetters
+    credentials: CredentialStore
+    connections: ConnectionStore
+    catalogs: CatalogStore
+    preferences: PreferenceStore
+    batches: BatchStore
+    open_queries: OpenQueries
+    waiters: Waiters
+    turns: Turns
+    load: Load
+    allowances: Allowances
+
+
+def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Tracing) -> Stores:
+    """Return the stores; nothing is read yet."""
     open_queries = OpenQueries()
-    waiters = Waiters()
-    load_of_tenants = Load()
-    turns = Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max)
+    return Stores(
+        journal=Journal(broker),
+        events=FencedEvents(broker, clock=clock, tracing=tracing),
+        answers=StoredAnswers(broker, clock=clock),
+        dead_letters=DeadLetters(broker, clock=clock),
+        credentials=CredentialStore(broker, follow=True),
+        connections=ConnectionStore(broker),
+        catalogs=CatalogStore(broker),
+        preferences=PreferenceStore(broker, follow=True),
+        batches=BatchStore(broker),
+        open_queries=open_queries,
+        waiters=Waiters(),
+        turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
+        load=Load(),
+        allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
+    )
+
+
+def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Clock, metrics: Metrics) -> Queries:
+    """Return the use case that all others stand on: ask, read, follow, cancel."""
     purge_password = settings.purge_password.get_secret_value()
     threads = Threads(
-        log=journal,
+        log=kept.journal,
         index=ThreadStore(broker),
         purge=ThreadPurge(settings.nats_url, purge_password) if purge_password else None,
         clock=clock,
         random_bits=system_random_bits,
     )
-    allowances = Allowances(CounterStore(broker), settings.allowed(), clock=clock)
-    preferences = PreferenceStore(broker, follow=True)
-    queries = Queries(
-        log=journal,
-        events=events,
-        connections=KnownConnections(connections, clock=clock),
-        answers=answers,
+    return Queries(
+        log=kept.journal,
+        events=kept.events,
+        connections=KnownConnections(kept.connections, clock=clock),
+        answers=kept.answers,
         submissions=SubmitQueue(broker, clock=clock),
         hints=CancelHints(broker),
-        open_queries=open_queries,
-        turns=turns,
+        open_queries=kept.open_queries,
+        turns=kept.turns,
         threads=threads,
-        waiters=waiters,
+        waiters=kept.waiters,
         progress=Subscriber(broker),
         limits=Limits(settings.caps(), settings.repair_policies),
-        allowances=allowances,
-        preferences=preferences,
+        allowances=kept.allowances,
+        preferences=kept.preferences,
         clock=clock,
         random_bits=system_random_bits,
         can_wait=frozenset(settings.tenants).__contains__,
-        load=load_of_tenants,
+        load=kept.load,
         log_is_full=lambda: metrics.stream_share(EVENTS) >= LOG_SHARE_MAX,
     )
-    sweeper = Sweeper(
-        journal=journal,
-        events=events,
-        answers=answers,
-        dead_letters=dead_letters,
-        open_queries=open_queries,
-        turns=turns,
-        waiters=waiters,
-        load=load_of_tenants,
-        metrics=metrics,
-        clock=clock,
-    )
-    submissions = Submissions(
-        queries=queries,
-        turns=turns,
-        credentials=credentials,
-        dead_letters=dead_letters,
-        sweeper=sweeper,
-        metrics=metrics,
-        clock=clock,
-        jitter=system_jitter,
-    )
-    context = AnswerCalls(
-        answers,
-        dead_letters,
-        meter=Meter(allowances, journal.events),
-        metrics=metrics,
-        jitter=system_jitter,
-        on_answered=waiters.finish,
-    )
+
+
+def use_cases_of(
+    broker: BusBroker,
+    kept: Stores,
+    queries: Queries,
+    callers: Callers,
+    pictures: Pictures,
+    *,
+    clock: Clock,
+    metrics: Metrics,
+) -> UseCases:
+    """Return what every API is given."""
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
-    results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
-    confirmations = Confirmations(queries, log=journal, events=events, open_queries=open_queries, clock=clock)
-    kept_batches = BatchStore(broker)
-    batches = Batches(queries, kept_batches, clock=clock, random_bits=system_random_bits)
-    runner = BatchRunner(
-        queries,
-        kept_batches,
-        journal,
-        BatchProgress(broker),
-        credentials=credentials,
-        owner=f"{system_random_bits(64):016x}",
-        clock=clock,
-    )
-    issuer = settings.issuer()
-    keys = HttpKeys(settings.oidc_issuer, settings.oidc_keys_url) if issuer else None
-    callers = Callers(
-        credentials,
-        tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
-        clock=clock,
-        guesses_max=settings.key_guesses_max,
-    )
-    catalogs = CatalogStore(broker)
-    pictures = Pictures()
-    use_cases = UseCases(
+    return UseCases(
         queries=queries,
-        threads=threads,
-        batches=batches,
-        results=results,
+        threads=queries.threads,
+        batches=Batches(queries, kept.batches, clock=clock, random_bits=system_random_bits),
+        results=Results(queries, PageStore(broker), token_key=page_key, clock=clock),
         charts=Charts(queries, pictures),
-        confirmations=confirmations,
-        credentials=credentials,
+        confirmations=Confirmations(
+            queries, log=kept.journal, events=kept.events, open_queries=kept.open_queries, clock=clock
+        ),
+        credentials=kept.credentials,
         callers=callers,
-        catalogs=Catalogs(connections, catalogs),
+        catalogs=Catalogs(kept.connections, kept.catalogs),
         teaching=Teaching(
             queries,
             KnowledgeStore(broker),
-            preferences,
-            connections,
-            catalogs,
+            kept.preferences,
+            kept.connections,
+            kept.catalogs,
             clock=clock,
             on_wrong=metrics.contradicted,
         ),
     )
+
+
+def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
+    """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
     api = BusApi(use_cases, tracing=tracing)
-
-    def on_listening(address: str) -> None:
-        _log.info("http.listening", address=address)
-
-    parts: list[Part] = [tracing]
-    if settings.environment == "development" and settings.development_key_file is not None:
-        parts.append(
-            DevelopmentKey(
-                credentials,
-                settings.development_key_file,
-                random_bits=system_random_bits,
-                announce=_print_key if settings.api_host in LOOPBACK else None,
-            )
-        )
-    if keys is not None:
-        parts.append(keys)
     web = http_api(use_cases, tracing=tracing, random_bits=system_random_bits, cors_origins=settings.cors_origins)
-    parts += [
-        journal.follow(sweeper.note, events=NOTED),
-        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=context.handle),
-        PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
-        *(
-            PullLoop(
-                broker,
-                stream=SUBMIT,
-                durable=submit_durable(tenant),
-                slots=HELD_MAX,
-                handle=submissions.handle,
-                drain_seconds=HELD_DRAIN_SECONDS,
-            )
-            for tenant in settings.tenants
-        ),
-        credentials,
-        preferences,
-        sweeper,
-        pictures,
-        runner,
+    listeners: list[Part] = [
         CallServer(broker, api.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
         HttpApi(
             web,
@@ -237,7 +195,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             host=settings.api_host,
             port=settings.api_port,
             trusted_proxies=settings.trusted_proxies,
-            on_listening=on_listening,
+            on_listening=lambda address: _log.info("http.listening", address=address),
         ),
     ]
     if settings.grpc_port is not None:
@@ -246,7 +204,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         # Loaded only where the API is open: it brings a library with threads of its own.
         from querybus_gateway.grpc.server import GrpcApi
 
-        parts.append(
+        listeners.append(
             GrpcApi(
                 use_cases,
                 host=settings.api_host,
@@ -258,6 +216,106 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
                 trusted_proxies=settings.trusted_proxies,
             )
         )
+    return listeners
+
+
+def loops(
+    settings: Settings, broker: BusBroker, kept: Stores, queries: Queries, *, clock: Clock, metrics: Metrics
+) -> list[Part]:
+    """Return what goes on without being asked: the followed log, answers, dead letters, queues, sweeper, batches."""
+    sweeper = Sweeper(
+        journal=kept.journal,
+        events=kept.events,
+        answers=kept.answers,
+        dead_letters=kept.dead_letters,
+        open_queries=kept.open_queries,
+        turns=kept.turns,
+        waiters=kept.waiters,
+        load=kept.load,
+        metrics=metrics,
+        clock=clock,
+    )
+    submissions = Submissions(
+        queries=queries,
+        turns=kept.turns,
+        credentials=kept.credentials,
+        dead_letters=kept.dead_letters,
+        sweeper=sweeper,
+        metrics=metrics,
+        clock=clock,
+        jitter=system_jitter,
+    )
+    calls = AnswerCalls(
+        kept.answers,
+        kept.dead_letters,
+        meter=Meter(kept.allowances, kept.journal.events),
+        metrics=metrics,
+        jitter=system_jitter,
+        on_answered=kept.waiters.finish,
+    )
+    runner = BatchRunner(
+        queries,
+        kept.batches,
+        kept.journal,
+        BatchProgress(broker),
+        credentials=kept.credentials,
+        owner=f"{system_random_bits(64):016x}",
+        clock=clock,
+    )
+    name = StageName.GATEWAY
+    queues = (
+        PullLoop(
+            broker,
+            stream=SUBMIT,
+            durable=submit_durable(tenant),
+            slots=HELD_MAX,
+            handle=submissions.handle,
+            drain_seconds=HELD_DRAIN_SECONDS,
+        )
+        for tenant in settings.tenants
+    )
+    return [
+        kept.journal.follow(sweeper.note, events=NOTED),
+        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
+        PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
+        *queues,
+        kept.credentials,
+        kept.preferences,
+        sweeper,
+        runner,
+    ]
+
+
+def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
+    """Return the service; nothing is connected yet."""
+    name = StageName.GATEWAY
+    metrics = Metrics(name)
+    tracing = tracing_of(name, settings)
+    broker = make_broker(settings, name, metrics)
+    kept = stores(settings, broker, clock=clock, tracing=tracing)
+    issuer = settings.issuer()
+    keys = HttpKeys(settings.oidc_issuer, settings.oidc_keys_url) if issuer else None
+    callers = Callers(
+        kept.credentials,
+        tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
+        clock=clock,
+        guesses_max=settings.key_guesses_max,
+    )
+    queries = queries_of(settings, broker, kept, clock=clock, metrics=metrics)
+    pictures = Pictures()
+    use_cases = use_cases_of(broker, kept, queries, callers, pictures, clock=clock, metrics=metrics)
+    parts: list[Part] = [tracing]
+    if settings.environment == "development" and settings.development_key_file is not None:
+        announce = _print_key if settings.api_host in LOOPBACK else None
+        parts.append(
+            DevelopmentKey(
+                kept.credentials, settings.development_key_file, random_bits=system_random_bits, announce=announce
+            )
+        )
+    if keys is not None:
+        parts.append(keys)
+    parts += loops(settings, broker, kept, queries, clock=clock, metrics=metrics)
+    parts += [pictures, *apis(settings, broker, use_cases, tracing=tracing)]
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
 
 

@@ -8,7 +8,8 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.stage import stage
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.stores.buckets import ConnectionStore, CounterStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.bus.stores.models import ModelStore
 from querybus.core.subjects import StageName

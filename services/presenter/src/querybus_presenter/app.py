@@ -8,7 +8,8 @@ from typing import Any
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.stage import stage
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore, CounterStore
+from querybus.bus.stores.buckets import ConnectionStore, CounterStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.models import ModelStore
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure

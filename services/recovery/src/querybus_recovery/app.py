@@ -7,7 +7,8 @@ from functools import partial
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.stage import stage
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics

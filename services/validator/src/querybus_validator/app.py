@@ -10,8 +10,10 @@ from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.log.sign import Signer
 from querybus.bus.requests.rpc import DatabaseClient
-from querybus.bus.stage import Think, stage
-from querybus.bus.stores.buckets import CatalogStore, ConnectionStore
+from querybus.bus.settlement import Think
+from querybus.bus.stage import stage
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, cast
 
 from sqlglot import exp
@@ -20,10 +19,11 @@ from sqlglot.optimizer.qualify import qualify
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, source_names, sources_of
+from querybus.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, sources_of
 from querybus.sql.guard.allowed.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
 from querybus.sql.guard.decide import Guarded
 from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.names.grouping import Resolved, aggregate_misuse, grouping
 from querybus.sql.names.index import QUALIFYING, KnownTable
 from querybus.sql.parse import PARSER_ERRORS, Form
 
@@ -41,22 +41,7 @@ PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
 EXPANDED_MAX: Final = 10_000
 """Nodes or columns that resolution may make of one statement."""
 
-_STRICT_GROUPING: Final = frozenset(
-    {Dialect.POSTGRESQL, Dialect.DUCKDB, Dialect.ORACLE, Dialect.SNOWFLAKE, Dialect.BIGQUERY}
-)
-_SILENT_GROUPING: Final = frozenset({Dialect.SQLITE, Dialect.MYSQL})
-BARE_COLUMN_WARNING: Final = (
-    "a column that is neither grouped nor aggregated: its value comes from any row of the group"
-)
 UNCHECKED_WARNING: Final = "columns were not checked before the database was asked"
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What resolution found: a doubt that the engine may overrule, and warnings for analysts."""
-
-    doubt: Failure | None = None
-    warnings: tuple[str, ...] = ()
 
 
 def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | Failure]) -> Resolved | Failure:
@@ -73,7 +58,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
         return swollen
     plain = plainly_named(tree, rendered, dialect)
     if plain is not None:
-        return _aggregate_misuse(plain) or _grouping(plain, rendered, dialect)
+        return aggregate_misuse(plain) or grouping(plain, rendered, dialect)
     _key_tables(rendered, dialect)
     try:
         qualified = qualify(
@@ -89,7 +74,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
         return read if isinstance(read, Failure) else _doubt(str(error), read, dialect)
     except PARSER_ERRORS:
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    return _aggregate_misuse(qualified) or _grouping(qualified, rendered, dialect)
+    return aggregate_misuse(qualified) or grouping(qualified, rendered, dialect)
 
 
 def _move_scalars(guarded: Guarded, dialect: Dialect) -> None:
@@ -430,99 +415,3 @@ def _goes_by(source: exp.Expr, qualifier: str, dialect: Dialect) -> bool:
     if isinstance(alias, exp.TableAlias) and alias.this is not None:
         return fold_of(alias.this, dialect) == qualifier
     return fold_of(source.this, dialect) == qualifier
-
-
-def _aggregate_misuse(tree: exp.Expr) -> Failure | None:
-    for where in tree.find_all(exp.Where):
-        for aggregate in where.find_all(exp.AggFunc):
-            if aggregate.find_ancestor(exp.Select) is where.parent and aggregate.find_ancestor(exp.Window) is None:
-                return refuse(
-                    FailureCode.AGGREGATE_MISUSE,
-                    Rule.AGGREGATE,
-                    "an aggregate in WHERE",
-                    aggregate.sql_names()[0],
-                )
-    return None
-
-
-def _grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
-    if dialect not in _STRICT_GROUPING and dialect not in _SILENT_GROUPING:
-        return Resolved()
-    for select in tree.find_all(exp.Select):
-        bare = _ungrouped(select, guarded, dialect)
-        if bare is None:
-            continue
-        if dialect in _STRICT_GROUPING:
-            failure = refuse(
-                FailureCode.GROUPING_ERROR,
-                Rule.GROUPING,
-                "a column that is neither grouped nor aggregated",
-                bare.name,
-                qualifier=bare.table or None,
-            )
-            return Resolved(doubt=failure)
-        return Resolved(warnings=(BARE_COLUMN_WARNING,))
-    return Resolved()
-
-
-def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Column | None:
-    group = select.args.get("group")
-    if isinstance(group, exp.Group) and (
-        any(value for name, value in group.args.items() if name != "expressions")
-        or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None
-    ):
-        return None
-    grouped = list(group.expressions) if isinstance(group, exp.Group) else []
-    projections = [expression.unalias() for expression in select.expressions]
-    if not grouped and not any(_aggregates(projection) for projection in projections):
-        return None
-    aliases = source_names(select, dialect)
-    free = {link.table for link in grouped if isinstance(link, exp.Column) and _is_key(link, grouped, select, guarded)}
-    for projection in projections:
-        for column in _outside_aggregates(projection, grouped):
-            if column.table in aliases and column.table not in free:
-                return column
-    return None
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    return any(
-        aggregate.find_ancestor(exp.Window, exp.Select) is None
-        or isinstance(aggregate.find_ancestor(exp.Window, exp.Select), exp.Select)
-        for aggregate in node.find_all(exp.AggFunc)
-        if aggregate.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
-    )
-
-
-def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Column]:
-    columns: list[exp.Column] = []
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        if part in grouped or isinstance(
-            part, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Query | exp.Window | exp.Pseudocolumn
-        ):
-            continue
-        if isinstance(part, exp.Anonymous | exp.AnonymousAggFunc) and part.expressions:
-            continue  # may be an aggregate that the parser does not know
-        if isinstance(part, exp.Column):
-            columns.append(part)
-            continue
-        stack.extend(part.iter_expressions())
-    return columns
-
-
-def _is_key(column: exp.Column, grouped: list[exp.Expr], select: exp.Select, guarded: Guarded) -> bool:
-    """Return whether the table's whole primary key is grouped: its other columns then have one value per group."""
-    for source in sources_of(select):
-        if source.alias_or_name == column.table:
-            key = source.name
-            for known in guarded.sources:
-                if known.key == key and known.table.primary_key:
-                    names = {
-                        link.name.lower()
-                        for link in grouped
-                        if isinstance(link, exp.Column) and link.table == column.table
-                    }
-                    return {column.lower() for column in known.table.primary_key} <= names
-    return False

@@ -36,8 +36,8 @@ def name_words(name: str) -> tuple[str, ...]:
 def spoken_name(name: str) -> str:
     """Return a name as people would say it: its words as they are written, in lower case.
 
-    >>> spoken_name("OrderLines"), spoken_name("reading_rooms")
-    ('order lines', 'reading rooms')
+    >>> spoken_name("OrderLines"), spoken_name("reading_lists")
+    ('order lines', 'reading lists')
     """
     return " ".join(_PART.findall(name)).lower()
 

@@ -27,14 +27,12 @@ from querybus_translator.language.periods import (
 from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
-from querybus_translator.schema.index import CatalogIndex, Entry
+from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
+from querybus_translator.schema.index import CatalogIndex
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
-CANDIDATES_MAX: Final = 24
-ENTRIES_COMPARED_MAX: Final = 300
 RECALLED_MAX: Final = 20_000
-_SCORE_MIN: Final = 0.5
 _BELOW_BEST_MAX: Final = 0.42
 _BELOW_EXACT_MAX: Final = 0.25
 _EXACT_SCORE: Final = 0.999
@@ -52,18 +50,6 @@ class NodeKind(Enum):
     STOP = auto()
     MARK = auto()
     WORD = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One thing that a span may mean: a table, a column, or a stored value of a column."""
-
-    table: int
-    column: int | None
-    value: str | None
-    score: float
-    with_table: bool = False
-    also: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,86 +504,7 @@ def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tupl
     key = (tuple(words), bounded)
     known: tuple[Candidate, ...] | None = index.recalled.get(key)
     if known is None:
-        known = _compare_names(words, index, bounded=bounded)
+        known = compare_names(words, index, bounded=bounded)
         if len(index.recalled) < RECALLED_MAX:
             index.recalled[key] = known
     return known
-
-
-def _compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
-    similar = [index.similar(word) for word in words]
-    common: set[int] = set()
-    for place, close in enumerate(similar):
-        hits: set[int] = set()
-        for word in close:
-            hits |= index.own.get(word, set())
-            if len(words) > 1 and not bounded:
-                hits |= index.via_table.get(word, set())
-        common = hits if place == 0 else common & hits
-        if not common:
-            return ()
-    if len(common) > ENTRIES_COMPARED_MAX:
-        # A word that half of the catalog bears says little: the shortest names are the closest to it.
-        common = set(sorted(common, key=lambda item: (len(index.entries[item].names[0]), item))[:ENTRIES_COMPARED_MAX])
-    candidates: list[Candidate] = []
-    for number in common:
-        entry = index.entries[number]
-        score, with_table = _closeness(entry, similar, index, bounded=bounded)
-        if score >= _SCORE_MIN:
-            candidates.append(Candidate(entry.table, entry.column, None, score, with_table))
-    candidates.sort(key=lambda link: (-link.score, link.table, link.column or 0))
-    return tuple(candidates[: 4 * CANDIDATES_MAX])
-
-
-def _closeness(
-    entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool
-) -> tuple[float, bool]:
-    table_words = index.table_words[entry.table] if entry.column is not None else _NO_WORDS
-    best, best_with_table = 0.0, False
-    for name in entry.names:
-        left = list(name)
-        total = 0.0
-        own = 0
-        with_table = False
-        says_role = not entry.role
-        for close in similar:
-            hit, closest = "", 0.0
-            for word in left:
-                if close.get(word, 0.0) > closest:
-                    hit, closest = word, close[word]
-            if hit:
-                left.remove(hit)
-                total += closest
-                own += 1
-                says_role = says_role or hit in entry.role
-                continue
-            if bounded:
-                break
-            closest = max((close[word] for word in table_words if word in close), default=0.0)
-            if not closest:
-                break
-            with_table = True
-            total += closest
-        else:
-            if not own or not says_role:
-                continue
-            missing = 0.0
-            for word in left:
-                missing += _cost_of_missing(word, table_words)
-            if left and name[-1] in left and name[-1] not in table_words:
-                missing += 0.3
-            score = total / len(similar) * (0.5 + 0.5 * own / (own + missing))
-            if score > best:
-                best, best_with_table = score, with_table
-    return best, best_with_table
-
-
-_NO_WORDS: frozenset[str] = frozenset()
-
-
-def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
-    if word in table_words:
-        return 0.02
-    if word in lexicon().key_words:
-        return 1.4
-    return 0.06 if word in lexicon().stopwords or word.isdigit() else 1.0

@@ -34,7 +34,8 @@ from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.charts import ChartForm
 from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.confirm import ConfirmRequest
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Reply
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
+from querybus_gateway.use_cases.resources import Reply
 from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
 
 _log = get_log(__name__)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from querybus.text.public import Json
-from querybus_gateway.use_cases.queries import Frame
+from querybus_gateway.use_cases.resources import Frame
 from querybus_gateway.v1 import query_pb2 as v1
 from querybus_gateway.v1 import query_service_pb2 as service
 

@@ -11,7 +11,7 @@ from querybus.text.public import Json
 from querybus_gateway.grpc.call import GrpcCall, Method
 from querybus_gateway.grpc.messages import event_message, number_of
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.queries import Frame
+from querybus_gateway.use_cases.resources import Frame
 from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import thread_service_pb2 as v1
 

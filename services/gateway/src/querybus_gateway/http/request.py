@@ -22,7 +22,8 @@ from querybus_gateway.access.credentials import presented_key
 from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Reply
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
+from querybus_gateway.use_cases.resources import Reply
 
 BODY_SECONDS_MAX: Final = 10.0
 

@@ -69,7 +69,7 @@ class OpenQueries:
         return tuple(sorted(result, key=lambda item: item.deadline_at))
 
     def unrendered(self, now_ms: int) -> tuple[OpenQuery, ...]:
-        """Return the queries whose conclusion has waited for its words longer than UNWORDED_MS_MAX."""
+        """Return the queries whose conclusion has waited for its words longer than UNRENDERED_MS_MAX."""
         return tuple(
             item
             for item in self._open.values()

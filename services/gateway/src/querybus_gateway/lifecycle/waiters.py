@@ -26,7 +26,7 @@ class Watch:
 
     def __init__(self, *, only_end: bool) -> None:
         self._only_end = only_end
-        self._woken = asyncio.Event()
+        self._notified = asyncio.Event()
         self._must_look = False
         self._notes: deque[bytes] = deque(maxlen=NOTES_MAX)
         self._poll_seconds = POLL_SECONDS_MIN
@@ -37,12 +37,12 @@ class Watch:
         """Notify the waiter: the log has this event now."""
         if event is EventName.FINISHED or not self._only_end:
             self._must_look = True
-            self._woken.set()
+            self._notified.set()
 
     def note(self, note: bytes) -> None:
         """Notify the waiter with a progress note."""
         self._notes.append(note)
-        self._woken.set()
+        self._notified.set()
 
     def finish(self, finished: Envelope[Finished]) -> None:
         """Notify the waiter with the last event, which is stored."""
@@ -62,12 +62,12 @@ class Watch:
         """
         try:
             async with asyncio.timeout(min(seconds, self._poll_seconds)):
-                await self._woken.wait()
+                await self._notified.wait()
             self._poll_seconds = POLL_SECONDS_MIN
         except TimeoutError:
             self._poll_seconds = min(2 * self._poll_seconds, POLL_SECONDS_MAX)
             self._must_look = True
-        self._woken.clear()
+        self._notified.clear()
         must_look, self._must_look = self._must_look, False
         return must_look
 

@@ -27,7 +27,8 @@ from querybus_gateway.admit import AskRequest
 from querybus_gateway.ports import Credentials, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.batches import BatchesKept, enriched_question, item_request
-from querybus_gateway.use_cases.queries import Begun, Reply
+from querybus_gateway.use_cases.queries import Begun
+from querybus_gateway.use_cases.resources import Reply
 
 BATCHES_MAX: Final = 32
 TICK_SECONDS: Final = 1.0

@@ -41,7 +41,8 @@ from querybus.text.language import detect_language
 from querybus.text.public import Json
 from querybus_gateway.admit import RANDOM_BITS, AskRequest, RequestOptions
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Frame, Queries, Reply
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
+from querybus_gateway.use_cases.resources import Frame, Reply
 
 BATCHES_OPEN_MAX: Final = 8
 ANSWERS_BYTES_MAX: Final = 512 * 1_024

@@ -10,7 +10,8 @@ from querybus.core.credential import Credential
 from querybus.core.messages import Clarifies, OptionAction, Outcome
 from querybus_gateway.admit import AskRequest, RequestOptions
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.queries import Queries, Reply
+from querybus_gateway.use_cases.queries import Queries
+from querybus_gateway.use_cases.resources import Reply
 
 OWN_WORDS: Final = "own_words"
 """The option of an answer that is none of those offered."""

@@ -22,7 +22,8 @@ from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
 from querybus_gateway.ports import Entry, Events, Log
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, PUBLISH_MS_MAX, Queries, Reply, resource_of
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, PUBLISH_MS_MAX, Queries
+from querybus_gateway.use_cases.resources import Reply, resource_of
 
 CONFIRM_MS_MAX: Final = 3_600_000
 """How long after its conclusion a query can be confirmed."""

@@ -22,7 +22,7 @@ from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventName, progress_subject, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
-from querybus.text.public import Json, public_answer, public_event, public_progress, status_of
+from querybus.text.public import Json, public_progress
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
@@ -32,6 +32,16 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.resources import (
+    Frame,
+    Queued,
+    Reply,
+    finished_reply,
+    first,
+    frame,
+    reply_of,
+    resource_of,
+)
 from querybus_gateway.use_cases.threads import Threads
 
 PUBLISH_MS_MAX: Final = 5_000
@@ -58,38 +68,12 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The query resource; `is_finished` if it holds the answer, `is_replayed` for a key that was used before."""
-
-    query_id: str
-    resource: Json
-    is_finished: bool
-    is_replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame of a query's stream of events; a progress note has no sequence."""
-
-    event: str
-    data: Json
-    sequence: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Begun:
     """The first event of a query that is on its log or waits in the queue."""
 
     envelope: Envelope[Asked]
     is_replayed: bool = False
     is_queued: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Queued:
-    """A query that waits for its tenant's turn: its log has not begun."""
-
-    envelope: Envelope[Asked]
 
 
 _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
@@ -133,7 +117,7 @@ class Queries:
         self._hints = hints
         self._open = open_queries
         self._turns = turns
-        self._threads = threads
+        self.threads = threads
         self._waiters = waiters
         self._progress = progress
         self._limits = limits
@@ -190,7 +174,7 @@ class Queries:
     async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
         """Return the query by its last event, if that is in hand, or by its log."""
         if watch.finished is not None and _is_reader(watch.finished, credential):
-            return _finished_reply(query, watch.finished, credential)
+            return finished_reply(query, watch.finished, credential)
         return await self.read(query, credential)
 
     async def admitted(
@@ -216,7 +200,7 @@ class Queries:
                 until_sequence = turns[-1].sequence
                 origin = _origin_of(turns)
             else:
-                record = await self._threads.origin(request.thread_id, credential)
+                record = await self.threads.origin(request.thread_id, credential)
                 origin = None if record is None else record.forked_from
             if not turns and origin is None:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
@@ -287,14 +271,14 @@ class Queries:
             # The server still knows the message id, but the log was deleted with its thread.
             return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
         # The stages are at work on it already: this delays no answer.
-        await self._threads.begun(envelope)
+        await self.threads.begun(envelope)
         return Begun(envelope)
 
     async def _replayed(self, envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:
         begun = _replay(envelope, known)
         if isinstance(begun, Begun):
             # Whoever began it may have died before the thread was listed.
-            await self._threads.begun(begun.envelope)
+            await self.threads.begun(begun.envelope)
         return begun
 
     async def _known(self, tenant: str, query: str) -> Envelope[Asked] | None:
@@ -302,13 +286,13 @@ class Queries:
         try:
             log = await self._log.query(tenant, query)
             if log:
-                return _first(log)
+                return first(log)
             waiting = await self._submissions.get(tenant, query)
             return decode(EventName.ASKED, waiting) if waiting is not None else None
         except Undecodable:
             return None
 
-    async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | _Queued | Problem:
+    async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | Queued | Problem:
         if not is_id(query):
             return _MISSING
         log = await self._log.query(credential.tenant, query)
@@ -321,7 +305,7 @@ class Queries:
             envelope = decode(EventName.ASKED, waiting)
         except Undecodable:
             return _MISSING
-        return _Queued(envelope) if _is_reader(envelope, credential) else _MISSING
+        return Queued(envelope) if _is_reader(envelope, credential) else _MISSING
 
     async def read(self, query: str, credential: Credential) -> Reply | Problem:
         """Return the query as its log stands now."""
@@ -329,7 +313,7 @@ class Queries:
             result = await self._find(query, credential)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return result if isinstance(result, Problem) else _reply(query, result, credential)
+        return result if isinstance(result, Problem) else reply_of(query, result, credential)
 
     async def wait(
         self, query: str, credential: Credential, seconds: float, *, is_known: bool = False
@@ -355,13 +339,13 @@ class Queries:
         until = self._clock() + CANCEL_MS_MAX
         try:
             result = await self._find(query, credential)
-            if isinstance(result, _Queued):
+            if isinstance(result, Queued):
                 # A query that waits is begun only to be ended: its one `finished` follows from the log alone.
                 await self.mint(result.envelope)
                 result = await self._find(query, credential)
             has_published = False
             while not isinstance(result, Problem):
-                log = () if isinstance(result, _Queued) else result
+                log = () if isinstance(result, Queued) else result
                 if is_concluded(log):
                     return self._cancel_outcome(query, log, credential, has_published=has_published)
                 ending = cancelled(log, self._clock())
@@ -387,7 +371,7 @@ class Queries:
     ) -> Reply | Problem:
         outcome = outcome_of(log)
         if has_published and outcome is Outcome.CANCELLED:
-            return _reply(query, log, credential)
+            return reply_of(query, log, credential)
         return Problem(
             ProblemCode.ALREADY_FINISHED,
             "the query was concluded before it could be cancelled",
@@ -402,7 +386,7 @@ class Queries:
             return _trouble(trouble)
         if isinstance(result, Problem):
             return result
-        ended = None if isinstance(result, _Queued) else finished_of(result)
+        ended = None if isinstance(result, Queued) else finished_of(result)
         return ended or Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
 
     async def answer(self, query: str, credential: Credential) -> Reply | Problem:
@@ -451,7 +435,7 @@ class Queries:
                     result = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
                     for entry in result:
                         after_sequence, thread = entry.sequence, entry.address.thread
-                        yield _frame(entry, credential)
+                        yield frame(entry, credential)
                         if entry.address.event is EventName.FINISHED:
                             return
                     must_look = await watch.wait(STREAM_SECONDS_MAX)
@@ -471,65 +455,6 @@ class Queries:
             return ()
 
 
-def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
-    """Return the query resource without its answer."""
-    query = envelope.query_id
-    path = f"/v1/queries/{query}"
-    return {
-        "id": query,
-        "thread_id": envelope.thread_id,
-        "status": status_of((last,) if last else ()),
-        "last_event": last.value if last else None,
-        "created_at": envelope.asked_at,
-        "deadline_at": envelope.deadline_at,
-        "message": "not finished yet",
-        "answer": None,
-        "links": {
-            "self": path,
-            "events": f"{path}/events",
-            "cancel": f"{path}/cancel",
-            "result": f"{path}/result",
-            "export": f"{path}/export",
-            "clarify": f"{path}/clarify",
-        },
-    }
-
-
-def _reply(query: str, found: Sequence[Entry] | _Queued, credential: Credential) -> Reply:
-    if isinstance(found, _Queued):
-        return Reply(query, resource_of(found.envelope, None), is_finished=False)
-    resource = resource_of(_first(found), found[-1].address.event)
-    finished = finished_of(found)
-    return (
-        Reply(query, resource, is_finished=False) if finished is None else _finished_reply(query, finished, credential)
-    )
-
-
-def _finished_reply(query: str, finished: Envelope[Finished], credential: Credential) -> Reply:
-    resource = resource_of(finished, EventName.FINISHED)
-    answer = public_answer(finished, credential.audience)
-    return Reply(query, resource | {"message": answer["message"], "answer": answer}, is_finished=True)
-
-
-def _frame(entry: Entry, credential: Credential) -> Frame:
-    event = entry.address.event
-    try:
-        view = public_event(entry.envelope(), credential.audience)
-    except Undecodable:
-        view = {"event": event.value, "query_id": entry.address.query, "thread_id": entry.address.thread}
-    return Frame(event.value, view, entry.sequence)
-
-
-def _first(log: Sequence[Entry]) -> Envelope[Any]:
-    """Return the earliest event that can be read; raises Undecodable if none can."""
-    for entry in log[:-1]:
-        try:
-            return entry.envelope()
-        except Undecodable:
-            continue
-    return log[-1].envelope()
-
-
 def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
     """Return where a thread was forked from: every question of it says so."""
     for entry in reversed(turns):
@@ -543,7 +468,7 @@ def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
 
 def _may_read(log: Sequence[Entry], credential: Credential) -> bool:
     try:
-        return _is_reader(_first(log), credential)
+        return _is_reader(first(log), credential)
     except Undecodable:
         return False
 

@@ -21,6 +21,17 @@ from typing import Final
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.core.messages import Link
 from querybus.text.words import HAN, cached_words, han_words, stem, words_of
+from querybus_generator.linking.documents import (
+    NAME_WEIGHT,
+    RELATED_SHARE,
+    SATURATION,
+    STOP,
+    beginnings,
+    column_text,
+    named_of,
+    owners_of,
+    weights,
+)
 
 TABLES_KEPT_MAX: Final = 12
 WHOLE_SCHEMA_COLUMNS_MAX: Final = 160
@@ -38,20 +49,12 @@ VALUE_LENGTH_MIN: Final = 2
 COLUMNS_WHOLE_MAX: Final = 24
 """A table up to this width is shown whole, while the tokens last: columns are dropped where there are many."""
 COLUMNS_KEPT_MIN: Final = 12
-_BEGINNING_MIN: Final = 3
 SCHEMA_TOKENS_MAX: Final = 6_000
 
-_NAME_WEIGHT: Final = 4.0
-_TABLE_TEXT_WEIGHT: Final = 3.0
-_COLUMN_WEIGHT: Final = 1.5
-_COLUMN_TEXT_WEIGHT: Final = 1.0
-_KEY_WEIGHT: Final = 0.6
 _VALUE_WEIGHT: Final = 2.5
 # A name that the question says counts however many tables have the word: in a small schema no word is rare.
 _NAMED_WEIGHT: Final = 3.5
 _NEIGHBOUR_SHARE: Final = 0.15
-# A word of the lexicon and another form of the word say less than the word itself.
-_RELATED_SHARE: Final = 0.5
 _FORM_SHARE: Final = 0.7
 # What is asked for is mostly named first ("the stations with at least two trains"); Chinese has it last as often.
 _FIRST_SHARE: Final = 0.5
@@ -63,16 +66,6 @@ _SCORE_SHARE_MIN: Final = 0.12
 _COVERED_SHARE: Final = 0.5
 # As much as a word of its name says of a table is what the nearest possible meaning says of it.
 _NEARNESS_WEIGHT: Final = 8.0
-_SATURATION: Final = 1.2
-_LENGTH_SHARE: Final = 0.4
-
-_STOP_WORDS = (
-    "a an and are as at be been by did do does each every find for from give had has have how in is it its list "
-    "many me more most much of on or our please return show than that the their them then there these they this "
-    "those to us was we were what when where which who whose will with you your all any per not no also only "
-    "both"
-)
-_STOP: Final = frozenset(_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +126,8 @@ class LinkIndex:
         self._neighbours: dict[int, tuple[int, ...]] = {}
         self._referring: dict[int, set[int]] = defaultdict(set)
         for position, table in enumerate(catalog.tables):
-            named = _named(table)
-            for word, weight in _weights(table).items():
+            named = named_of(table)
+            for word, weight in weights(table).items():
                 self._postings[word].append(_Posting(position, weight, named.get(word, 0.0)))
             for column in table.columns:
                 for value in column.values:
@@ -143,7 +136,7 @@ class LinkIndex:
                         self._values[folded].append((position, column.name, value))
         for word in self._postings:
             self._stems[stem(word)].append(word)
-        self._owners: dict[int, Mapping[str, str | None]] = {}
+        self.owners_of: dict[int, Mapping[str, str | None]] = {}
         self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
         columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
@@ -188,9 +181,9 @@ class LinkIndex:
         """Return at most that many columns of a table in its order: keys, and those that the question speaks of."""
         if len(table.columns) <= columns_max:
             return table.columns
-        owned = [set(cached_words(_column_text(column))) for column in table.columns]
+        owned = [set(cached_words(column_text(column))) for column in table.columns]
         scores = [0.0] * len(owned)
-        for term in (*(term.words for term in self._terms(question)), *_beginnings(question, owned)):
+        for term in (*(term.words for term in self._terms(question)), *beginnings(question, owned)):
             result = {
                 place: max([term[word] for word in words & term.keys()])
                 for place, words in enumerate(owned)
@@ -240,13 +233,13 @@ class LinkIndex:
         """Return the words of the question that the catalog knows, of its names or by the lexicon."""
         terms: list[_Term] = []
         spoken = list(dict.fromkeys(words_of(question)))
-        words = [word for word in spoken if word not in _STOP][:QUESTION_WORDS_MAX]
+        words = [word for word in spoken if word not in STOP][:QUESTION_WORDS_MAX]
         for number, word in enumerate(words):
             result: dict[str, float] = {}
             if not HAN.match(word):
                 for other in self._words.get(word, ()):
                     if other in self._postings:
-                        result[other] = _RELATED_SHARE
+                        result[other] = RELATED_SHARE
                 for other in self._stems.get(stem(word), ()):
                     result[other] = _FORM_SHARE
             if word in self._postings:
@@ -305,12 +298,12 @@ class LinkIndex:
         if known is not None:
             return known
         table = self.catalog.tables[posting.table]
-        owners = self._owners.get(posting.table)
+        owners = self.owners_of.get(posting.table)
         if owners is None:
-            owners = self._owners[posting.table] = _owners(table)
+            owners = self.owners_of[posting.table] = owners_of(table)
         column = owners.get(word)
         in_name = word in owners and column is None
-        score = share * min(1.0, posting.weight / (_NAME_WEIGHT * (_SATURATION + 1)) + 0.2)
+        score = share * min(1.0, posting.weight / (NAME_WEIGHT * (SATURATION + 1)) + 0.2)
         reason = "name" if in_name else "column"
         if len(self._links) >= LINKS_KEPT_MAX:
             self._links.clear()
@@ -422,43 +415,6 @@ def _keys_by_name(tables: Sequence[Table]) -> Iterator[tuple[int, int]]:
                 yield position, result[0]
 
 
-def _weights(table: Table) -> dict[str, float]:
-    """Return each word of a table with its saturated weight; long tables count a little less."""
-    result: dict[str, float] = defaultdict(float)
-    for text, weight in _texts(table):
-        for word in cached_words(text):
-            result[word] += weight
-    length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * (len(table.columns) + 4) / 12
-    return {
-        word: weight * (_SATURATION + 1) / (weight + _SATURATION * length) * _NAME_WEIGHT / 4
-        for word, weight in result.items()
-        if word not in _STOP
-    }
-
-
-def _named(table: Table) -> dict[str, float]:
-    result: dict[str, float] = {}
-    for name in (table.name, *table.display_names.values(), *table.synonyms):
-        words = set(cached_words(name))
-        for word in words:
-            result[word] = max(result.get(word, 0.0), 1 / len(words))
-    return result
-
-
-def _texts(table: Table) -> Iterator[tuple[str, float]]:
-    yield table.name, _NAME_WEIGHT
-    for text in (*table.display_names.values(), *table.synonyms):
-        yield text, _NAME_WEIGHT
-    yield table.comment[:300], _TABLE_TEXT_WEIGHT / 2
-    referring = {name for key in table.foreign_keys for name in key.columns}
-    for column in table.columns:
-        # The column of a key is named for the other table.
-        yield column.name, _KEY_WEIGHT if column.name in referring else _COLUMN_WEIGHT
-        for text in (*column.display_names.values(), *column.synonyms):
-            yield text, _COLUMN_WEIGHT
-        yield column.comment[:200], _COLUMN_TEXT_WEIGHT
-
-
 _LABELS: Final = frozenset({"name", "title"})
 
 
@@ -470,33 +426,6 @@ _PERIOD: Final = re.compile(
     r"|年|月|日期|时间|最近|最早|最新|之前|之后|以来|今天|昨天|周|季度|何时|什么时候",
     re.IGNORECASE,
 )
-
-
-def _beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, float]]:
-    """Yield, for words of the question, the shortened words of names that they begin with: `bal` of `balance`."""
-    known = {word for words in owned for word in words if len(word) >= _BEGINNING_MIN and word.isascii()}
-    for word in dict.fromkeys(words_of(question)):
-        if word in _STOP or len(word) <= _BEGINNING_MIN:
-            continue
-        root = stem(word)
-        result = {
-            other: _RELATED_SHARE
-            for other in known
-            if other != word and (word.startswith(other) or (len(root) > _BEGINNING_MIN and other.startswith(root)))
-        }
-        if result:
-            yield result
-
-
-def _owners(table: Table) -> dict[str, str | None]:
-    """Return for each word of a table the column that has it, None for a word of the table's own name."""
-    result: dict[str, str | None] = {}
-    for column in reversed(table.columns):
-        for word in words_of(_column_text(column)):
-            result[word] = column.name
-    for word in words_of(_table_text(table)):
-        result[word] = None
-    return result
 
 
 def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
@@ -514,14 +443,6 @@ def _token_share(table: Table) -> int:
     return chars // 3
 
 
-def _table_text(table: Table) -> str:
-    return " ".join((table.name, *table.display_names.values(), *table.synonyms))
-
-
-def _column_text(column: Column) -> str:
-    return " ".join((column.name, *column.display_names.values(), *column.synonyms, column.comment[:200]))
-
-
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
@@ -534,7 +455,7 @@ def _spans(question: str) -> Iterator[str]:
     words = list(_SPAN_WORD.finditer(question))[:QUESTION_WORDS_MAX]
     for first in range(len(words)):
         for last in range(first, min(first + VALUE_WORDS_MAX, len(words))):
-            if last == first and words[first][0].lower() in _STOP:
+            if last == first and words[first][0].lower() in STOP:
                 continue
             yield question[words[first].start() : words[last].end()]
     for run in HAN.findall(question):

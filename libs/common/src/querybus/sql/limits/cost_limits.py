@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, cast
 
 from sqlglot import exp
@@ -18,6 +18,15 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.rules import Rule, refuse
+from querybus.sql.limits.recursion import (
+    RECURSION_BOUND_MAX,
+    bounding_numbers,
+    cost,
+    extent,
+    length,
+    recursion,
+    size_argument,
+)
 
 TEXT_LENGTH_MAX: Final = 1_000_000
 """Characters that one expression may build out of literals and repetition."""
@@ -28,30 +37,12 @@ SERIES_MAX: Final = 1_000_000
 SERIES_LENGTH_MAX: Final = 10_000_000
 """Characters that a series of built texts may hold together."""
 SERIES_BESIDE_PRODUCT_MAX: Final = 1_000
-RECURSION_BOUND_MAX: Final = 100_000
 EXPONENT_MAX: Final = 1_000
 WILDCARDS_MAX: Final = 8
 PATTERN_LENGTH_MAX: Final = 500
 UNRELATED_SOURCES_MAX: Final = 2
 """How many sources of one statement may stand beside the others without a condition, less one."""
-_COLUMN_VALUE: Final = 100.0
-_COLUMN_LENGTH: Final = 100.0
 
-_SIZED: Final[dict[str, int]] = {
-    "lpad": 1,
-    "rpad": 1,
-    "leftpad": 1,
-    "rightpad": 1,
-    "leftpadutf8": 1,
-    "rightpadutf8": 1,
-    "repeat": 1,
-    "space": 0,
-    "zeroblob": 0,
-    "randomblob": 0,
-    "bar": 3,
-    "tofixedstring": 1,
-}
-"""Functions known by name, with the place of the argument that says how large the result is."""
 
 _SERIES: Final[dict[str, str]] = {
     "range": "range",
@@ -77,17 +68,17 @@ def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
         refusal = _node(node)
         if refusal is not None:
             return refusal
-        if isinstance(node, exp.Repeat | exp.Pad) or _size_argument(node) is not None:
+        if isinstance(node, exp.Repeat | exp.Pad) or size_argument(node) is not None:
             largest = max(largest, length(node))
         rows = _series_rows(node)
         if rows > 1:
             series *= rows
             if not series <= SERIES_MAX:
-                return _cost(Rule.SERIES, f"a series of more than {SERIES_MAX:,} values", _name(node))
+                return cost(Rule.SERIES, f"a series of more than {SERIES_MAX:,} values", _name(node))
     if series > 1 and series * largest > SERIES_LENGTH_MAX:
-        return _cost(Rule.SIZE, f"a series of texts of more than {SERIES_LENGTH_MAX:,} characters together")
+        return cost(Rule.SIZE, f"a series of texts of more than {SERIES_LENGTH_MAX:,} characters together")
     for cte in facts.ctes:
-        refusal = _recursion(cte, dialect)
+        refusal = recursion(cte, dialect)
         if refusal is not None:
             return refusal
     for select in facts.selects:
@@ -105,7 +96,7 @@ def over_size(facts: StatementFacts, dialect: Dialect) -> Failure | None:
                 tables=tuple(sorted(source_names(select, dialect)))[:8],
             )
     if unrelated and series > SERIES_BESIDE_PRODUCT_MAX:
-        return _cost(Rule.CARTESIAN_PRODUCT, "a long series multiplied by rows")
+        return cost(Rule.CARTESIAN_PRODUCT, "a long series multiplied by rows")
     return None
 
 
@@ -145,10 +136,6 @@ _LOOKED_AT: Final[frozenset[type[exp.Expr]]] = frozenset(
 )
 
 
-def _cost(rule: Rule, detail: str, name: str | None = None) -> Failure:
-    return refuse(FailureCode.COST, rule, detail, name)
-
-
 def _name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
         return str(node.this).lower()
@@ -173,24 +160,24 @@ def _padded_type(node: exp.DataType) -> Failure | None:
     for expression in node.expressions:
         width = expression.this if isinstance(expression, exp.DataTypeParam) else expression
         if isinstance(width, exp.Expr) and not extent(width) <= TIMES_MAX:
-            return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
+            return cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
     return None
 
 
 def _node(node: exp.Expr) -> Failure | None:
     if isinstance(node, exp.DataType):
         return _padded_type(node)
-    size = _size_argument(node)
+    size = size_argument(node)
     if size is not None and not extent(size) <= TIMES_MAX:
-        return _cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", _name(node))
+        return cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", _name(node))
     if isinstance(node, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) or size is not None:
         parent = node.parent
         if not isinstance(parent, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) and not (
             length(node) <= TEXT_LENGTH_MAX
         ):
-            return _cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
+            return cost(Rule.SIZE, f"a text of more than {TEXT_LENGTH_MAX:,} characters", _name(node))
     if isinstance(node, exp.Pow) and not extent(node.expression) <= EXPONENT_MAX:
-        return _cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
+        return cost(Rule.SIZE, f"a power above {EXPONENT_MAX}", "power")
     if isinstance(node, exp.Like | exp.ILike | exp.Glob):
         return _wildcards(node)
     if isinstance(node, exp.SimilarTo):
@@ -220,105 +207,19 @@ def _node(node: exp.Expr) -> Failure | None:
     return None
 
 
-def _size_argument(node: exp.Expr) -> exp.Expr | None:
-    if isinstance(node, exp.Repeat):
-        return node.args.get("times")
-    if isinstance(node, exp.Pad):
-        return node.args.get("expression")
-    if isinstance(node, exp.Space):
-        return node.this
-    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
-        at = _SIZED.get(str(node.this).lower())
-        if at is not None and len(node.expressions) > at:
-            return node.expressions[at]
-    return None
-
-
-def extent(node: object) -> float:
-    """Return an upper guess of a number's value; infinity where nothing can be said."""
-    match node:
-        case exp.Literal():
-            try:
-                return abs(float(node.name.replace("_", "")))
-            except ValueError:
-                return math.inf if node.is_string else 1.0
-        case exp.Column():
-            return _COLUMN_VALUE
-        case exp.Paren() | exp.Neg() | exp.Cast() | exp.TryCast() | exp.Abs() | exp.Round() | exp.Floor() | exp.Ceil():
-            return extent(node.this)
-        case exp.Add():
-            return extent(node.this) + extent(node.expression)
-        case exp.Mul():
-            return extent(node.this) * extent(node.expression)
-        case exp.Sub() | exp.Div() | exp.IntDiv():
-            return extent(node.this) + (extent(node.expression) if isinstance(node, exp.Sub) else 0)
-        case exp.Mod():
-            return extent(node.expression)
-        case exp.Length():
-            return length(node.this)
-        case exp.Least():
-            return min(extent(item) for item in (node.this, *node.expressions))
-        case exp.Greatest() | exp.Coalesce():
-            return max(extent(item) for item in (node.this, *node.expressions))
-        case exp.Case():
-            results = [condition.args.get("true") for condition in node.args.get("ifs") or ()]
-            return max(
-                (extent(result) for result in (*results, node.args.get("default")) if result is not None), default=0
-            )
-        case exp.If():
-            return max(extent(node.args.get("true")), extent(node.args.get("false") or exp.Null()))
-        case exp.Null() | exp.Boolean():
-            return 1.0
-        case exp.Count() | exp.Sum() | exp.Max() | exp.Min() | exp.Avg() | exp.Extract() | exp.Year() | exp.Month():
-            return _COLUMN_VALUE
-        case _:
-            return math.inf
-
-
-def length(node: object) -> float:
-    """Return an upper guess of a text's length in characters."""
-    match node:
-        case exp.Literal():
-            return float(len(node.name))
-        case exp.Repeat():
-            return length(node.this) * extent(node.args.get("times"))
-        case exp.Pad():
-            return extent(node.args.get("expression"))
-        case exp.Space():
-            return extent(node.this)
-        case exp.Replace():
-            replacement = node.args.get("replacement")
-            return length(node.this) * max(1.0, length(replacement) if replacement is not None else 1.0)
-        case exp.DPipe():
-            return length(node.this) + length(node.expression)
-        case exp.Concat() | exp.ConcatWs():
-            return sum(length(expression) for expression in node.expressions)
-        case exp.Hex():
-            return 2 * length(node.this)
-        case exp.Anonymous():
-            size = _size_argument(node)
-            if size is None:
-                return sum((length(expression) for expression in node.expressions), _COLUMN_LENGTH)
-            return extent(size) * (length(node.expressions[0]) if str(node.this).lower() == "repeat" else 1)
-        case exp.Paren() | exp.Upper() | exp.Lower() | exp.Cast():
-            return length(node.this)
-        case _:
-            return _COLUMN_LENGTH
-
-
 _WIDTH = re.compile(r"%[-+ #0!,]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
 def _format(arguments: Sequence[exp.Expr]) -> Failure | None:
     pattern = arguments[0]
     if not isinstance(pattern, exp.Literal):
-        return None if isinstance(pattern, exp.Column) else _cost(Rule.SIZE, "a format that is no plain text", "format")
+        return None if isinstance(pattern, exp.Column) else cost(Rule.SIZE, "a format that is no plain text", "format")
     for width, precision in _WIDTH.findall(pattern.name):
         for text in (width, precision):
             if text == "*" and not all(extent(other) <= TIMES_MAX for other in arguments[1:] if _is_number(other)):
-                return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
+                return cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
             if text.isdigit() and int(text[:9]) > TIMES_MAX:
-                return _cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
+                return cost(Rule.SIZE, f"a width above {TIMES_MAX:,}", "format")
     return None
 
 
@@ -331,11 +232,11 @@ def _wildcards(node: exp.Expr) -> Failure | None:
     if isinstance(pattern, exp.Escape):
         pattern = pattern.this
     if not isinstance(pattern, exp.Literal):
-        return None if length(pattern) <= 10_000 else _cost(Rule.PATTERN, "a long pattern", "like")
+        return None if length(pattern) <= 10_000 else cost(Rule.PATTERN, "a long pattern", "like")
     sign = "*" if isinstance(node, exp.Glob) else "%"
     runs = len(re.findall(re.escape(sign) + "+", pattern.name))
     if runs > WILDCARDS_MAX:
-        return _cost(Rule.PATTERN, f"a pattern with more than {WILDCARDS_MAX} wildcards", "like")
+        return cost(Rule.PATTERN, f"a pattern with more than {WILDCARDS_MAX} wildcards", "like")
     return None
 
 
@@ -348,13 +249,13 @@ def _regular_expression(pattern: object) -> Failure | None:
         return None
     text = pattern.name
     if len(text) > PATTERN_LENGTH_MAX:
-        return _cost(Rule.PATTERN, f"a pattern of more than {PATTERN_LENGTH_MAX} characters", "regexp")
+        return cost(Rule.PATTERN, f"a pattern of more than {PATTERN_LENGTH_MAX} characters", "regexp")
     if _NESTED_QUANTIFIER.search(text) or re.search(r"\\\d", text):
-        return _cost(Rule.PATTERN, "a repetition of a repetition", "regexp")
+        return cost(Rule.PATTERN, "a repetition of a repetition", "regexp")
     if re.search(r"(?:(?:\.|\\w|\[[^\]]*\])[*+].*?){5,}", text):
-        return _cost(Rule.PATTERN, "many open repetitions", "regexp")
+        return cost(Rule.PATTERN, "many open repetitions", "regexp")
     if any(int((most or least)[:9]) > 1_000 for least, most in _REPETITION.findall(text)):
-        return _cost(Rule.PATTERN, "a large repetition", "regexp")
+        return cost(Rule.PATTERN, "a large repetition", "regexp")
     return None
 
 
@@ -447,127 +348,16 @@ def _moment(node: object) -> dt.datetime | None:
     return None
 
 
-def _recursion(cte: exp.CTE, dialect: Dialect) -> Failure | None:
-    body, name = cte.this, fold_of(cte.args["alias"].this, dialect)
-    if not isinstance(body, exp.SetOperation):
-        return None
-    for arm in _arms(body):
-        tables = [table for table in arm.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
-        uses = [table for table in tables if fold_of(table.this, dialect) == name]
-        if not uses:
-            continue
-        if len(uses) > 1:
-            return _cost(Rule.RECURSION, "a recursion that refers to itself more than once", cte.alias)
-        refusal = _endless(arm, body, alone=len(tables) == 1)
-        if refusal is not None:
-            return refuse(FailureCode.COST, Rule.RECURSION, refusal, cte.alias)
-    return None
-
-
-def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | None:
-    """Return what is wrong with the recursive part of a WITH; `alone`: it reads nothing but itself."""
-    limit = body.args.get("limit")
-    if limit is not None:
-        return None if extent(limit.args.get("expression")) <= RECURSION_BOUND_MAX else "a recursion of too many rows"
-    conditions = _conditions(arm)
-    for number in (bounding_number for condition in conditions for bounding_number in _bounding_numbers(condition)):
-        if extent(number) > RECURSION_BOUND_MAX:
-            return f"a recursion of more than {RECURSION_BOUND_MAX:,} steps"
-    if alone and not _changes(arm) and body.args.get("distinct") is False:
-        return "a recursion that repeats itself"
-    is_bound = _is_upper_bound if alone and _only_grows(arm) else _is_comparison
-    return None if any(_holds(condition, is_bound) for condition in conditions) else "a recursion without an end"
-
-
-def _conditions(arm: exp.Expr) -> list[exp.Expr]:
-    """Return the conditions under which the recursion goes on; a join by USING or NATURAL counts as one."""
-    nodes: list[exp.Expr] = [condition.this for condition in arm.find_all(exp.Where)]
-    for join in arm.find_all(exp.Join):
-        if isinstance(join.args.get("on"), exp.Expr):
-            nodes.append(join.args["on"])
-        elif join.args.get("using") or join.args.get("method") == "NATURAL":
-            nodes.append(exp.EQ(this=exp.column("a"), expression=exp.column("b")))
-    return nodes
-
-
-def _holds(condition: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
-    """Return whether one conjunct, and every way through an OR, passes the test."""
-    if isinstance(condition, exp.Paren):
-        return _holds(condition.this, test)
-    if isinstance(condition, exp.And):
-        return _holds(condition.this, test) or _holds(condition.expression, test)
-    if isinstance(condition, exp.Or):
-        return _holds(condition.this, test) and _holds(condition.expression, test)
-    return test(condition)
-
-
-def _is_comparison(node: exp.Expr) -> bool:
-    inner = node.this if isinstance(node, exp.Not) else node
-    return (
-        isinstance(inner, exp.Predicate | exp.RegexpLike | exp.Between | exp.In)
-        and not isinstance(inner, exp.Is | exp.NEQ)
-        and inner.find(exp.Column) is not None
-    )
-
-
-def _is_upper_bound(node: exp.Expr) -> bool:
-    if isinstance(node, exp.LT | exp.LTE):
-        return node.this.find(exp.Column) is not None
-    if isinstance(node, exp.GT | exp.GTE):
-        return node.expression.find(exp.Column) is not None
-    return isinstance(node, exp.Between | exp.In | exp.EQ | exp.Exists) and node.find(exp.Column) is not None
-
-
-def _changes(arm: exp.Expr) -> bool:
-    return any(
-        not isinstance(expression.unalias(), exp.Column | exp.Literal | exp.Star) for expression in arm.expressions
-    )
-
-
-def _only_grows(arm: exp.Expr) -> bool:
-    nodes = [node for expression in arm.expressions for node in expression.walk()]
-    return any(isinstance(node, exp.Add | exp.Mul | exp.DPipe | exp.Concat) for node in nodes) and not any(
-        isinstance(node, exp.Sub) for node in nodes
-    )
-
-
-def _arms(body: exp.Expr) -> list[exp.Expr]:
-    arms: list[exp.Expr] = []
-    stack = [body]
-    while stack:
-        arm = stack.pop()
-        if isinstance(arm, exp.SetOperation):
-            stack.extend((arm.this, arm.expression))
-        else:
-            arms.append(arm)
-    return arms
-
-
-def _bounding_numbers(node: exp.Expr) -> list[exp.Expr]:
-    return [
-        side
-        for item in node.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-        for side in (item.this, item.args.get("expression"), item.args.get("high"))
-        if isinstance(side, exp.Expr) and side.find(exp.Column, exp.Query) is None and _is_numeric(side)
-    ]
-
-
-def _is_numeric(node: exp.Expr) -> bool:
-    return any(isinstance(item, exp.Literal) and not item.is_string for item in node.walk()) and not isinstance(
-        node, exp.Func
-    )
-
-
 def _connect(connect: exp.Connect) -> Failure | None:
     condition = connect.args.get("connect")
     if not isinstance(condition, exp.Expr):
-        return _cost(Rule.RECURSION, "CONNECT BY without a condition", "connect by")
-    numbers = _bounding_numbers(condition)
+        return cost(Rule.RECURSION, "CONNECT BY without a condition", "connect by")
+    numbers = bounding_numbers(condition)
     bounded = [node for node in condition.find_all(exp.LT, exp.LTE) if node.find(exp.Column, exp.Pseudocolumn)]
     if condition.find(exp.Prior) is None and not (bounded and numbers):
-        return _cost(Rule.RECURSION, "CONNECT BY without an end", "connect by")
+        return cost(Rule.RECURSION, "CONNECT BY without an end", "connect by")
     if any(extent(number) > RECURSION_BOUND_MAX for number in numbers):
-        return _cost(Rule.RECURSION, f"CONNECT BY of more than {RECURSION_BOUND_MAX:,} levels", "connect by")
+        return cost(Rule.RECURSION, f"CONNECT BY of more than {RECURSION_BOUND_MAX:,} levels", "connect by")
     return None
 
 

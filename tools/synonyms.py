@@ -1,22 +1,21 @@
 """Gathers the words by which linking and search go from a question's word to a name's: bundled, of no database.
 
-`words/business.txt` holds Chinese business words with their English; the translator's thesaurus adds its groups and
-abbreviations. English words stand in their base form, as `querybus_generator.linking.index.words_of` gives them. What is gathered
-stands in `querybus.text.synonyms`, where every service finds it: `python -m querybus_generator.linking.lexicon` writes it anew.
+`business.txt` beside this file holds Chinese business words with their English; the translator's thesaurus adds its groups
+and abbreviations. English words stand in their base form, as `querybus.text.words.words_of` gives them. What is gathered
+stands in `querybus/text/synonyms.txt`, where every service finds it. It is a tool, because no service may write another
+member's files: `make synonyms`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 
-import querybus.text.synonyms as kept
 from querybus.text.words import words_of
 from querybus_translator.language.lexicon import lexicon
 
 _FILE = "business.txt"
-_MARK = '_WORDS: Final = """'
+TARGET = Path(__file__).parents[1] / "libs/common/src/querybus/text/synonyms.txt"
 
 
 def gathered() -> Mapping[str, tuple[str, ...]]:
@@ -43,8 +42,8 @@ def gathered() -> Mapping[str, tuple[str, ...]]:
         for concept in [concept for phrase in phrases for concept in phrase.concepts]:
             for own in words_of(key[0] if key[-1] in ("than", "") or len(key) == 1 else key[-1]):
                 add(own, " ".join(concept.of))
-    text = resources.files(__package__ or __name__).joinpath("words", _FILE).read_text(encoding="utf-8")
-    for number, line in enumerate(text.splitlines(), 1):
+    listed = Path(__file__).with_name(_FILE).read_text(encoding="utf-8")
+    for number, line in enumerate(listed.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         chinese, separator, english = line.partition("=")
@@ -55,12 +54,10 @@ def gathered() -> Mapping[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in result.items()}
 
 
-def module() -> str:
-    """Return the text of `querybus.text.synonyms` with what is gathered."""
-    before, mark, _ = Path(kept.__file__).read_text(encoding="utf-8").partition(_MARK)
-    lines = "\n".join(f"{word} = {' '.join(others)}" for word, others in sorted(gathered().items()))
-    return f'{before}{mark}\n{lines}\n"""\n'
+def text() -> str:
+    """Return the text of `synonyms.txt` with what is gathered."""
+    return "".join(f"{word} = {' '.join(others)}\n" for word, others in sorted(gathered().items()))
 
 
 if __name__ == "__main__":
-    Path(kept.__file__).write_text(module(), encoding="utf-8")
+    TARGET.write_text(text(), encoding="utf-8")

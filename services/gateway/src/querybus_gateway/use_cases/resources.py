@@ -1,0 +1,100 @@
+"""A query as every API shows it, made from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from querybus.core.credential import Credential
+from querybus.core.envelope import Envelope, Undecodable
+from querybus.core.messages import Asked, Finished
+from querybus.core.subjects import EventName
+from querybus.text.public import Json, public_answer, public_event, status_of
+from querybus_gateway.lifecycle.conclusions import finished_of
+from querybus_gateway.ports import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The query resource; `is_finished` if it holds the answer, `is_replayed` for a key that was used before."""
+
+    query_id: str
+    resource: Json
+    is_finished: bool
+    is_replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a query's stream of events; a progress note has no sequence."""
+
+    event: str
+    data: Json
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A query that waits for its tenant's turn: its log has not begun."""
+
+    envelope: Envelope[Asked]
+
+
+def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
+    """Return the query resource without its answer."""
+    query = envelope.query_id
+    path = f"/v1/queries/{query}"
+    return {
+        "id": query,
+        "thread_id": envelope.thread_id,
+        "status": status_of((last,) if last else ()),
+        "last_event": last.value if last else None,
+        "created_at": envelope.asked_at,
+        "deadline_at": envelope.deadline_at,
+        "message": "not finished yet",
+        "answer": None,
+        "links": {
+            "self": path,
+            "events": f"{path}/events",
+            "cancel": f"{path}/cancel",
+            "result": f"{path}/result",
+            "export": f"{path}/export",
+            "clarify": f"{path}/clarify",
+        },
+    }
+
+
+def reply_of(query: str, found: Sequence[Entry] | Queued, credential: Credential) -> Reply:
+    if isinstance(found, Queued):
+        return Reply(query, resource_of(found.envelope, None), is_finished=False)
+    resource = resource_of(first(found), found[-1].address.event)
+    finished = finished_of(found)
+    return (
+        Reply(query, resource, is_finished=False) if finished is None else finished_reply(query, finished, credential)
+    )
+
+
+def finished_reply(query: str, finished: Envelope[Finished], credential: Credential) -> Reply:
+    resource = resource_of(finished, EventName.FINISHED)
+    answer = public_answer(finished, credential.audience)
+    return Reply(query, resource | {"message": answer["message"], "answer": answer}, is_finished=True)
+
+
+def frame(entry: Entry, credential: Credential) -> Frame:
+    event = entry.address.event
+    try:
+        view = public_event(entry.envelope(), credential.audience)
+    except Undecodable:
+        view = {"event": event.value, "query_id": entry.address.query, "thread_id": entry.address.thread}
+    return Frame(event.value, view, entry.sequence)
+
+
+def first(log: Sequence[Entry]) -> Envelope[Any]:
+    """Return the earliest event that can be read; raises Undecodable if none can."""
+    for entry in log[:-1]:
+        try:
+            return entry.envelope()
+        except Undecodable:
+            continue
+    return log[-1].envelope()
