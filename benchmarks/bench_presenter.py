@@ -34,7 +34,8 @@ from querybus.core.messages import Analysis, Concluded, Outcome, Result, ResultC
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_cli.evaluation.check_statements import catalog_of
-from querybus_presenter.charts.chart import Drawn, Kind, chart
+from querybus_presenter.charts.chart import Drawn, chart
+from querybus_presenter.charts.kinds import Kind
 from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.present import rendered_error
 from querybus_presenter.summaries.summary import summary

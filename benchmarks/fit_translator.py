@@ -29,7 +29,8 @@ from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # n
 from querybus_translator.answers.confidence import NOTHING_OPEN_MIN  # noqa: E402
 from querybus_translator.readers.reading import Reading, read  # noqa: E402
 from querybus_translator.schema.index import index_of  # noqa: E402
-from querybus_translator.schema.nodes import NodeKind, read_nodes  # noqa: E402
+from querybus_translator.schema.nodes import read_nodes  # noqa: E402
+from querybus_translator.schema.phrases import NodeKind  # noqa: E402
 from querybus_translator.translation import CONFIDENCE_MIN  # noqa: E402
 
 PENALTY = 3.0

@@ -125,15 +125,25 @@ def _drawn(chance: random.Random) -> str:
     )
 
 
+def _checked_in_time(sql: str, dialect: Dialect) -> Checked | Failure:
+    """Return the decision. A statement is too dear when it is so twice: once may be a collection of garbage."""
+    seconds: list[float] = []
+    while True:
+        started = time.thread_time()
+        decision = check(sql, dialect=dialect, catalog=CATALOGS[dialect], policy=ConnectionPolicy(), row_limit=20)
+        seconds.append(time.thread_time() - started)
+        if seconds[-1] < CHECK_SECONDS_MAX:
+            return decision
+        assert len(seconds) < 2, sql[:300]
+
+
 def run_all(dialect: Dialect, run: Callable[[str], None], state: Callable[[], object]) -> None:
     """Run whatever passes and compare the state before, every so often, and after."""
     before = state()
     since: list[str] = []
     ran = 0
     for sql in statements(dialect):
-        started = time.thread_time()
-        decision = check(sql, dialect=dialect, catalog=CATALOGS[dialect], policy=ConnectionPolicy(), row_limit=20)
-        assert time.thread_time() - started < CHECK_SECONDS_MAX, sql[:300]
+        decision = _checked_in_time(sql, dialect)
         if isinstance(decision, Failure):
             continue
         assert isinstance(decision, Checked)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.messages import Result, ResultColumn, Scalar
-from querybus_presenter.charts.chart import BARS_KEPT, BARS_MAX, Kind, asked_kind, chart
+from querybus_presenter.charts.chart import asked_kind, chart
+from querybus_presenter.charts.kinds import BARS_KEPT, BARS_MAX, Kind
 from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.summaries.values import in_words, number

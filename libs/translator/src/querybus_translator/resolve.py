@@ -15,7 +15,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Node, NodeKind
+from querybus_translator.schema.phrases import Node, NodeKind
 
 BEAM_WIDTH: Final = 24
 ASSIGNMENTS_MAX: Final = 4

@@ -22,7 +22,8 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.readers.reading import Reading, read
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.index import CatalogIndex, index_of
-from querybus_translator.schema.nodes import Node, NodeKind, read_nodes
+from querybus_translator.schema.nodes import read_nodes
+from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Form, describe
 
 CONFIDENCE_MIN: Final = 0.72

@@ -9,29 +9,23 @@ configured or none can be reached, and says so when it cannot read a question: n
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Language, Table
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Classification, Envelope, concluded, drafted, failed
+from querybus.core.envelope import Attempt, Envelope, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,
     Analysis,
     Asked,
-    Clarification,
     Concluded,
     Draft,
     Drafted,
     Failed,
-    Operation,
-    Option,
-    OptionAction,
     Origin,
-    Outcome,
     Returned,
     Trigger,
 )
@@ -43,18 +37,35 @@ from querybus.sql.extract import extract, no_sql
 from querybus.sql.render import normalise
 from querybus.text.knowledge import Entry, EntryKind, answers_alone
 from querybus.text.vectors import Near
-from querybus.text.words import words_of
 from querybus_generator.conversation.turns import Turn, bind
 from querybus_generator.linking.index import Linking
-from querybus_generator.linking.linker import Linker, Prepared
+from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
 from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
-from querybus_generator.steps.classify import chat_topic, classify, said_by_model, unsettled
+from querybus_generator.steps.classify import chat_topic, said_by_model, unsettled
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
 from querybus_generator.steps.write_intent import write_intent
+from querybus_generator.subject import (
+    GIVEN,
+    Drafting,
+    Subject,
+    bare_words,
+    clarification,
+    concluded_reply,
+    drafted_envelope,
+    example_questions,
+    not_read,
+    other_language,
+    settled_classification,
+    subject_list,
+    table_subjects,
+    which_turn,
+    with_header,
+    write_refused,
+)
 from querybus_translator import NotRead, Translated, translate, translate_in_thread
 from querybus_translator.answers.hints import hints_for
 
@@ -62,57 +73,13 @@ BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
-SUBJECTS_SHOWN_MAX: Final = 8
-EXAMPLES_SHOWN_MAX: Final = 3
 REPLY_LENGTH_MAX: Final = 4_000
 EXAMPLES_SEARCHED_MAX: Final = 8
 EXAMPLES_SENT_MAX: Final = 4
 EXAMPLE_SCORE_MIN: Final = 0.3
-TURNS_OFFERED_MAX: Final = 3
-NAMING: Final = ("name", "value")
-"""Why a word of the question shows that it is about the data; a column's word may stand in any sentence."""
 
-_GIVEN: Final = (Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN)
 
-Drafting = Envelope[Asked] | Envelope[Returned]
 Outgoing = Envelope[Drafted] | Envelope[Concluded]
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """What a query is about: everything that was read for it, once."""
-
-    envelope: Drafting
-    connection: Connection
-    prepared: Prepared
-    texts: Texts
-    model: ChatModel | None
-    timeout_seconds: float
-    definitions: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    progress: Progress | None = None
-    with_hints: bool = False
-    meaning: Meaning | None = None
-
-    @property
-    def catalog(self) -> Catalog:
-        return self.prepared.catalog
-
-    @property
-    def question(self) -> str:
-        return self.envelope.enriched_question or self.envelope.question
-
-    @property
-    def readable(self) -> str:
-        """The question without what surrounds it: the first line of an enriched one is a question by itself."""
-        enriched = self.envelope.enriched_question
-        return self.envelope.question if enriched is None else enriched.partition("\n")[0]
-
-    @property
-    def today(self) -> dt.date:
-        # The day of asking, not of this delivery: a redelivery must read the question alike.
-        asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
-        return self.envelope.options.today or asked.date()
 
 
 async def generate(
@@ -142,7 +109,7 @@ async def generate(
         return Failure.of(FailureCode.CONNECTION, "nothing is known of this connection: its catalog was not read yet")
     knowledge = await taught.read(envelope.tenant, envelope.connection) if taught is not None else None
     prepared = await linker.prepare(known, connection.policy.of(envelope.tenant), knowledge, tenant=envelope.tenant)
-    subject = _Subject(
+    subject = Subject(
         envelope=envelope,
         connection=connection,
         prepared=prepared,
@@ -165,30 +132,32 @@ async def _is_wanted(model: ChatModel | None, envelope: Drafting) -> bool:
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:
     """Return the `failed` event with the classification on it, which a failure never changes: for `stage()`."""
-    result = envelope.classification or _settled(envelope) or unsettled()
+    result = envelope.classification or settled_classification(envelope) or unsettled()
     return failed(
         cast("Drafting", envelope.with_body(envelope.body, classification=result)), failure, StageName.GENERATOR
     )
 
 
-async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing | Failure:
+async def _first(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
     envelope = subject.envelope
-    if body.operation in _GIVEN or body.sql is not None:
-        return _given(_with(subject, classification=_settled(envelope)), body)
+    if body.operation in GIVEN or body.sql is not None:
+        return _given(with_header(subject, classification=settled_classification(envelope)), body)
     refused = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
     if refused is not None:
-        return _refused(_with(subject, classification=_settled(envelope) or unsettled()), refused)
+        return write_refused(
+            with_header(subject, classification=settled_classification(envelope) or unsettled()), refused
+        )
     turns = await history.turns(envelope)
     # What a batch has enriched already stands by itself.
-    bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, _bare_words)
-    settled = _settled(envelope, goes_on=bound is not None, prepared=subject.prepared)
+    bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, bare_words)
+    settled = settled_classification(envelope, goes_on=bound is not None, prepared=subject.prepared)
     if settled is not None and settled.kind == "chat":
-        return await _chat(_with(subject, classification=settled))
+        return await _chat(with_header(subject, classification=settled))
     if bound is not None and bound.turn is None:
-        return _which_turn(_with(subject, classification=settled), turns)
+        return which_turn(with_header(subject, classification=settled), turns)
     if bound is not None:
-        subject = _with(subject, enriched_question=bound.question)
-    subject = _with(subject, classification=settled or (unsettled() if subject.model is None else None))
+        subject = with_header(subject, enriched_question=bound.question)
+    subject = with_header(subject, classification=settled or (unsettled() if subject.model is None else None))
     if body.clarifies is None:
         verified = subject.prepared.knowledge.verified(subject.question)
         if (
@@ -199,8 +168,8 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
             return _verified(subject, verified)
         undefined = _undefined(subject, turns)
         if isinstance(undefined, Undefined):
-            return _clarification(
-                _with(subject, classification=subject.envelope.classification or unsettled()),
+            return clarification(
+                with_header(subject, classification=subject.envelope.classification or unsettled()),
                 Trigger.AMBIGUOUS_QUESTION,
                 undefined.word,
                 readings(undefined, subject.question, envelope.language),
@@ -220,22 +189,16 @@ async def _first(subject: _Subject, body: Asked, history: History) -> Outgoing |
     return await _model(subject, turns=turns, attempts=tried, advice=advice)
 
 
-def _with(subject: _Subject, **header: Any) -> _Subject:
-    """Return the subject with header fields of its envelope replaced."""
-    envelope = subject.envelope
-    return replace(subject, envelope=cast("Drafting", envelope.with_body(envelope.body, **header)))
-
-
-def _verified(subject: _Subject, entry: Entry) -> Envelope[Drafted]:
+def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:
     draft = Draft(sql=entry.text, dialect=subject.catalog.dialect, origin=Origin.VERIFIED)
     analysis = Analysis(
         catalog_fingerprint=subject.catalog.fingerprint, example_ids=(entry.id,), reading=entry.key, confidence=1.0
     )
-    subject = _with(subject, classification=subject.envelope.classification or unsettled())
-    return _drafted(subject, draft, analysis, (subject.texts.note_verified,))
+    subject = with_header(subject, classification=subject.envelope.classification or unsettled())
+    return drafted_envelope(subject, draft, analysis, (subject.texts.note_verified,))
 
 
-def _undefined(subject: _Subject, turns: tuple[Turn, ...]) -> Undefined | tuple[str, ...]:
+def _undefined(subject: Subject, turns: tuple[Turn, ...]) -> Undefined | tuple[str, ...]:
     """Return a word to ask about, or what is to be said of the words that somebody has defined."""
     question = subject.question
     said: list[str] = []
@@ -248,70 +211,7 @@ def _undefined(subject: _Subject, turns: tuple[Turn, ...]) -> Undefined | tuple[
     return tuple(said)
 
 
-def _which_turn(subject: _Subject, turns: tuple[Turn, ...]) -> Envelope[Concluded]:
-    """Ask which earlier question is meant: those that share a word with the new one, else the newest."""
-    asked = _bare_words(subject.envelope.question)
-    newest = list(reversed(turns))
-    newest.sort(key=lambda turn: -len(asked & _bare_words(turn.standing)))
-    questions = tuple(dict.fromkeys(turn.standing for turn in newest))[:TURNS_OFFERED_MAX]
-    return _clarification(subject, Trigger.AMBIGUOUS_QUESTION, subject.envelope.question, questions)
-
-
-def _bare_words(text: str) -> frozenset[str]:
-    return frozenset(word for word in words_of(text) if len(word) > 1 and word not in _JOINING)
-
-
-_JOINING: Final = frozenset(
-    [
-        "the",
-        "of",
-        "in",
-        "on",
-        "to",
-        "for",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "with",
-        "about",
-        "back",
-        "question",
-        "query",
-        "result",
-        "earlier",
-        "asked",
-        "that",
-        "this",
-        "you",
-        "me",
-        "my",
-        "all",
-        "how",
-        "many",
-        "what",
-        "which",
-        "show",
-        "list",
-        "only",
-        "just",
-        "again",
-        "问题",
-        "之前",
-        "那个",
-        "回到",
-        "关于",
-        "多少",
-        "哪些",
-        "一共",
-        "只看",
-    ]
-)
-
-
-async def _again(subject: _Subject, body: Returned, history: History) -> Outgoing | Failure:
+async def _again(subject: Subject, body: Returned, history: History) -> Outgoing | Failure:
     if subject.model is None:
         verified = subject.envelope.attempts[-1:] and subject.envelope.attempts[-1].origin is Origin.VERIFIED
         if verified:
@@ -325,34 +225,24 @@ async def _again(subject: _Subject, body: Returned, history: History) -> Outgoin
     )
 
 
-def _given(subject: _Subject, body: Asked) -> Outgoing | Failure:
+def _given(subject: Subject, body: Asked) -> Outgoing | Failure:
     if body.sql is None:
         return Failure.of(FailureCode.AMBIGUOUS_QUESTION, f"{body.operation.value} without a statement")
     draft = Draft(sql=body.sql, dialect=subject.catalog.dialect, origin=Origin.USER)
-    return _drafted(subject, draft, Analysis(catalog_fingerprint=subject.catalog.fingerprint))
+    return drafted_envelope(subject, draft, Analysis(catalog_fingerprint=subject.catalog.fingerprint))
 
 
-def _refused(subject: _Subject, kind: str) -> Envelope[Concluded]:
-    return concluded(
-        subject.envelope,
-        Concluded(
-            outcome=Outcome.REFUSED,
-            code=FailureCode.SAFETY,
-            detail="the question asks to change data",
-            stage=StageName.GENERATOR,
-            refused_kind=kind,
-        ),
-    )
-
-
-async def _chat(subject: _Subject) -> Envelope[Concluded]:
+async def _chat(subject: Subject) -> Envelope[Concluded]:
     """Reply by the model, or from the texts: what can be asked, in words that the audience may read."""
     envelope = subject.envelope
     topic = chat_topic(envelope.question) or "abilities"
-    subjects = _subjects(subject)
+    subjects = table_subjects(subject)
     reply = fill(
         subject.texts.topic(topic),
-        {"subjects": _listed(subjects, envelope.language), "examples": "\n".join(_examples(subject, subjects))},
+        {
+            "subjects": subject_list(subjects, envelope.language),
+            "examples": "\n".join(example_questions(subject, subjects)),
+        },
     ).strip()
     analysis = Analysis()
     # "What can I ask?" has one right answer, and the catalog knows it.
@@ -361,25 +251,20 @@ async def _chat(subject: _Subject) -> Envelope[Concluded]:
         if said is not None:
             reply = said.text.strip()[:REPLY_LENGTH_MAX]
             analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
-    return _concluded_reply(subject, reply, analysis)
+    return concluded_reply(subject, reply, analysis)
 
 
-def _replied(subject: _Subject, text: str, said: ModelReply) -> Outgoing | Failure:
+def _replied(subject: Subject, text: str, said: ModelReply) -> Outgoing | Failure:
     """Return what the model said of a question that is none about data; SQL or nothing is no reply."""
     if not text or "```" in text:
         return no_sql(text)
     analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
-    return _concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
+    return concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
 
 
-def _concluded_reply(subject: _Subject, reply: str, analysis: Analysis) -> Envelope[Concluded]:
-    body = Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply=reply, analysis=analysis)
-    return concluded(subject.envelope, body)
-
-
-async def _chat_reply(subject: _Subject, subjects: tuple[str, ...]) -> ModelReply | None:
+async def _chat_reply(subject: Subject, subjects: tuple[str, ...]) -> ModelReply | None:
     assert subject.model is not None  # noqa: S101 - the caller has looked
-    listed = _listed(subjects, subject.envelope.language)
+    listed = subject_list(subjects, subject.envelope.language)
     system = fill(subject.texts.chat, {"subjects": listed, "examples": ""}).strip()
     said = await subject.model.reply(
         [ChatMessage("system", system), ChatMessage("user", subject.envelope.question)],
@@ -400,7 +285,7 @@ class QuestionPrompt:
 
 
 def _question_prompt(
-    subject: _Subject,
+    subject: Subject,
     asked: str,
     near: Near,
     *,
@@ -436,7 +321,7 @@ def _question_prompt(
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
 
 
-def _asked(subject: _Subject, turns: tuple[Turn, ...]) -> str:
+def _asked(subject: Subject, turns: tuple[Turn, ...]) -> str:
     """Return what is linked: what goes on from the thread names its tables there."""
     if subject.envelope.enriched_question or not turns:
         return subject.question
@@ -449,7 +334,7 @@ def may_see_data(envelope: Envelope[Any], connection: Connection) -> bool:
 
 
 async def _model(
-    subject: _Subject,
+    subject: Subject,
     *,
     turns: tuple[Turn, ...],
     attempts: tuple[Attempt, ...],
@@ -481,8 +366,10 @@ async def _model(
         # In hybrid mode only what the rules left open can still be chat, and only by the word that was agreed on.
         said = reply.text.strip()
         if said.startswith(CHAT_MARK):
-            return _replied(_with(subject, classification=said_by_model("chat")), said[len(CHAT_MARK) :].strip(), reply)
-        subject = _with(subject, classification=said_by_model("database"))
+            return _replied(
+                with_header(subject, classification=said_by_model("chat")), said[len(CHAT_MARK) :].strip(), reply
+            )
+        subject = with_header(subject, classification=said_by_model("database"))
         envelope = subject.envelope
     sql = extract(reply.text, catalog.dialect, is_cut=reply.is_cut)
     if isinstance(sql, Failure):
@@ -500,28 +387,28 @@ async def _model(
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
     )
-    return _drafted(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
+    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
 
 
 async def _builtin(
-    subject: _Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
+    subject: Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
 ) -> Outgoing | Failure:
     """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
     envelope, catalog = subject.envelope, subject.catalog
     if is_third_language(subject.readable):
-        return instead_of or _other_language(subject)
+        return instead_of or other_language(subject)
     reading = await asyncio.to_thread(_read_in_thread, subject, turns)
     if isinstance(reading, NotRead):
-        return instead_of or _not_read(subject, reading)
+        return instead_of or not_read(subject, reading)
     if _is_known(reading.sql, catalog, envelope.attempts):
         return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
     notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
-    return _drafted(
+    return drafted_envelope(
         subject, Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN), _read(reading, catalog), notes
     )
 
 
-def _read_in_thread(subject: _Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
+def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
     """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
     catalog, language = subject.catalog, subject.envelope.language
     if turns:
@@ -542,57 +429,6 @@ def _read(reading: Translated, catalog: Catalog) -> Analysis:
         reading=reading.reading,
         confidence=reading.confidence,
     )
-
-
-def _not_read(subject: _Subject, reading: NotRead) -> Envelope[Concluded]:
-    return _clarification(subject, reading.trigger, reading.about, reading.options)
-
-
-def _other_language(subject: _Subject) -> Envelope[Concluded]:
-    return _clarification(subject, Trigger.AMBIGUOUS_QUESTION, "", (), reply=subject.texts.other_language)
-
-
-def _clarification(
-    subject: _Subject, trigger: Trigger, about: str, questions: tuple[str, ...], *, reply: str | None = None
-) -> Envelope[Concluded]:
-    """Ask back; every option is a question that can be asked as it stands."""
-    codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
-    options = tuple(
-        Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
-        for number, text in enumerate(questions or _examples(subject, _subjects(subject)), 1)
-    )
-    return concluded(
-        subject.envelope,
-        Concluded(
-            outcome=Outcome.CLARIFICATION,
-            code=codes.get(trigger, FailureCode.AMBIGUOUS_QUESTION),
-            stage=StageName.GENERATOR,
-            reply=reply,
-            clarification=Clarification(trigger=trigger, about=about, options=options),
-        ),
-    )
-
-
-def _drafted(subject: _Subject, draft: Draft, analysis: Analysis, notes: tuple[str, ...] = ()) -> Envelope[Drafted]:
-    operation = subject.envelope.body.operation
-    notes = (*subject.notes, *notes)
-    return drafted(subject.envelope, Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes))
-
-
-def _settled(envelope: Drafting, *, goes_on: bool = False, prepared: Prepared | None = None) -> Classification | None:
-    """Return the classification that the envelope has or the rules give; None where they do not settle it."""
-    if envelope.classification is not None:
-        return envelope.classification
-    operation = envelope.body.operation
-    if operation in _GIVEN or isinstance(envelope.body, Returned):
-        return Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
-    result = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
-    if prepared is not None and (result is None or result.reason == "small talk"):
-        # The catalog is asked only where words alone do not settle it.
-        links = prepared.index.link(envelope.question).links
-        names = len({link.text for link in links if link.reason in NAMING})
-        result = classify(envelope.question, envelope.options.mode, goes_on=goes_on, names_found=names)
-    return result
 
 
 def _timeout_seconds(envelope: Drafting, delivery: Delivery) -> float:
@@ -617,21 +453,3 @@ def _with_tried(
     texts = " ".join(attempt.sql.casefold() for attempt in attempts)
     kept = {id(table) for table in linking.tables}
     return (*shown, *(table for table in catalog.tables if id(table) not in kept and table.name.casefold() in texts))
-
-
-def _subjects(subject: _Subject) -> tuple[str, ...]:
-    """Return what can be asked about, widest tables first: display names, and for analysts table names as well."""
-    envelope, catalog = subject.envelope, subject.catalog
-    names = [
-        table.display_names.get(envelope.language) or (table.name if envelope.audience == "analyst" else "")
-        for table in sorted(catalog.tables, key=lambda table: -len(table.columns))
-    ]
-    return tuple(dict.fromkeys(name for name in names if name))[:SUBJECTS_SHOWN_MAX]
-
-
-def _examples(subject: _Subject, subjects: tuple[str, ...]) -> list[str]:
-    return [fill(subject.texts.example, {"subject": item}) for item in subjects[:EXAMPLES_SHOWN_MAX]]
-
-
-def _listed(subjects: tuple[str, ...], language: Language) -> str:
-    return ("、" if language == "zh" else ", ").join(subjects)

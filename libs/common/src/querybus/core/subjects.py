@@ -112,7 +112,7 @@ def is_token(text: str) -> bool:
 def _safe(*tokens: str) -> str:
     for token in tokens:
         if not is_token(token):
-            raise ValueError(f"{token[:80]!r} is no subject token: pass outside names through token() first")
+            raise ValueError(f"{token[:80]!r} is not a subject token: pass outside names through token() first")
     return ".".join(tokens)
 
 

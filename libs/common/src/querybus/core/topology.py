@@ -142,7 +142,7 @@ _REMEMBERED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED,
 def submit_durable(tenant: str) -> str:
     """Return the durable of one tenant's submitted questions: the tenant's own token."""
     if not is_token(tenant):
-        raise ValueError(f"{tenant[:80]!r} is no subject token: pass outside names through token() first")
+        raise ValueError(f"{tenant[:80]!r} is not a subject token: pass outside names through token() first")
     return tenant
 
 

@@ -14,7 +14,7 @@ from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Node
+from querybus_translator.schema.phrases import Node
 
 _RIVALS_MAX = 4
 _MEANINGS_MAX = 4

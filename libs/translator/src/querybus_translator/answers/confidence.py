@@ -16,7 +16,7 @@ from importlib import resources
 
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Form, Membership, columns_of
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written

@@ -15,7 +15,7 @@ from querybus_translator.language.sentence import sentence
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex, index_of
-from querybus_translator.schema.nodes import Node, NodeKind
+from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.translation import CONFIDENCE_MIN, NotRead, Translated, answer_from, read_question
 from querybus_translator.writing.form import columns_of, describe
 

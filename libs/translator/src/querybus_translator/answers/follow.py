@@ -25,7 +25,8 @@ from querybus_translator.readers.reading import Reading, hints_of
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Node, read_nodes
+from querybus_translator.schema.nodes import read_nodes
+from querybus_translator.schema.phrases import Node
 from querybus_translator.writing.assemble import read_alternatives, read_groups_of
 from querybus_translator.writing.form import (
     Aggregate,

@@ -9,7 +9,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
     Comparison,
     Condition,

@@ -27,7 +27,7 @@ from querybus_translator.language.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.times import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 

@@ -11,7 +11,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.periods import unit_of
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 

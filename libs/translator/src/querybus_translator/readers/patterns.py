@@ -6,7 +6,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import JOINING, label_columns, negation_before
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import Placed, Sketch
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
 from querybus_translator.writing.sketch import Ranking, Sketch
 

@@ -12,7 +12,7 @@ from querybus_translator.answers.confidence import Judgement, judge, rivalry, we
 from querybus_translator.language.stems import base_form
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Node
+from querybus_translator.schema.phrases import Node
 from querybus_translator.writing.assemble import assemble
 from querybus_translator.writing.form import Form, gist
 from querybus_translator.writing.sketch import Sketch

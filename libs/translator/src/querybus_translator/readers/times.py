@@ -20,7 +20,7 @@ from querybus_translator.language.clauses import (
 )
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.periods import Period
-from querybus_translator.schema.nodes import NodeKind
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 

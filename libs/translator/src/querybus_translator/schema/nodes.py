@@ -7,19 +7,15 @@ column is meant is decided later, over the whole question.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from enum import Enum, auto
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import Op, Phrase, lexicon
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import (
-    Period,
     chinese_number,
-    is_month,
-    leads_period,
     read_period,
     time_words,
     unit_of,
@@ -29,6 +25,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
@@ -41,53 +38,16 @@ _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
 
 
-class NodeKind(Enum):
-    OP = auto()
-    LINK = auto()
-    NUMBER = auto()
-    TEXT = auto()
-    PERIOD = auto()
-    STOP = auto()
-    MARK = auto()
-    WORD = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A span of the question that was read as one thing."""
-
-    kind: NodeKind
-    text: str
-    phrase: Phrase | None = None
-    candidates: tuple[Candidate, ...] = ()
-    number: int | float | None = None
-    period: Period | None = None
-    capital: bool = False
-    quoted: bool = False
-
-    @property
-    def op(self) -> Op | None:
-        return self.phrase.op if self.phrase is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start: int
-    end: int
-    weight: float
-    node: Node
-
-
 def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
     """Return the nodes of a question, in its order, every token in exactly one of them."""
     tokens = _share_nouns(_cut_chinese(tokenize(question), index), index)
-    spans: list[list[_Span]] = [[] for _ in range(len(tokens) + 1)]
+    spans: list[list[Span]] = [[] for _ in range(len(tokens) + 1)]
     for start in range(len(tokens)):
         for span in _spans_from(tokens, start, index, today):
             spans[span.end].append(span)
-    best: list[tuple[float, _Span | None]] = [(0.0, None)]
+    best: list[tuple[float, Span | None]] = [(0.0, None)]
     for end in range(1, len(tokens) + 1):
-        choice: tuple[float, _Span | None] = (-1.0, None)
+        choice: tuple[float, Span | None] = (-1.0, None)
         for span in spans[end]:
             weight = best[span.start][0] + span.weight
             if weight > choice[0] + 1e-9:
@@ -158,139 +118,48 @@ class _Words:
         return any(word in list_ for list_ in self._lists) or chinese_number(str(word)) is not None  # pyright: ignore[reportOperatorIssue]
 
 
-def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[_Span]:
+def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[Span]:
     first = tokens[start]
     result = [_single(tokens, start)]
     period = read_period(tokens, start, today)
     if period is not None:
         end, read = period
-        text = _text(tokens, start, end)
-        result.append(_Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
+        text = text_of(tokens, start, end)
+        result.append(Span(start, end, 1.02 * (end - start), Node(NodeKind.PERIOD, text, period=read)))
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
-        return [_Span(start, start + 1, 1.0, node)]
-    result += _phrases(tokens, start, index)
+        return [Span(start, start + 1, 1.0, node)]
+    result += phrases(tokens, start, index)
     result += _links(tokens, start, index)
     return result
 
 
-def _single(tokens: Sequence[Token], start: int) -> _Span:
+def _single(tokens: Sequence[Token], start: int) -> Span:
     token = tokens[start]
     words = lexicon()
     if token.kind is TokenKind.NUMBER:
-        return _Span(start, start + 1, 1.0, Node(NodeKind.NUMBER, token.text, number=_number(token.norm)))
+        return Span(start, start + 1, 1.0, Node(NodeKind.NUMBER, token.text, number=_number(token.norm)))
     if token.kind is TokenKind.MARK:
-        return _Span(start, start + 1, 0.0, Node(NodeKind.MARK, token.text))
+        return Span(start, start + 1, 0.0, Node(NodeKind.MARK, token.text))
     if token.norm in words.numbers and token.norm != "one":
-        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=words.numbers[token.norm]))
+        return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=words.numbers[token.norm]))
     if token.norm == "one" and start + 1 < len(tokens) and tokens[start + 1].norm == "or":
-        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+        return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm == "one" and start and tokens[start - 1].norm in {"than", "least", "most", "only", "exactly", "just"}:
-        return _Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+        return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
-        return _Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+        return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
     if token.norm in stops or token.norm in words.verbs:
-        return _Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
+        return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
-    return _Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
+    return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
 
 
 def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-def _text(tokens: Sequence[Token], start: int, end: int) -> str:
-    pieces = [token.text for token in tokens[start:end]]
-    return ("" if any(is_han(piece) for piece in pieces) else " ").join(pieces)
-
-
-_AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
-
-
-def _weight_of(word: str, index: CatalogIndex, *, sure: bool) -> float:
-    """A word that the catalog uses as well is less surely a mere phrase: "total amount" beside a column "amount"."""
-    if word in lexicon().stopwords:
-        return 0.15
-    if sure:
-        return 1.05
-    return 0.75 if base_form(word) in index.own else 0.95
-
-
-def _phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
-    words = lexicon()
-    first = tokens[start]
-    if first.kind is TokenKind.HAN:
-        # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
-        counts = start > 0 and any(
-            index.entries[item].column is None for item in index.own.get(tokens[start - 1].norm, ())
-        )
-        return [
-            _Span(
-                start,
-                start + 1,
-                0.97 + 0.05 * len(first.norm) + (0.3 if counts and phrase.op is Op.COUNT else 0.0),
-                Node(NodeKind.OP, first.text, phrase=phrase),
-            )
-            for phrase in words.chinese.get(first.norm, ())
-        ]
-    spans: list[_Span] = []
-    opens = (
-        start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
-    )
-    for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
-        key = tuple(token.norm for token in tokens[start : start + length])
-        for phrase in words.english.get(key, ()):
-            if phrase.op is Op.WRITE and start and not opens:
-                continue
-            following = tokens[start + length] if start + length < len(tokens) else None
-            if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
-                continue
-            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
-                continue
-            sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
-                phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
-            )
-            weight = sum(_weight_of(column, index, sure=sure) for column in key) + 0.02 * length
-            named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
-            if opens and phrase.op in _AT_START and not named:
-                weight += 0.6
-            elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
-                weight = 0.2
-            node = Node(NodeKind.OP, _text(tokens, start, start + length), phrase=phrase)
-            spans.append(_Span(start, start + length, weight, node))
-    return spans
-
-
-_SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
-_COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
-_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
-
-
-def _is_figure(token: Token) -> bool:
-    return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
-
-
-def _is_time(token: Token) -> bool:
-    return is_month(token.norm) or leads_period(token.norm)
-
-
-def _compares(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a word such as "over" stands before a figure, a period or an average: else it is a mere preposition."""
-    while place < len(tokens) and tokens[place].norm in _BEFORE_FIGURES:
-        place += 1
-    if place >= len(tokens):
-        return False
-    if _is_figure(tokens[place]) or is_month(tokens[place].norm):
-        return True
-    return any(
-        phrase.op in _FIGURE_OPS
-        for length in (1, 2, 3)
-        for phrase in lexicon().english.get(tuple(token.norm for token in tokens[place : place + length]), ())
-    )
-
-
-_FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _BRIDGING = frozenset(
     {
@@ -323,8 +192,8 @@ _BOUNDING = frozenset(
 )
 
 
-def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Span]:
-    spans: list[_Span] = []
+def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
+    spans: list[Span] = []
     if tokens[start].kind is TokenKind.MARK:
         return spans
     stops = lexicon().stopwords
@@ -399,8 +268,8 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[_Sp
             + 0.1 * (end - start - 1)
             + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
         )
-        node = Node(NodeKind.LINK, _text(tokens, start, end), candidates=kept)
-        spans.append(_Span(start, end, weight, node))
+        node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
+        spans.append(Span(start, end, weight, node))
     return spans
 
 

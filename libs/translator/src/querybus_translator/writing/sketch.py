@@ -16,7 +16,7 @@ from querybus_translator.language.periods import year_word
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.nodes import Node, NodeKind
+from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import ColumnRef, Comparison, Condition, Measure, Membership, Ordering
 
 NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})

@@ -1,0 +1,153 @@
+"""Phrases of the lexicon in a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from querybus_translator.language.lexicon import Op, Phrase, lexicon
+from querybus_translator.language.names import is_han
+from querybus_translator.language.periods import (
+    Period,
+    is_month,
+    leads_period,
+)
+from querybus_translator.language.stems import base_form
+from querybus_translator.language.tokens import Token, TokenKind
+from querybus_translator.schema.comparison import Candidate
+from querybus_translator.schema.index import CatalogIndex
+
+
+class NodeKind(Enum):
+    OP = auto()
+    LINK = auto()
+    NUMBER = auto()
+    TEXT = auto()
+    PERIOD = auto()
+    STOP = auto()
+    MARK = auto()
+    WORD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A span of the question that was read as one thing."""
+
+    kind: NodeKind
+    text: str
+    phrase: Phrase | None = None
+    candidates: tuple[Candidate, ...] = ()
+    number: int | float | None = None
+    period: Period | None = None
+    capital: bool = False
+    quoted: bool = False
+
+    @property
+    def op(self) -> Op | None:
+        return self.phrase.op if self.phrase is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    start: int
+    end: int
+    weight: float
+    node: Node
+
+
+def text_of(tokens: Sequence[Token], start: int, end: int) -> str:
+    pieces = [token.text for token in tokens[start:end]]
+    return ("" if any(is_han(piece) for piece in pieces) else " ").join(pieces)
+
+
+_AT_START = frozenset({Op.SHOW, Op.COUNT, Op.WRITE})
+
+
+def _weight_of(word: str, index: CatalogIndex, *, sure: bool) -> float:
+    """A word that the catalog uses as well is less surely a mere phrase: "total amount" beside a column "amount"."""
+    if word in lexicon().stopwords:
+        return 0.15
+    if sure:
+        return 1.05
+    return 0.75 if base_form(word) in index.own else 0.95
+
+
+def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
+    words = lexicon()
+    first = tokens[start]
+    if first.kind is TokenKind.HAN:
+        # 客户数量: behind a table's name the word counts its rows, whatever columns are called so.
+        counts = start > 0 and any(
+            index.entries[item].column is None for item in index.own.get(tokens[start - 1].norm, ())
+        )
+        return [
+            Span(
+                start,
+                start + 1,
+                0.97 + 0.05 * len(first.norm) + (0.3 if counts and phrase.op is Op.COUNT else 0.0),
+                Node(NodeKind.OP, first.text, phrase=phrase),
+            )
+            for phrase in words.chinese.get(first.norm, ())
+        ]
+    spans: list[Span] = []
+    opens = (
+        start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+    )
+    for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
+        key = tuple(token.norm for token in tokens[start : start + length])
+        for phrase in words.english.get(key, ()):
+            if phrase.op is Op.WRITE and start and not opens:
+                continue
+            following = tokens[start + length] if start + length < len(tokens) else None
+            if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
+                continue
+            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
+                continue
+            sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
+                phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
+            )
+            weight = sum(_weight_of(column, index, sure=sure) for column in key) + 0.02 * length
+            named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
+            if opens and phrase.op in _AT_START and not named:
+                weight += 0.6
+            elif length == 1 and phrase.op is Op.SHOW and key[0] not in {"what", "which", "who", "whom"}:
+                weight = 0.2
+            node = Node(NodeKind.OP, text_of(tokens, start, start + length), phrase=phrase)
+            spans.append(Span(start, start + length, weight, node))
+    return spans
+
+
+_SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
+
+
+_COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
+
+
+_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
+
+
+def _is_figure(token: Token) -> bool:
+    return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
+
+
+def _is_time(token: Token) -> bool:
+    return is_month(token.norm) or leads_period(token.norm)
+
+
+def _compares(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word such as "over" stands before a figure, a period or an average: else it is a mere preposition."""
+    while place < len(tokens) and tokens[place].norm in _BEFORE_FIGURES:
+        place += 1
+    if place >= len(tokens):
+        return False
+    if _is_figure(tokens[place]) or is_month(tokens[place].norm):
+        return True
+    return any(
+        phrase.op in _FIGURE_OPS
+        for length in (1, 2, 3)
+        for phrase in lexicon().english.get(tuple(token.norm for token in tokens[place : place + length]), ())
+    )
+
+
+_FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})

@@ -1,0 +1,251 @@
+"""What one question carries through generation, and the envelopes that it can end in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.envelope import Classification, Envelope, concluded, drafted
+from querybus.core.failure import FailureCode
+from querybus.core.messages import (
+    Analysis,
+    Asked,
+    Clarification,
+    Concluded,
+    Draft,
+    Drafted,
+    Operation,
+    Option,
+    OptionAction,
+    Outcome,
+    Returned,
+    Trigger,
+)
+from querybus.core.policy import Connection
+from querybus.core.subjects import StageName
+from querybus.text.words import words_of
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.linking.linker import Prepared
+from querybus_generator.ports import ChatModel, Meaning, Progress
+from querybus_generator.prompts.template import fill
+from querybus_generator.prompts.texts import Texts
+from querybus_generator.steps.classify import classify
+from querybus_translator import NotRead
+
+SUBJECTS_SHOWN_MAX: Final = 8
+
+
+EXAMPLES_SHOWN_MAX: Final = 3
+
+
+TURNS_OFFERED_MAX: Final = 3
+
+
+NAMING: Final = ("name", "value")
+"""Why a word of the question shows that it is about the data; a column's word may stand in any sentence."""
+
+
+GIVEN: Final = (Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN)
+
+
+Drafting = Envelope[Asked] | Envelope[Returned]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a query is about: everything that was read for it, once."""
+
+    envelope: Drafting
+    connection: Connection
+    prepared: Prepared
+    texts: Texts
+    model: ChatModel | None
+    timeout_seconds: float
+    definitions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    progress: Progress | None = None
+    with_hints: bool = False
+    meaning: Meaning | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.prepared.catalog
+
+    @property
+    def question(self) -> str:
+        return self.envelope.enriched_question or self.envelope.question
+
+    @property
+    def readable(self) -> str:
+        """The question without what surrounds it: the first line of an enriched one is a question by itself."""
+        enriched = self.envelope.enriched_question
+        return self.envelope.question if enriched is None else enriched.partition("\n")[0]
+
+    @property
+    def today(self) -> dt.date:
+        # The day of asking, not of this delivery: a redelivery must read the question alike.
+        asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
+        return self.envelope.options.today or asked.date()
+
+
+def with_header(subject: Subject, **header: Any) -> Subject:
+    """Return the subject with header fields of its envelope replaced."""
+    envelope = subject.envelope
+    return replace(subject, envelope=cast("Drafting", envelope.with_body(envelope.body, **header)))
+
+
+def which_turn(subject: Subject, turns: tuple[Turn, ...]) -> Envelope[Concluded]:
+    """Ask which earlier question is meant: those that share a word with the new one, else the newest."""
+    asked = bare_words(subject.envelope.question)
+    newest = list(reversed(turns))
+    newest.sort(key=lambda turn: -len(asked & bare_words(turn.standing)))
+    questions = tuple(dict.fromkeys(turn.standing for turn in newest))[:TURNS_OFFERED_MAX]
+    return clarification(subject, Trigger.AMBIGUOUS_QUESTION, subject.envelope.question, questions)
+
+
+def bare_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in words_of(text) if len(word) > 1 and word not in _JOINING)
+
+
+_JOINING: Final = frozenset(
+    [
+        "the",
+        "of",
+        "in",
+        "on",
+        "to",
+        "for",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+        "with",
+        "about",
+        "back",
+        "question",
+        "query",
+        "result",
+        "earlier",
+        "asked",
+        "that",
+        "this",
+        "you",
+        "me",
+        "my",
+        "all",
+        "how",
+        "many",
+        "what",
+        "which",
+        "show",
+        "list",
+        "only",
+        "just",
+        "again",
+        "问题",
+        "之前",
+        "那个",
+        "回到",
+        "关于",
+        "多少",
+        "哪些",
+        "一共",
+        "只看",
+    ]
+)
+
+
+def write_refused(subject: Subject, kind: str) -> Envelope[Concluded]:
+    return concluded(
+        subject.envelope,
+        Concluded(
+            outcome=Outcome.REFUSED,
+            code=FailureCode.SAFETY,
+            detail="the question asks to change data",
+            stage=StageName.GENERATOR,
+            refused_kind=kind,
+        ),
+    )
+
+
+def concluded_reply(subject: Subject, reply: str, analysis: Analysis) -> Envelope[Concluded]:
+    body = Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply=reply, analysis=analysis)
+    return concluded(subject.envelope, body)
+
+
+def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
+    return clarification(subject, reading.trigger, reading.about, reading.options)
+
+
+def other_language(subject: Subject) -> Envelope[Concluded]:
+    return clarification(subject, Trigger.AMBIGUOUS_QUESTION, "", (), reply=subject.texts.other_language)
+
+
+def clarification(
+    subject: Subject, trigger: Trigger, about: str, questions: tuple[str, ...], *, reply: str | None = None
+) -> Envelope[Concluded]:
+    """Ask back; every option is a question that can be asked as it stands."""
+    codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
+    options = tuple(
+        Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
+        for number, text in enumerate(questions or example_questions(subject, table_subjects(subject)), 1)
+    )
+    return concluded(
+        subject.envelope,
+        Concluded(
+            outcome=Outcome.CLARIFICATION,
+            code=codes.get(trigger, FailureCode.AMBIGUOUS_QUESTION),
+            stage=StageName.GENERATOR,
+            reply=reply,
+            clarification=Clarification(trigger=trigger, about=about, options=options),
+        ),
+    )
+
+
+def drafted_envelope(
+    subject: Subject, draft: Draft, analysis: Analysis, notes: tuple[str, ...] = ()
+) -> Envelope[Drafted]:
+    operation = subject.envelope.body.operation
+    notes = (*subject.notes, *notes)
+    return drafted(subject.envelope, Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes))
+
+
+def settled_classification(
+    envelope: Drafting, *, goes_on: bool = False, prepared: Prepared | None = None
+) -> Classification | None:
+    """Return the classification that the envelope has or the rules give; None where they do not settle it."""
+    if envelope.classification is not None:
+        return envelope.classification
+    operation = envelope.body.operation
+    if operation in GIVEN or isinstance(envelope.body, Returned):
+        return Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
+    result = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
+    if prepared is not None and (result is None or result.reason == "small talk"):
+        # The catalog is asked only where words alone do not settle it.
+        links = prepared.index.link(envelope.question).links
+        names = len({link.text for link in links if link.reason in NAMING})
+        result = classify(envelope.question, envelope.options.mode, goes_on=goes_on, names_found=names)
+    return result
+
+
+def table_subjects(subject: Subject) -> tuple[str, ...]:
+    """Return what can be asked about, widest tables first: display names, and for analysts table names as well."""
+    envelope, catalog = subject.envelope, subject.catalog
+    names = [
+        table.display_names.get(envelope.language) or (table.name if envelope.audience == "analyst" else "")
+        for table in sorted(catalog.tables, key=lambda table: -len(table.columns))
+    ]
+    return tuple(dict.fromkeys(name for name in names if name))[:SUBJECTS_SHOWN_MAX]
+
+
+def example_questions(subject: Subject, subjects: tuple[str, ...]) -> list[str]:
+    return [fill(subject.texts.example, {"subject": item}) for item in subjects[:EXAMPLES_SHOWN_MAX]]
+
+
+def subject_list(subjects: tuple[str, ...], language: Language) -> str:
+    return ("、" if language == "zh" else ", ").join(subjects)
