@@ -61,3 +61,12 @@ def test_the_first_screen_of_the_readme_shows_both_commands_and_a_picture() -> N
 def test_every_failure_code_has_a_row_in_the_runbook() -> None:
     rows = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE))
     assert rows == set(FailureCode)
+
+
+def test_every_path_in_where_do_i_change_x_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    table = text[text.index("## Where do I change X?") : text.index("## What was built otherwise")]
+    sources = [ROOT, *(path for path in ROOT.glob("**/src/querybus*") if path.is_dir() and ".venv" not in path.parts)]
+    paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path or path.endswith((".py", ".md"))]
+    assert len(paths) > 80
+    assert [path for path in paths if not any((source / path).exists() for source in sources)] == []

@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from querybus.core.options import RepairPolicy
 from querybus_cli.commands import backup as backup_commands
 from querybus_cli.commands import confirm as confirm_command
 from querybus_cli.commands import connections as connection_commands
+from querybus_cli.commands import evaluate as evaluate_commands
 from querybus_cli.commands import keys as key_commands
 from querybus_cli.commands import logs as log_commands
 from querybus_cli.commands import models as model_commands
 from querybus_cli.commands import operator as operator_commands
 from querybus_cli.commands import teaching as teaching_commands
-from querybus_cli.commands.default_command import DEFAULT, WithDefault
-from querybus_cli.runtime import UsageError, consoles, run
+from querybus_cli.runtime import UsageError, consoles, lines, run, usage
 from querybus_cli.terminal.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 
 app: Final = typer.Typer(
@@ -113,15 +112,21 @@ def ask(
     answer = run(ask_once(quick, err)) if url is None else ask_gateway(url, key, key_file, quick, err)
     if json_output:
         typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
-    elif not csv_output:
-        show(answer, out, with_path=audience == "analyst")
-    elif not answer.get("columns"):
-        # Rows alone go to standard output: what reads them must not take words for a row.
-        typer.echo(str(answer.get("message")), err=True)
-    if not json_output and (asked := answer.get("confirmation")):
-        how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"
-        typer.echo(how if url is not None else "ask it in `querybus chat`, where it can be confirmed", err=True)
+    else:
+        if not csv_output:
+            show(answer, out, with_path=audience == "analyst")
+        _say_beside_the_rows(answer, as_csv=csv_output, over_http=url is not None)
     raise typer.Exit(exit_code(answer))
+
+
+def _say_beside_the_rows(answer: Mapping[str, Any], *, as_csv: bool, over_http: bool) -> None:
+    """Say on the error output what is no row: whatever reads rows must not take words for one."""
+    if as_csv and not answer.get("columns"):
+        typer.echo(str(answer.get("message")), err=True)
+    asked = answer.get("confirmation")
+    if asked:
+        how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"
+        typer.echo(how if over_http else "ask it in `querybus chat`, where it can be confirmed", err=True)
 
 
 @app.command()
@@ -330,77 +335,6 @@ def chart(
         typer.echo(json.dumps(line, ensure_ascii=False))
 
 
-evaluation: Final = typer.Typer(
-    cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables."
-)
-app.add_typer(evaluation, name="evaluate")
-
-
-@evaluation.command(name="linking")
-def evaluate_linking(
-    data: Annotated[Path, typer.Option(help="folder laid out as Spider's: questions_*.json, *databases/*.sqlite")],
-    labels: Annotated[
-        list[Path] | None, typer.Option(help="further questions, a line each: database | question | tables")
-    ] = None,
-    step: Annotated[int, typer.Option(min=1, help="take each nth question only")] = 1,
-    tables: Annotated[int, typer.Option(min=1, help="tables of the made-up catalog that is timed")] = 10_000,
-    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> None:
-    """Count the tables and columns that linking keeps, with BM25 beside it; Chinese questions over the demo shop too.
-
-    Example: querybus evaluate linking --data spider
-    """
-    from querybus_cli.evaluation.linking_figures import measure, show
-
-    figures = usage(measure, data, labels or [], step, tables)
-    if json_output:
-        typer.echo(json.dumps(figures, ensure_ascii=False))
-        return
-    for name, value in figures.items():
-        show(name, value)
-
-
-@evaluation.command(name=DEFAULT)
-def evaluate_items(
-    items: Annotated[Path, typer.Argument(help="JSON lines {id, db_id, question, gold[, pred][, as_of]}")],
-    databases: Annotated[Path, typer.Option(help="folder of <db_id>.sqlite files")],
-    model: Annotated[
-        str, typer.Option(help="replay (the answers in `pred`), builtin, or a model's name at QUERYBUS_LLM_BASE_URL")
-    ] = "replay",
-    policy: Annotated[
-        RepairPolicy | None, typer.Option(help="who repairs what fails; default: a model first, then rules")
-    ] = None,
-    items_out: Annotated[Path | None, typer.Option(help="write one JSON line per item to this file")] = None,
-    against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> None:
-    """Answer questions with known reference SQL and count what is right, fixed and broken.
-
-    Example: querybus evaluate questions.jsonl --databases databases --model builtin
-    """
-    from querybus_cli.evaluation.evaluate import compared, evaluate, read_items, totals, write_items
-
-    try:
-        judged = run(evaluate(read_items(items), databases, model, policy=policy))
-        figures = totals(judged)
-        if against is not None:
-            figures["against"] = compared(judged, against)
-        if items_out is not None:
-            write_items(judged, items_out)
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
-    if json_output:
-        typer.echo(json.dumps(figures, ensure_ascii=False))
-        return
-    for name, value in figures.items():
-        if isinstance(value, dict):
-            typer.echo(f"{name}:")
-            for key, counted in value.items():
-                typer.echo(f"  {key:28} {counted}")
-        else:
-            typer.echo(f"{name:30} {value}")
-
-
 @app.command()
 def doctor() -> None:
     """Say what this machine has and lacks for the tests and the benchmarks.
@@ -424,22 +358,7 @@ app.add_typer(teaching_commands.knowledge, name="knowledge")
 app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")
 app.add_typer(connection_commands.connections, name="connections")
-
-
-def usage(work: Any, *arguments: Any) -> Any:
-    """Call, and turn a ValueError or a missing file into a message and exit code 2."""
-    try:
-        return work(*arguments)
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
-
-
-def lines(work: Any, *arguments: Any) -> Iterator[Any]:
-    """Give the lines of a work one by one; trouble with a line is as much a usage error as trouble at the start."""
-    try:
-        yield from work(*arguments)
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
+app.add_typer(evaluate_commands.evaluation, name="evaluate")
 
 
 @app.command()

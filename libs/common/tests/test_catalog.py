@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
-from querybus.sql.visible_catalog import visible
+from querybus.sql.names.visible_catalog import visible
 
 
 def test_what_a_policy_hides_is_found_by_no_name_and_the_fingerprint_is_another():

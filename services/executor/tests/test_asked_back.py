@@ -19,7 +19,7 @@ from querybus.core.messages import (
 )
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
-from querybus_executor.value_suggestions import asked_back
+from querybus_executor.results.value_suggestions import asked_back
 
 CITY = Column(name="city", type="TEXT", kind=ColumnKind.TEXT, values=("Beijing", "Rome"), values_complete=True)
 CATALOG = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(Table(name="customers", columns=(CITY,)),))

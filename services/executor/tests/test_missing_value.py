@@ -6,7 +6,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
-from querybus_executor.missing_value import MissingValue, instead, missing_value, near
+from querybus_executor.results.missing_value import MissingValue, instead, missing_value, near
 
 CITIES = ("Beijing", "New York", "Saint-Denis", "Oslo", "Dogs", "Copenhagen")
 

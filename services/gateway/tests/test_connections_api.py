@@ -12,7 +12,7 @@ from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.policy import Connection, ConnectionPolicy, TenantRules
-from querybus.sql.visible_catalog import visible
+from querybus.sql.names.visible_catalog import visible
 from querybus_gateway.problems import ProblemCode
 from querybus_gateway.use_cases.suggestions import suggestions
 

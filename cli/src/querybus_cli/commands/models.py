@@ -41,10 +41,9 @@ def set_models(
 
     Example: querybus models set models.yaml
     """
-    from querybus_cli.app import usage
     from querybus_cli.operations.models import parse_models, write_models
     from querybus_cli.operations.operator import place_of
-    from querybus_cli.runtime import run
+    from querybus_cli.runtime import run, usage
 
     wanted = usage(parse_models, usage(file.read_text))
     run(write_models(place_of(url, password, store), wanted))

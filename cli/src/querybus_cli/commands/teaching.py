@@ -35,10 +35,9 @@ def import_file(
 
     Example: querybus knowledge import shop.yaml
     """
-    from querybus_cli.app import usage
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import bring_in, read_document
-    from querybus_cli.runtime import run
+    from querybus_cli.runtime import run, usage
 
     taught = usage(read_document, usage(file.read_text), connection)
     count = run(bring_in(place_of(url, password, store), tenant, taught, replace=replace))
@@ -113,10 +112,9 @@ def search_entries(
 
     Example: querybus knowledge search "number of clients" --connection shop
     """
-    from querybus_cli.app import usage
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import from_file, known, nearness_of, searched
-    from querybus_cli.runtime import UsageError, run
+    from querybus_cli.runtime import UsageError, run, usage
 
     if file is not None:
         result = usage(from_file, file)

@@ -27,7 +27,7 @@ from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows,
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
 from querybus_executor.results.total import total_of
-from querybus_executor.value_suggestions import asked_back
+from querybus_executor.results.value_suggestions import asked_back
 
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""
@@ -94,7 +94,12 @@ async def execute(
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)
         result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
-    conclusion = Concluded(
+    conclusion = asked_back(envelope, _answered(body, result), catalog, database.policy)
+    return concluded(envelope, conclusion, duration_ms=round(outcome.duration_ms, 3))
+
+
+def _answered(body: Approved, result: Result) -> Concluded:
+    return Concluded(
         outcome=Outcome.ANSWERED,
         stage=StageName.EXECUTOR,
         sql=body.sql,
@@ -103,8 +108,6 @@ async def execute(
         analysis=body.analysis,
         notes=body.notes,
     )
-    conclusion = asked_back(envelope, conclusion, catalog, database.policy)
-    return concluded(envelope, conclusion, duration_ms=round(outcome.duration_ms, 3))
 
 
 async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:

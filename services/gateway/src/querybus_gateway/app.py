@@ -219,6 +219,17 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
     return listeners
 
 
+def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop:
+    return PullLoop(
+        broker,
+        stream=SUBMIT,
+        durable=submit_durable(tenant),
+        slots=HELD_MAX,
+        handle=submissions.handle,
+        drain_seconds=HELD_DRAIN_SECONDS,
+    )
+
+
 def loops(
     settings: Settings, broker: BusBroker, kept: Stores, queries: Queries, *, clock: Clock, metrics: Metrics
 ) -> list[Part]:
@@ -263,22 +274,11 @@ def loops(
         clock=clock,
     )
     name = StageName.GATEWAY
-    queues = (
-        PullLoop(
-            broker,
-            stream=SUBMIT,
-            durable=submit_durable(tenant),
-            slots=HELD_MAX,
-            handle=submissions.handle,
-            drain_seconds=HELD_DRAIN_SECONDS,
-        )
-        for tenant in settings.tenants
-    )
     return [
         kept.journal.follow(sweeper.note, events=NOTED),
         PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
         PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
-        *queues,
+        *(_queue(broker, tenant, submissions) for tenant in settings.tenants),
         kept.credentials,
         kept.preferences,
         sweeper,

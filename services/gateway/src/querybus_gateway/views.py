@@ -1,6 +1,6 @@
 """What the APIs answer, as types: for the OpenAPI and AsyncAPI documents, and for tests that hold answers to them.
 
-Answers are made elsewhere (`core/redact.py` and the use cases) and may have further fields; what stands here is
+Answers are made elsewhere (`text/public.py` and the use cases) and may have further fields; what stands here is
 always there. Times are milliseconds since the epoch.
 """
 

@@ -146,10 +146,8 @@ def submit_durable(tenant: str) -> str:
     return tenant
 
 
-def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topology:
-    """Return the table. `tenants` are subject tokens; each has one durable of QUERYBUS_SUBMIT."""
-    sizes = sizes or Sizes()
-    streams = (
+def _streams(sizes: Sizes) -> tuple[Stream, ...]:
+    return (
         # One subject per event name, so that the server itself refuses an event that nobody knows.
         Stream(
             EVENTS,
@@ -206,6 +204,11 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
             max_bytes=256 * _MIB,
         ),
     )
+
+
+def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topology:
+    """Return the table. `tenants` are subject tokens; each has one durable of QUERYBUS_SUBMIT."""
+    sizes = sizes or Sizes()
     stages = tuple(
         Consumer(
             EVENTS,
@@ -233,7 +236,7 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
     # A thread whose turns are gone need not be listed any more.
     threads = Bucket(THREADS, max_age_seconds=sizes.history_age_seconds)
     buckets = tuple(threads if bucket.name == THREADS else bucket for bucket in BUCKETS)
-    return Topology(streams, (*stages, *submitted, sweeper), buckets, sizes.replicas)
+    return Topology(_streams(sizes), (*stages, *submitted, sweeper), buckets, sizes.replicas)
 
 
 BUCKETS: Final = (

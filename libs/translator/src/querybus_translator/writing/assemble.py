@@ -95,9 +95,8 @@ def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -
 def _form(sketch: Sketch, anchor: int) -> Form | None:
     tables = _kept_tables(sketch, anchor)
     group, shown = read_groups_of(sketch)
-    targets = [measure for _, measure in sketch.targets]
+    targets = [_counting(measure, anchor) for _, measure in sketch.targets]
     places = [place for place, _ in sketch.targets]
-    targets = [_counting(target, anchor) for target in targets]
     having = tuple(_counting_in(condition, anchor) for _, condition in sketch.having)
     plain = [target for target in targets if target.aggregate is None]
     figures = [target for target in targets if target.aggregate is not None]
@@ -129,9 +128,9 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
     if not targets and sketch.everything is None and not shown:
         plain = _labels(sketch, anchor)
-        targets = list(plain)
-        if not targets:
+        if not plain:
             return None
+        targets = list(plain)
     known = {item.column for item in plain}
     targets = [*(Measure(column) for column in shown if column not in known), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
@@ -139,8 +138,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
-    where = read_alternatives(sketch)
-    where += [membership for _, membership in sketch.absences]
+    where = [*read_alternatives(sketch), *(membership for _, membership in sketch.absences)]
     form = Form(
         targets=tuple(targets),
         tables=tuple(tables),
@@ -152,8 +150,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
-    combined = _combined(sketch, form)
-    # A combination keeps each row once by itself.
+    combined = _combined(sketch, form)  # a combination keeps each row once by itself
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
 
 

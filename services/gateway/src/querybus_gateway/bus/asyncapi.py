@@ -5,7 +5,7 @@ It names no credential and no server: subjects have places for tenant, credentia
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
@@ -65,26 +65,40 @@ _REPLIES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
 """What a verb answers besides a problem."""
 
 
-def asyncapi() -> Json:
-    """Return the document."""
-    schemas: Json = {}
-    messages: Json = {}
-    channels: Json = {}
-    operations: Json = {}
+_PLACES: Final = {
+    "tenant": "token of the tenant",
+    "credential": "token of the credential",
+    "user": "token of the user",
+    "query": "id of the query",
+}
 
-    def message(name: str, *models: type[BaseModel], summary: str) -> Json:
+
+def _first_line(model: type[BaseModel]) -> str:
+    return (model.__doc__ or "").strip().partition("\n")[0]
+
+
+class _Document:
+    """The parts of the document, gathered while it is written."""
+
+    def __init__(self) -> None:
+        self.schemas: Json = {}
+        self.messages: Json = {}
+        self.channels: Json = {}
+        self.operations: Json = {}
+
+    def message(self, name: str, *models: type[BaseModel], summary: str) -> Json:
         for model in models:
             schema = model.model_json_schema(ref_template=REFERENCE)
-            schemas.update(schema.pop("$defs", {}))
-            schemas[model.__name__] = schema
+            self.schemas.update(schema.pop("$defs", {}))
+            self.schemas[model.__name__] = schema
         references = [{"$ref": REFERENCE.format(model=model.__name__)} for model in models]
         payload: Json = references[0] if len(references) == 1 else {"anyOf": references}
-        messages[name] = {"name": name, "contentType": "application/json", "summary": summary, "payload": payload}
+        self.messages[name] = {"name": name, "contentType": "application/json", "summary": summary, "payload": payload}
         return {"$ref": f"#/components/messages/{name}"}
 
-    def channel(name: str, address: str, description: str, **carried: Json) -> Json:
+    def channel(self, name: str, address: str, description: str, **carried: Json) -> Json:
         places = [part[1:-1] for part in address.split(".") if part.startswith("{")]
-        channels[name] = {
+        self.channels[name] = {
             "address": address,
             "description": description,
             "parameters": {place: {"description": _PLACES[place]} for place in places},
@@ -92,42 +106,65 @@ def asyncapi() -> Json:
         }
         return {"$ref": f"#/channels/{name}"}
 
-    def messages_of(name: str, *keys: str) -> list[Json]:
-        return [{"$ref": f"#/channels/{name}/messages/{key}"} for key in keys]
-
-    for verb, taken in VERBS.items():
-        asked = message(f"{verb}.request", taken.takes, summary=_first_line(taken.takes))
-        answers = message(f"{verb}.reply", *_REPLIES[verb], ProblemCallView, summary="the answer, or a problem")
+    def call(self, verb: str, takes: type[BaseModel]) -> None:
+        """Add a request with its reply."""
+        asked = self.message(f"{verb}.request", takes, summary=_first_line(takes))
+        answers = self.message(f"{verb}.reply", *_REPLIES[verb], ProblemCallView, summary="the answer, or a problem")
         name = f"call.{verb}"
-        call = channel(name, f"{ROOT}.call.{{tenant}}.{{credential}}.{verb}", "request and reply", request=asked)
+        call = self.channel(name, f"{ROOT}.call.{{tenant}}.{{credential}}.{verb}", "request and reply", request=asked)
         back = f"{name}.reply"
-        channels[back] = {"address": None, "description": "the inbox of the caller", "messages": {"reply": answers}}
-        operations[name] = {
+        self.channels[back] = {
+            "address": None,
+            "description": "the inbox of the caller",
+            "messages": {"reply": answers},
+        }
+        self.operations[name] = {
             "action": "send",
             "channel": call,
-            "messages": messages_of(name, "request"),
+            "messages": _messages_of(name, "request"),
             "reply": {
                 "channel": {"$ref": f"#/channels/{back}"},
-                "messages": messages_of(back, "reply"),
+                "messages": _messages_of(back, "reply"),
                 "address": {"location": "$message.header#/reply"},
             },
         }
-    submitted = message("submit", AskCall, summary="a durable question; `Idempotency-Key` is a header of it")
-    operations["submit"] = {
-        "action": "send",
-        "channel": channel("submit", f"{ROOT}.submit.{{tenant}}.{{credential}}", "durable", question=submitted),
-        "messages": messages_of("submit", "question"),
-    }
-    for name, model, description in (
-        ("answer", FinishedCallView, "final answers of the user; kept for 24 hours, read later by the verb `answer`"),
-        ("progress", ProgressView, "stages of the user's queries as they start; lossy"),
-    ):
-        received = message(name, model, summary=description)
-        operations[name] = {
-            "action": "receive",
-            "channel": channel(name, f"{ROOT}.{name}.{{tenant}}.{{user}}.{{query}}", description, received=received),
-            "messages": messages_of(name, "received"),
+
+    def submit(self) -> None:
+        """Add the queue of durable questions."""
+        submitted = self.message("submit", AskCall, summary="a durable question; `Idempotency-Key` is a header of it")
+        self.operations["submit"] = {
+            "action": "send",
+            "channel": self.channel(
+                "submit", f"{ROOT}.submit.{{tenant}}.{{credential}}", "durable", question=submitted
+            ),
+            "messages": _messages_of("submit", "question"),
         }
+
+    def receive(self, name: str, model: type[BaseModel], description: str) -> None:
+        """Add what a user's programs receive without asking."""
+        received = self.message(name, model, summary=description)
+        address = f"{ROOT}.{name}.{{tenant}}.{{user}}.{{query}}"
+        self.operations[name] = {
+            "action": "receive",
+            "channel": self.channel(name, address, description, received=received),
+            "messages": _messages_of(name, "received"),
+        }
+
+
+def _messages_of(channel: str, *keys: str) -> list[Json]:
+    return [{"$ref": f"#/channels/{channel}/messages/{key}"} for key in keys]
+
+
+def asyncapi() -> Json:
+    """Return the document."""
+    document = _Document()
+    for verb, taken in VERBS.items():
+        document.call(verb, taken.takes)
+    document.submit()
+    document.receive(
+        "answer", FinishedCallView, "final answers of the user; kept for 24 hours, read later by the verb `answer`"
+    )
+    document.receive("progress", ProgressView, "stages of the user's queries as they start; lossy")
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -137,19 +174,7 @@ def asyncapi() -> Json:
             "`_INBOX.out.<tenant>.<credential>`. A request may have `traceparent` as a header.",
         },
         "defaultContentType": "application/json",
-        "channels": channels,
-        "operations": operations,
-        "components": {"messages": messages, "schemas": schemas},
+        "channels": document.channels,
+        "operations": document.operations,
+        "components": {"messages": document.messages, "schemas": document.schemas},
     }
-
-
-_PLACES: Final = {
-    "tenant": "token of the tenant",
-    "credential": "token of the credential",
-    "user": "token of the user",
-    "query": "id of the query",
-}
-
-
-def _first_line(model: type[Any]) -> str:
-    return (model.__doc__ or "").strip().partition("\n")[0]

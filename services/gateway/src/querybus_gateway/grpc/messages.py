@@ -1,6 +1,6 @@
 """The gRPC API's translation: requests into what is admitted, the public JSON of a query into messages.
 
-No decision is taken here: what a caller may see was decided before (`core/redact.py`), and a value of an enum that is
+No decision is taken here: what a caller may see was decided before (`text/public.py`), and a value of an enum that is
 not known is handed on as it came, for admission to refuse. What the contract has no field for travels in `more`.
 """
 

@@ -14,7 +14,7 @@ from querybus.bus.log.publish import BusTrouble
 from querybus.core.catalog import Catalog, Column, Language, Table
 from querybus.core.credential import Credential
 from querybus.core.policy import Connection
-from querybus.sql.visible_catalog import visible
+from querybus.sql.names.visible_catalog import visible
 from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
 from querybus.text.public import Json

@@ -15,8 +15,8 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Table
 from querybus.core.policy import ConnectionPolicy
+from querybus.sql.names.visible_catalog import visible
 from querybus.sql.staleness import stale
-from querybus.sql.visible_catalog import visible
 from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
 from querybus.text.synonyms import link_words
 from querybus_generator.linking.index import LinkIndex

@@ -10,9 +10,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.allowed.system_names import is_system
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, refuse, unsafe
-from querybus.sql.guard.system_names import is_system
 from querybus.sql.names.index import DEFAULT_SCHEMAS, NameIndex
 from querybus.sql.names.sources import Sources
 

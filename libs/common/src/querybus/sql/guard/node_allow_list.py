@@ -12,8 +12,8 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.allowed.call import call
 from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE
-from querybus.sql.guard.call import call
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, unsafe
 

@@ -8,9 +8,9 @@ from typing import Final
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, TableUse
+from querybus.sql.guard.allowed.system_names import SYSTEM_SCHEMAS, is_system
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, refuse, unsafe
-from querybus.sql.guard.system_names import SYSTEM_SCHEMAS, is_system
 from querybus.sql.names.index import KnownTable, NameIndex
 
 _NAME: Final = re.compile(r"\w[\w$]*")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, ForeignKey, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import bare, glance, identifier, read, sites, write
@@ -50,14 +50,7 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
         column = table.column(site.column.name) if table else None
         if table is None or column is None or column.kind not in _NUMBERS:
             continue
-        key = next(
-            (
-                foreign_key
-                for foreign_key in table.foreign_keys
-                if [e.lower() for e in foreign_key.columns] == [column.name.lower()]
-            ),
-            None,
-        )
+        key = _key_of(table, column)
         parent = catalog.table(key.referred_table, key.referred_schema) if key else None
         if key is None or parent is None:
             continue
@@ -96,3 +89,8 @@ def _text_of(table: Table, value: str, written: str) -> Column | None:
     own = {singular(plain(table.name)), singular(plain(written))}
     named = [text for text in texts if singular(plain(text.name)) in own or "name" in words(text.name)]
     return named[0] if len(named) == 1 else texts[0] if len(texts) == 1 else None
+
+
+def _key_of(table: Table, column: Column) -> ForeignKey | None:
+    wanted = [column.name.lower()]
+    return next((key for key in table.foreign_keys if [name.lower() for name in key.columns] == wanted), None)

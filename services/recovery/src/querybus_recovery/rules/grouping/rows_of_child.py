@@ -25,7 +25,7 @@ from querybus.sql.edit import (
 )
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.join_owner import asks_for_other_rows
-from querybus_recovery.rules.joins.links import paths
+from querybus_recovery.rules.joins.links import Link, paths
 
 TRIED_MAX: Final = 2
 
@@ -64,22 +64,8 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
             break
         source, path = ways[place]
         before = condition.sql(dialect=draft.dialect.value)
-        column = bare(name) if len(path) == 1 else reference(path[-1].other, name)
-        site.column.replace(column)
-        inner = exp.Select(
-            expressions=[
-                bare(path[0].other_columns[0]) if len(path) == 1 else reference(path[0].other, path[0].other_columns[0])
-            ],
-        ).from_(exp.Table(this=identifier(path[0].other)))
-        if len(path) == 2:
-            last = path[1]
-            inner.append(
-                "joins",
-                exp.Join(
-                    this=exp.Table(this=identifier(last.other)),
-                    on=equal(last.table, last.columns, last.other, last.other_columns),
-                ),
-            )
+        site.column.replace(bare(name) if len(path) == 1 else reference(path[-1].other, name))
+        inner = _keys_over(path)
         holder = exp.In(this=reference(source.alias, path[0].columns[0]), query=exp.Subquery(this=inner))
         condition.replace(holder)
         negated = isinstance(condition, exp.NEQ)
@@ -111,3 +97,15 @@ def _condition(column: exp.Column) -> exp.Expr | None:
             return None
     where = node.find_ancestor(exp.Where, exp.Select)
     return node if isinstance(where, exp.Where) and isinstance(node, exp.Predicate) else None
+
+
+def _keys_over(path: tuple[Link, ...]) -> exp.Select:
+    """Return the query of the keys that the child's rows refer to, over one table or two."""
+    first = path[0]
+    key = first.other_columns[0]
+    inner = exp.Select(expressions=[bare(key) if len(path) == 1 else reference(first.other, key)])
+    inner = inner.from_(exp.Table(this=identifier(first.other)))
+    for last in path[1:]:
+        on = equal(last.table, last.columns, last.other, last.other_columns)
+        inner.append("joins", exp.Join(this=exp.Table(this=identifier(last.other)), on=on))
+    return inner

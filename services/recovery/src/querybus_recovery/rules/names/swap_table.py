@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import glance, identifier, own_columns, own_sources, read, unresolved, write
@@ -46,34 +46,14 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     written = [column for column in own_columns(site.scope) if column.table.lower() in ("", source.alias.lower())]
     aliases = {expression.alias.lower() for expression in select.expressions if isinstance(expression, exp.Alias)}
     names = {node.name.lower() for node in written if not isinstance(node.this, exp.Star)} - aliases
-    fitting = [
-        table
-        for table in owners_of(catalog, site.column.name)
-        if all(table.column(name) is not None for name in names) and table.name.lower() != (source.table or "").lower()
-    ]
-    if not fitting:
-        return ()
-    ranked = sorted(
-        fitting,
-        key=lambda table: (
-            not between(catalog, source.table or "", table.name),
-            -len(set(words(table.name)) & set(words(source.table or ""))),
-        ),
-    )
-    node = next(
-        (
-            table
-            for table in select.find_all(exp.Table)
-            if table.name.lower() == (source.table or "").lower() and table.find_ancestor(exp.Select) is select
-        ),
-        None,
-    )
+    fitting = _fitting(catalog, source.table or "", site.column.name, names)
+    node = _table_of(select, source.table or "")
     if node is None:
         return ()
     known = {column.lower() for column in source.columns}
     by_name = [link for link in written if link.table.lower() == (source.table or "").lower() and not node.alias]
     candidates: list[Candidate] = []
-    for number, table in enumerate(ranked[:TRIED_MAX]):
+    for number, table in enumerate(fitting[:TRIED_MAX]):
         node.set("this", identifier(table.name))
         for column in by_name:
             column.set("table", identifier(table.name))
@@ -97,3 +77,24 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
             )
         )
     return tuple(candidates)
+
+
+def _fitting(catalog: Catalog, written: str, column: str, names: set[str]) -> list[Table]:
+    """Return the other tables that have the column and all the names: first those with a key to the written one."""
+    fitting = [
+        table
+        for table in owners_of(catalog, column)
+        if all(table.column(name) is not None for name in names) and table.name.lower() != written.lower()
+    ]
+    return sorted(
+        fitting,
+        key=lambda table: (
+            not between(catalog, written, table.name),
+            -len(set(words(table.name)) & set(words(written))),
+        ),
+    )
+
+
+def _table_of(select: exp.Select, written: str) -> exp.Table | None:
+    tables = (table for table in select.find_all(exp.Table) if table.find_ancestor(exp.Select) is select)
+    return next((table for table in tables if table.name.lower() == written.lower()), None)

@@ -1,4 +1,4 @@
-"""The project rule that a reader relies on: one silhouette, one name for one thing, dependencies where they belong."""
+"""The project rule that a reader relies on: one layout, one name for one thing, dependencies where they belong."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def declared(member: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(("name", "verb"), SERVICES.items())
-def test_every_service_has_the_same_silhouette(name: str, verb: str) -> None:
+def test_every_service_has_the_same_layout(name: str, verb: str) -> None:
     source = ROOT / f"services/{name}/src/querybus_{name}"
     for file in ("app.py", f"{verb}.py", "ports.py", "settings.py", "__main__.py", "py.typed"):
         assert (source / file).exists(), f"{name} lacks {file}"
