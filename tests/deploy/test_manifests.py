@@ -23,6 +23,7 @@ from querybus.core.topology import EVENTS, Sizes, topology
 from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
 from querybus_cli import app as querybus_app
+from querybus_cli import runtime
 from querybus_cli.commands import backup as backup_commands
 from querybus_cli.operations import backups
 from querybus_gateway.grpc.server import SERVICES
@@ -223,7 +224,7 @@ def test_the_nightly_backup_is_closed_is_reported_what_the_command_reads_and_kee
     monkeypatch.setattr(backups, "back_up", lambda place, folder, _: received.append((place, folder)))
     monkeypatch.setattr(backups, "thin_out", lambda *given: received.append(given) or ())
     monkeypatch.setattr(backup_commands, "_show", lambda *_: None)
-    monkeypatch.setattr(querybus_app, "run", lambda _: ())
+    monkeypatch.setattr(runtime, "run", lambda _: ())
     environ = {"QUERYBUS_NATS_URL": reported["QUERYBUS_NATS_URL"], "QUERYBUS_NATS_PASSWORD": "p"}
     done = CliRunner().invoke(querybus_app.app, container["args"], env=environ, catch_exceptions=False)
     assert done.exit_code == 0, done.output

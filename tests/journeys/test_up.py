@@ -170,10 +170,11 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     assert [event["event"] for event in events] == ["asked", "drafted", "approved", "concluded", "finished"]
     lines = running.command("logs", "--query", answer["query_id"])
     settled = [line["stage"] for line in lines if line["event"] == "stage.settled"]
-    assert [item for item in settled if item in ("validator", "executor", "presenter")] == [
-        "validator",
+    # Each settles once; one may still wait for its acknowledgement while the next already works on what it published.
+    assert sorted(item for item in settled if item in ("validator", "executor", "presenter")) == [
         "executor",
         "presenter",
+        "validator",
     ]
     assert len({line["trace_id"] for line in lines if line["event"] == "stage.settled"}) == 1
     (kept,) = running.command("backup", str(running.store.parent / "kept"))
