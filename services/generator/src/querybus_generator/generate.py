@@ -9,7 +9,7 @@ configured or none can be reached, and says so when it cannot read a question: n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
@@ -138,15 +138,37 @@ def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: F
     )
 
 
+Step = Callable[[Subject, Asked, History], Awaitable[Outgoing | Failure | Subject]]
+"""One step for a new question: an answer ends the steps, a subject goes on to the next with what this one learnt."""
+
+
 async def _first(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
+    for step in STEPS:
+        result = await step(subject, body, history)
+        if not isinstance(result, Subject):
+            return result
+        subject = result
+    return await _draft(subject, body, history)
+
+
+async def _take_given_sql(subject: Subject, body: Asked, _: History) -> Outgoing | Failure | Subject:
+    if body.operation not in GIVEN and body.sql is None:
+        return subject
+    return _given(with_header(subject, classification=settled_classification(subject.envelope)), body)
+
+
+async def _refuse_change(subject: Subject, _: Asked, __: History) -> Outgoing | Subject:
     envelope = subject.envelope
-    if body.operation in GIVEN or body.sql is not None:
-        return _given(with_header(subject, classification=settled_classification(envelope)), body)
     refused = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
-    if refused is not None:
-        return write_refused(
-            with_header(subject, classification=settled_classification(envelope) or unsettled()), refused
-        )
+    if refused is None:
+        return subject
+    classification = settled_classification(envelope) or unsettled()
+    return write_refused(with_header(subject, classification=classification), refused)
+
+
+async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> Outgoing | Subject:
+    """Classify the question and add what the thread says of it; chat and an unclear reference end here."""
+    envelope = subject.envelope
     turns = await history.turns(envelope)
     # What a batch has enriched already stands by itself.
     bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, bare_words)
@@ -157,36 +179,55 @@ async def _first(subject: Subject, body: Asked, history: History) -> Outgoing | 
         return which_turn(with_header(subject, classification=settled), turns)
     if bound is not None:
         subject = with_header(subject, enriched_question=bound.question)
-    subject = with_header(subject, classification=settled or (unsettled() if subject.model is None else None))
-    if body.clarifies is None:
-        verified = subject.prepared.knowledge.verified(subject.question)
-        if (
-            verified is not None
-            and answers_alone(verified)
-            and await asyncio.to_thread(subject.prepared.is_usable, verified)
-        ):
-            return _verified(subject, verified)
-        undefined = _undefined(subject, turns)
-        if isinstance(undefined, Undefined):
-            return clarification(
-                with_header(subject, classification=subject.envelope.classification or unsettled()),
-                Trigger.AMBIGUOUS_QUESTION,
-                undefined.word,
-                readings(undefined, subject.question, envelope.language),
-            )
-        subject = replace(subject, notes=(*subject.notes, *undefined))
+    classification = settled or (unsettled() if subject.model is None else None)
+    return replace(with_header(subject, classification=classification), turns=turns)
+
+
+async def _reuse_verified(subject: Subject, body: Asked, _: History) -> Outgoing | Subject:
+    verified = subject.prepared.knowledge.verified(subject.question) if body.clarifies is None else None
+    if verified is None or not answers_alone(verified):
+        return subject
+    return _verified(subject, verified) if await asyncio.to_thread(subject.prepared.is_usable, verified) else subject
+
+
+async def _ask_about_vague_terms(subject: Subject, body: Asked, _: History) -> Outgoing | Subject:
+    if body.clarifies is not None:
+        return subject
+    undefined = _undefined(subject, subject.turns)
+    if isinstance(undefined, Undefined):
+        return clarification(
+            with_header(subject, classification=subject.envelope.classification or unsettled()),
+            Trigger.AMBIGUOUS_QUESTION,
+            undefined.word,
+            readings(undefined, subject.question, subject.envelope.language),
+        )
+    return replace(subject, notes=(*subject.notes, *undefined))
+
+
+async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
+    """Draft by the model, else by the built-in translator; a clarified question with what was tried before."""
     if subject.model is None:
-        return await _builtin(subject, turns=turns)
+        return await _builtin(subject, turns=subject.turns)
     if body.clarifies is None:
-        return await _model(subject, turns=turns, attempts=())
-    tried = await history.attempts(envelope, body.clarifies.query_id)
+        return await _model(subject, turns=subject.turns, attempts=())
+    tried = await history.attempts(subject.envelope, body.clarifies.query_id)
     last = next((outcome for outcome in reversed(tried) if outcome.code), None)
     advice = Advice(
         code=last.code if last is not None and last.code is not None else FailureCode.AMBIGUOUS_QUESTION,
         detail=last.detail if last is not None else "",
         guidance=subject.texts.chosen(body.clarifies.action),
     )
-    return await _model(subject, turns=turns, attempts=tried, advice=advice)
+    return await _model(subject, turns=subject.turns, attempts=tried, advice=advice)
+
+
+STEPS: Final[tuple[Step, ...]] = (
+    _take_given_sql,
+    _refuse_change,
+    _read_in_its_thread,
+    _reuse_verified,
+    _ask_about_vague_terms,
+)
+"""The steps before a new question is drafted; the first answer wins."""
 
 
 def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:

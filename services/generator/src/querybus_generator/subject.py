@@ -69,6 +69,7 @@ class Subject:
     progress: Progress | None = None
     with_hints: bool = False
     meaning: Meaning | None = None
+    turns: tuple[Turn, ...] = ()
 
     @property
     def catalog(self) -> Catalog:
