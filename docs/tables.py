@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from querybus.core.subjects import READS, WRITES, EventName, StageName
 from querybus.ops.metrics import TABLE
 
 DOCS = Path(__file__).parent
+SERVICES = DOCS.parent / "services"
 ENGINES_BEGIN = "<!-- made by `make docs` from the marks of the tests -->"
 ENGINES_END = "<!-- end of what the tests show -->"
 NOTE = "<!-- made by `make docs` from code; change the code, not this page -->\n\n"
@@ -82,13 +84,21 @@ def metrics_page() -> str:
 
 
 def failures_page() -> str:
-    """Return docs/failures.md: what follows from each failure code."""
-    rows = ["| code | new draft by a model | repair by rule | ends as |", "|---|---|---|---|"]
-    rows += [
-        f"| `{code}` | {'yes' if value.to_model else 'no'} | {'yes' if value.by_rule else 'no'} | {value.ending} |"
-        for code, value in TRAITS.items()
+    """Return docs/failures.md: what follows from each failure code, and what people and models read of it."""
+    messages = tomllib.loads((SERVICES / "presenter/src/querybus_presenter/texts/en/messages.toml").read_text())["code"]
+    guidance = tomllib.loads((SERVICES / "recovery/src/querybus_recovery/texts/en.toml").read_text())["guidance"]
+    rows = [
+        "| code | new draft by a model | repair by rule | ends as | a business reader reads | a model is advised |",
+        "|---|---|---|---|---|---|",
     ]
-    return "# Failure codes\n\n" + NOTE + "\n".join(rows) + "\n"
+    for code, value in TRAITS.items():
+        advice = guidance.get(code, guidance["other"]) if value.to_model else ""
+        rows.append(
+            f"| `{code}` | {'yes' if value.to_model else 'no'} | {'yes' if value.by_rule else 'no'} | {value.ending} "
+            f"| {messages.get(code, messages.get('other', ''))} | {advice} |"
+        )
+    note = "An analyst reads the code and the database's own message, without values that the policy hides.\n\n"
+    return "# Failure codes\n\n" + NOTE + note + "\n".join(rows) + "\n"
 
 
 def events_page() -> str:
