@@ -6,6 +6,7 @@ Where a server is missing the test is skipped with the package that brings it; w
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import json
 import os
@@ -46,7 +47,15 @@ def missing(what: str) -> NoReturn:
     """Skip, or fail where everything has to be there."""
     if os.environ.get("CI"):
         pytest.fail(what)
-    pytest.skip(what)
+    pytest.skip(what, allow_module_level=True)
+
+
+def driver(module: str, extra: str) -> Any:
+    """Return a database driver; without it the tests of the module are missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        missing(f"no {module}: the extra [{extra}] of the executor brings it")
 
 
 @contextlib.contextmanager

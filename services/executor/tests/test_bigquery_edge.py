@@ -19,9 +19,10 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.engines.bigquery.edge import bigquery_server, read_bigquery
 from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
+from tests.support.database_servers import driver
 from tests.support.engine_evidence import Evidence, shows
 
-pytest.importorskip("google.cloud.bigquery", reason="no BigQuery client: the extra [bigquery] brings it")
+driver("google.cloud.bigquery", "bigquery")
 pytestmark = shows(
     "BigQuery",
     Evidence.COMPILED,

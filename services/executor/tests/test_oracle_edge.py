@@ -17,9 +17,10 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.engines.oracle.edge import oracle_server, read_oracle
 from querybus_executor.engines.server import Server
 from querybus_executor.ports import Estimate, Purpose, Rows
+from tests.support.database_servers import driver
 from tests.support.engine_evidence import Evidence, shows
 
-oracledb = pytest.importorskip("oracledb", reason="no Oracle driver: the extra [oracle] brings it")
+oracledb = driver("oracledb", "oracle")
 pytestmark = shows(
     "Oracle",
     Evidence.COMPILED,

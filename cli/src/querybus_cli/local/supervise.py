@@ -93,8 +93,7 @@ class Supervisor:
         """Keep every replica running; return once all have ended after `stop`."""
         loop = asyncio.get_running_loop()
         for item in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):
-                loop.add_signal_handler(item, self.stop)
+            loop.add_signal_handler(item, self.stop)
         async with asyncio.TaskGroup() as group:
             for replica in self.replicas:
                 group.create_task(self._keep(replica))
