@@ -43,10 +43,11 @@ def new_id() -> str:
 
 def asked(*, seconds: float = 30.0, **header: Any) -> Envelope[Asked]:
     now = system_clock()
+    query = header.get("query_id", new_id())
     values: dict[str, Any] = {
         "event": EventName.ASKED,
-        "query_id": new_id(),
-        "thread_id": new_id(),
+        "query_id": query,
+        "thread_id": query,
         "tenant": "acme",
         "user": "ann",
         "audience": "analyst",

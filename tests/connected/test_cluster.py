@@ -17,7 +17,7 @@ from querybus.bus.admin.snapshots import Publisher, StreamState
 from querybus.bus.application import NotSafe, assert_sync
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
-from querybus.bus.log.publish import Duplicate, FenceLost, Stored
+from querybus.bus.log.publish import Duplicate, FenceLost, Stored, address_of
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
@@ -70,8 +70,9 @@ async def test_an_event_tried_again_is_known_and_whoever_comes_second_loses(clus
         # One server answers "wrong last sequence" here, a cluster "duplicate": both mean the same.
         assert await append(connection, first, 0) == Duplicate(stored.sequence)
         assert await append(connection, first, 0, input_sequence=1) == FenceLost()
-        journal = Journal(Held(connection))
-        assert await journal.last_sequence(first.tenant, first.query_id) == stored.sequence
+        last = await Journal(Held(connection)).last(address_of(first))
+        assert last is not None
+        assert last.sequence == stored.sequence
     finally:
         await connection.close()
 

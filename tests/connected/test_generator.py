@@ -14,7 +14,7 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.application import Service
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
-from querybus.bus.log.publish import Stored
+from querybus.bus.log.publish import Stored, address_of
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.envelope import Envelope, concluded
@@ -60,7 +60,7 @@ async def next_event(gateway: Any, first: Envelope[Any]) -> Envelope[Any]:
     envelopes: list[Envelope[Any]] = []
 
     async def is_there() -> bool:
-        entries = await journal.query(first.tenant, first.query_id)
+        entries = await journal.query(first.tenant, first.query_id, thread=first.thread_id)
         envelopes[:] = [entry.envelope() for entry in entries if entry.address.event is not EventName.ASKED]
         return bool(envelopes)
 
@@ -88,7 +88,9 @@ async def test_a_follow_up_carries_the_thread_of_the_same_user_to_the_model(bus:
             first, _ = await ask(gateway, asked(question="Orders by city?"))
             draft = await next_event(gateway, first)
             ended = concluded(draft, Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 1"))
-            sequence = await Journal(Held(gateway)).last_sequence("acme", first.query_id)
+            last = await Journal(Held(gateway)).last(address_of(first))
+            assert last is not None
+            sequence = last.sequence
             stored = await append(presenterless, ended, sequence)
             assert isinstance(stored, Stored)
             follow_up = asked(

@@ -72,7 +72,7 @@ class Stack:
         self.asked.append("probe")
         return ProbeReply()
 
-    async def query(self, tenant: str, query: str) -> list[Any]:
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> list[Any]:
         return []
 
 

@@ -36,6 +36,7 @@ from querybus.core.messages import (
     Origin,
     Outcome,
 )
+from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName, message_id
 from querybus.ops.metrics import Metrics
 
@@ -138,6 +139,7 @@ class MemoryBus:
         self.announced: list[tuple[str, dict[str, Any]]] = []
         self.last_sequence = last_sequence
         self.on_log: Entry | None = None
+        self.began: Envelope[Any] | None = None
         self.answers: list[Published | Exception] = []
         self.until_ms = 0
 
@@ -160,6 +162,9 @@ class MemoryBus:
 
     async def last(self, address: Any) -> Entry | None:
         return self.on_log
+
+    async def first(self, address: Any) -> Envelope[Any] | None:
+        return self.began
 
     async def dead_letter(self, stage: StageName, message: Any, reason: str) -> bool:
         if self.answers:
@@ -562,6 +567,7 @@ async def test_a_verb_may_neither_speak_for_another_stage_nor_change_the_query(r
 async def test_only_an_approval_is_signed():
     signer = Signer(generate_keys()[0])
     bus, draft = MemoryBus(), a_draft(asked())
+    bus.began = asked()
     machine = settlement(
         bus, Verb(an_approval(asked()), Failure.of(FailureCode.COST)), name=StageName.VALIDATOR, sign=signer
     )
@@ -569,6 +575,28 @@ async def test_only_an_approval_is_signed():
     await machine.handle(Letter(draft, sequence=8))
     assert [event.event for event in bus.published] == [EventName.APPROVED, EventName.FAILED]
     assert bus.signed == [True, False]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [{"user": "eve"}, {"audience": "business"}, {"connection": "payroll"}, {"options": Options(rows_max=10)}],
+)
+async def test_no_approval_is_signed_for_another_reader_or_connection_than_the_query_began_with(forged: dict[str, Any]):
+    bus, draft = MemoryBus(), a_draft(asked())
+    bus.began = asked().model_copy(update=forged)
+    letter = Letter(draft)
+    signer = Signer(generate_keys()[0])
+    await settlement(bus, Verb(an_approval(asked())), name=StageName.VALIDATOR, sign=signer).handle(letter)
+    assert bus.published == []
+    assert letter.end == ("nak", 1.25)
+
+
+async def test_an_approval_waits_until_the_first_event_can_be_read():
+    bus, letter = MemoryBus(), Letter(a_draft(asked()))
+    signer = Signer(generate_keys()[0])
+    await settlement(bus, Verb(an_approval(asked())), name=StageName.VALIDATOR, sign=signer).handle(letter)
+    assert bus.published == []
+    assert letter.end == ("nak", 1.25)
 
 
 @pytest.mark.parametrize("forgery", ["unsigned", "another key", "another body"])

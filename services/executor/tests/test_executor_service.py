@@ -99,7 +99,7 @@ class Bench:
         journal = Journal(Held(self.gateway))
         async with asyncio.timeout(seconds):
             while True:
-                entries = await journal.query(envelope.tenant, envelope.query_id)
+                entries = await journal.query(envelope.tenant, envelope.query_id, thread=envelope.thread_id)
                 if len(entries) > 1:
                     return entries[-1].envelope()
                 await asyncio.sleep(0.02)

@@ -61,6 +61,9 @@ class Kept:
     async def get(self, tenant: str, batch: str) -> KeptBatch | None:
         return self.manifests.get((tenant, batch))
 
+    async def count(self, tenant: str) -> int:
+        return sum(1 for key in self.manifests if key[0] == tenant)
+
     async def replace(self, manifest: Manifest, revision: int) -> int | None:
         key = (manifest.credential.tenant, manifest.batch_id)
         if self.manifests[key].revision != revision:
@@ -97,6 +100,7 @@ class Stack:
     refuses: dict[str, Problem] = field(default_factory=dict[str, Problem])
     notes: list[Mapping[str, object]] = field(default_factory=list[Mapping[str, object]])
     at_once_max: int = 0
+    paced: list[str] = field(default_factory=list[str])
     registry: dict[tuple[str, str], Credential | None] = field(default_factory=dict[tuple[str, str], Credential | None])
     rights: list[Credential] = field(default_factory=list[Credential])
 
@@ -122,6 +126,9 @@ class Stack:
             idempotency_key=idempotency_key,
             clarifies=clarifies,
         )
+
+    async def wait_for_rate(self, envelope: Envelope[Asked]) -> None:
+        self.paced.append(envelope.question)
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         assert has_key

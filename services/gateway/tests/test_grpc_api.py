@@ -24,7 +24,7 @@ from querybus.core.subjects import EventName
 from querybus.ops.clock import system_random_bits
 from querybus.ops.trace import Tracing
 from querybus_gateway.grpc.call import CallHandler, Method
-from querybus_gateway.grpc.server import REQUEST_BYTES_MAX, GrpcApi
+from querybus_gateway.grpc.server import REQUEST_BYTES_MAX, WATCHES_MAX, GrpcApi
 from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import query_service_pb2 as v1
 
@@ -437,6 +437,26 @@ async def test_more_calls_than_one_replica_takes_are_refused_not_queued() -> Non
             await ask_only(caller)
         following.cancel()
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_health_watches_take_no_more_than_their_own_places() -> None:
+    async with api_stack(grpc_port=0) as stack, grpc.aio.insecure_channel(grpc_address(stack)) as channel:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        open_ones = [watch(b"") for _ in range(WATCHES_MAX)]
+        for call in open_ones:
+            assert isinstance(await call.read(), bytes)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await watch(b"").read()
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        open_ones[0].cancel()
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    assert isinstance(await watch(b"").read(), bytes)
+                except grpc.aio.AioRpcError:
+                    await asyncio.sleep(0.05)
+                else:
+                    break
 
 
 class Someone:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import pytest_asyncio
 
 from querybus.bus.connection import Held
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.policy import ConnectionPolicy
+from querybus.text.knowledge import Entry
+from querybus_gateway.use_cases import knowledge
 
 from .stack_of_tests import ApiStack, api_stack
 
@@ -64,7 +69,7 @@ async def test_another_tenant_sees_none_of_it(stack: ApiStack):
         assert (await stranger.get("/v1/connections/shop/knowledge")).json()["entries"] == []
 
 
-async def test_feedback_makes_a_verified_pair_and_takes_it_back(stack: ApiStack):
+async def test_what_a_business_reader_calls_right_is_a_suggestion_until_an_analyst_says_so(stack: ApiStack):
     async with (
         stack.http("acme", "web") as person,
         stack.client("acme", "web") as bus,
@@ -80,11 +85,52 @@ async def test_feedback_makes_a_verified_pair_and_takes_it_back(stack: ApiStack)
         said = await bus.call("feedback", {"query_id": query, "verdict": "right"})
         assert said["entries"] == 1, said
         kept = (await lab.get("/v1/connections/crm/knowledge")).json()["entries"][0]
-        assert (kept["key"], kept["source"], kept["by"]) == ("how many lions?", "feedback", "ann")
+        assert (kept["key"], kept["source"], kept["by"]) == ("how many lions?", "suggestion", "ann")
+        search = "/v1/connections/crm/knowledge/search?q=how many lions"
+        assert (await person.get(search)).json()["hits"] == []
+        await lab.post(
+            "/v1/connections/crm/knowledge", json={"pairs": [{"question": kept["key"], "sql": kept["text"]}]}
+        )
+        assert len((await person.get(search)).json()["hits"]) == 1
+        again = await bus.call("feedback", {"query_id": query, "verdict": "right"})
+        assert again["entries"] == 1, again
+        kept = (await lab.get("/v1/connections/crm/knowledge")).json()["entries"][0]
+        assert (kept["source"], kept["by"]) == ("api", "bob"), "a suggestion took the place of what was taught"
         stranger = await lab.post(f"/v1/queries/{query}/feedback", json={"verdict": "right"})
         assert stranger.status_code == 404
         back = await person.post(f"/v1/queries/{query}/feedback", json={"verdict": "wrong"})
-        assert back.json()["entries"] == 0
+        assert back.json()["entries"] == 1, "what an analyst taught, an analyst forgets"
+
+
+async def test_feedback_of_an_analyst_makes_a_verified_pair_and_takes_it_back(stack: ApiStack):
+    async with stack.http("acme", "lab") as lab:
+        asked = await lab.post("/v1/queries", json={"question": "how many tigers?", "connection": "shop"})
+        query = asked.json()["id"]
+        await stack.draft(query)
+        await stack.conclude(query)
+        await stack.finish(query)
+        await lab.post(f"/v1/queries/{query}/feedback", json={"verdict": "right"})
+        listed = (await lab.get("/v1/connections/shop/knowledge")).json()["entries"]
+        assert [entry["source"] for entry in listed if entry["key"] == "how many tigers?"] == ["feedback"]
+        await lab.post(f"/v1/queries/{query}/feedback", json={"verdict": "wrong"})
+        listed = (await lab.get("/v1/connections/shop/knowledge")).json()["entries"]
+        assert [entry for entry in listed if entry["key"] == "how many tigers?"] == []
+
+
+async def test_an_entry_is_judged_once_for_a_catalog(stack: ApiStack, monkeypatch: pytest.MonkeyPatch):
+    judged: list[str] = []
+
+    def counting(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> dict[str, str | None]:
+        judged.extend(entry.key for entry in entries)
+        return dict.fromkeys((entry.id for entry in entries), None)
+
+    monkeypatch.setattr(knowledge, "_judged", counting)
+    async with stack.http("acme", "lab") as lab:
+        pairs = [{"question": f"How many orders number {n}?", "sql": "SELECT COUNT(*) FROM orders"} for n in range(3)]
+        await lab.post("/v1/connections/shop/knowledge", json={"pairs": pairs})
+        for _ in range(3):
+            await lab.get("/v1/connections/shop/knowledge")
+        assert sorted(key for key in judged if "number" in key) == [pair["question"] for pair in pairs]
 
 
 async def test_preferences_are_written_at_one_api_read_at_another_and_fill_what_a_request_leaves_out(stack: ApiStack):

@@ -77,7 +77,7 @@ class Logs:
 
     entries: list[Stored] = field(default_factory=list)
 
-    async def query(self, tenant: str, query: str) -> list[Stored]:
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> list[Stored]:
         return [entry for entry in self.entries if (entry.event.tenant, entry.event.query_id) == (tenant, query)]
 
 

@@ -213,9 +213,9 @@ class NoThread:
         del envelope, query_id
         return ()
 
-    async def query(self, tenant: str, query: str) -> tuple[Any, ...]:
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Any, ...]:
         """Return none: nothing is ever confirmed here."""
-        del tenant, query
+        del tenant, query, thread
         return ()
 
 

@@ -32,6 +32,9 @@ from querybus_executor.results.value_suggestions import asked_back
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""
 
+RUNS_MAX: Final = 2
+"""Deliveries of a read that are run: what ended two executors may well end the next, with all that runs beside it."""
+
 _ENGINE_MISSES_A_NAME: Final = frozenset({FailureCode.TABLE_NOT_FOUND, FailureCode.COLUMN_NOT_FOUND})
 
 WARNING_BYTES: Final = "the result was cut at the limit of its size in bytes"
@@ -49,6 +52,8 @@ async def execute(
 ) -> Envelope[Concluded] | Failure:
     """Return the conclusion with the first page, or the typed failure of guard or engine."""
     body = envelope.body
+    if delivery.deliveries > RUNS_MAX:
+        return Failure.of(FailureCode.RESOURCE_LIMIT, "the statement was begun twice and never ended")
     database = databases.get(envelope.connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")

@@ -121,6 +121,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         log=kept.journal,
         index=ThreadStore(broker),
         purge=ThreadPurge(settings.nats_url, purge_password) if purge_password else None,
+        allowances=kept.allowances,
         clock=clock,
         random_bits=system_random_bits,
     )
@@ -185,7 +186,7 @@ def use_cases_of(
 
 def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
     """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
-    api = BusApi(use_cases, tracing=tracing)
+    api = BusApi(use_cases, tracing=tracing, calls_max=settings.calls_max)
     web = http_api(use_cases, tracing=tracing, random_bits=system_random_bits, cors_origins=settings.cors_origins)
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
@@ -232,7 +233,7 @@ def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop
 
 def loops(
     settings: Settings, broker: BusBroker, kept: Stores, queries: Queries, *, clock: Clock, metrics: Metrics
-) -> list[Part]:
+) -> list[Part | tuple[Part, ...]]:
     """Return what goes on without being asked: the followed log, answers, dead letters, queues, sweeper, batches."""
     sweeper = Sweeper(
         journal=kept.journal,
@@ -276,9 +277,11 @@ def loops(
     name = StageName.GATEWAY
     return [
         kept.journal.follow(sweeper.note, events=NOTED),
-        PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
-        PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
-        *(_queue(broker, tenant, submissions) for tenant in settings.tenants),
+        (
+            PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
+            PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
+            *(_queue(broker, tenant, submissions) for tenant in settings.tenants),
+        ),
         kept.credentials,
         kept.preferences,
         sweeper,
@@ -304,7 +307,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     queries = queries_of(settings, broker, kept, clock=clock, metrics=metrics)
     pictures = Pictures()
     use_cases = use_cases_of(broker, kept, queries, callers, pictures, clock=clock, metrics=metrics)
-    parts: list[Part] = [tracing]
+    parts: list[Part | tuple[Part, ...]] = [tracing]
     if settings.environment == "development" and settings.development_key_file is not None:
         announce = _print_key if settings.api_host in LOOPBACK else None
         parts.append(
@@ -315,7 +318,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     if keys is not None:
         parts.append(keys)
     parts += loops(settings, broker, kept, queries, clock=clock, metrics=metrics)
-    parts += [pictures, *apis(settings, broker, use_cases, tracing=tracing)]
+    parts += [pictures, tuple(apis(settings, broker, use_cases, tracing=tracing))]
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
 
 

@@ -54,6 +54,9 @@ class Entry(Protocol):
 class Log(Protocol):
     """The stored events."""
 
-    async def query(self, tenant: str, query: str) -> Sequence[Entry]:
-        """Return the last event of each kind of a query's log, oldest first; none for no query."""
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> Sequence[Entry]:
+        """Return the last event of each kind of a query's log, oldest first; none for no query.
+
+        Raises rather than return what a replica that lags behind the leader holds.
+        """
         ...

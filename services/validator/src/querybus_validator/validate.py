@@ -371,7 +371,7 @@ async def _asking(envelope: Envelope[Confirmed], log: Log) -> tuple[Drafted, Con
     """Return the draft and the conclusion of the query that asked, if they are this user's and ask for just this."""
     drafted: Drafted | None = None
     asked: Concluded | None = None
-    for entry in await log.query(envelope.tenant, envelope.body.asking_query_id):
+    for entry in await log.query_in_full(envelope.tenant, envelope.body.asking_query_id, envelope.thread_id):
         if entry.address.event not in (EventName.DRAFTED, EventName.CONCLUDED):
             continue
         try:

@@ -73,18 +73,22 @@ class Service:
         self,
         name: StageName,
         broker: BusBroker,
-        parts: Sequence[Part],
+        parts: Sequence[Part | tuple[Part, ...]],
         *,
         metrics: Metrics,
         settings: ServiceSettings,
         tenants: Sequence[str] = (),
         web: ASGIApp | None = None,
     ) -> None:
-        """`tenants` are those whose submit consumers must exist (gateway); `web` serves every other HTTP path."""
+        """Parts start in turn and drain in reverse; those of a tuple do not need each other and drain together.
+
+        `tenants` are those whose submit consumers must exist (gateway); `web` serves every other HTTP path."""
         self.name = name
         self.broker = broker
         self._gauges = BusGauges(broker, name, metrics=metrics)
-        self.parts = (*parts, self._gauges)
+        groups = (*(part if isinstance(part, tuple) else (part,) for part in parts), (self._gauges,))
+        self._groups: list[tuple[Part, ...]] = list(groups)
+        self.parts = tuple(part for group in groups for part in group)
         self.metrics = metrics
         self.settings = settings
         self.watchdog = Watchdog()
@@ -116,14 +120,17 @@ class Service:
     async def stop(self) -> None:
         """Drain the parts in reverse order and close the connection; a second call does nothing."""
         self._is_ready = False
-        while self._started:
-            part = self._started.pop()
-            try:
-                await part.drain()
-            except Exception as error:  # noqa: BLE001 - the other parts must still be drained
-                _log.error("service.part_not_drained", service=self.name, part=part.name, error=type(error).__name__)
+        started, self._started = set(map(id, self._started)), []
+        for group in reversed(self._groups):
+            await asyncio.gather(*(self._drain(part) for part in group if id(part) in started))
         with suppress(nats.errors.Error):
             await self.broker.stop()
+
+    async def _drain(self, part: Part) -> None:
+        try:
+            await part.drain()
+        except Exception as error:  # noqa: BLE001 - the other parts must still be drained
+            _log.error("service.part_not_drained", service=self.name, part=part.name, error=type(error).__name__)
 
     async def troubles(self) -> dict[str, str]:
         """Return what is wrong by part name; empty if the service is ready for work."""

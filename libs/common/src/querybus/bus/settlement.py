@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import nats.errors
 from opentelemetry.trace import SpanKind
@@ -27,12 +27,12 @@ from querybus.bus.log.publish import (
     BusTrouble,
     Duplicate,
     FenceLost,
-    Published,
     Stored,
     TooLarge,
     address_of,
 )
 from querybus.bus.log.sign import Signer, Verifier
+from querybus.bus.ports import Bus, Incoming
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, retry_delay_seconds
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import (
@@ -83,50 +83,8 @@ _FRAMES_SHOWN: Final = 6
 _log = get_log(__name__)
 
 
-class Incoming(Protocol):
-    """The message in hand."""
-
-    @property
-    def subject(self) -> str: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def stream(self) -> str: ...
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def deliveries(self) -> int: ...
-    @property
-    def is_last_delivery(self) -> bool: ...
-    @property
-    def settled(self) -> bool: ...
-    async def ack(self, *, confirmed: bool = False) -> None: ...
-    async def nak(self, delay_seconds: float) -> None: ...
-    async def term(self) -> None: ...
-
-
-class Bus(Protocol):
-    """What settling needs of the bus. Everything may raise BusTrouble, `publish` TooLarge as well."""
-
-    async def publish(
-        self, envelope: Envelope[Any], *, input_sequence: int, until_ms: int, sign: Signer | None
-    ) -> Published:
-        """Append the event to its log, fenced at the input's sequence."""
-        ...
-
-    async def last(self, address: EventAddress) -> Entry | None:
-        """Return the last event of the query, as the stream's leader knows it."""
-        ...
-
-    async def dead_letter(self, stage: StageName, message: Incoming, reason: str) -> bool:
-        """Put the raw message and the reason into the dead letters; False if it lay there already."""
-        ...
-
-    async def announce(self, subject: str, data: bytes) -> None:
-        """Report progress to listeners, if there are any."""
-        ...
+_SIGNED_FIELDS: Final = ("user", "audience", "connection", "options", "shadow_of")
+"""What an approval holds for: it is compared with the first event, which only the gateway can write."""
 
 
 class _Ended(Enum):
@@ -313,6 +271,8 @@ class Settlement:
                 return await self._publish(work, self._expired(envelope), "expired")
             case result:
                 self._vet(work, result)
+                if self._signer is not None and result.event is EventName.APPROVED:
+                    await self._compare_with_first(work, result)
                 return await self._publish(work, result, "published")
 
     async def _think_within(self, work: _Work, seconds: float) -> Envelope[Any] | Failure | _Ended:
@@ -337,6 +297,18 @@ class Settlement:
             raise ValueError(f"{self._name} must not publish {result.event}")
         if (result.query_id, result.thread_id, result.tenant) != (before.query_id, before.thread_id, before.tenant):
             raise ValueError(f"{self._name} changed the query that it works on")
+
+    async def _compare_with_first(self, work: _Work, result: Envelope[Any]) -> None:
+        """Refuse to sign for another user, audience, connection or other options than the query began with.
+
+        What lies between was written by services that hold no key. Raises BusTrouble where the replica that was asked
+        does not have the first event yet.
+        """
+        first = await self._bus.first(work.address)
+        if first is None:
+            raise BusTrouble("the query's first event is not readable here yet")
+        if any(getattr(first, name) != getattr(result, name) for name in _SIGNED_FIELDS):
+            raise ValueError("the query is not the one that was asked")
 
     async def _publish(self, work: _Work, event: Envelope[Any], settled: Settled) -> Settled:
         now_ms = self._clock()

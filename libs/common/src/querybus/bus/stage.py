@@ -19,13 +19,13 @@ from querybus.bus.log.publish import (
     publish_message,
 )
 from querybus.bus.log.sign import Signer, Verifier
+from querybus.bus.ports import Incoming
 from querybus.bus.pull import PullLoop
 from querybus.bus.settlement import (
     GRACE_SECONDS,
     PUBLISH_GRACE_MS,
     REASON_LENGTH_MAX,
     AfterDeadline,
-    Incoming,
     OnFailure,
     Settlement,
     Think,
@@ -82,6 +82,9 @@ class NatsBus:
 
     async def last(self, address: EventAddress) -> Entry | None:
         return await self._journal.last(address)
+
+    async def first(self, address: EventAddress) -> Envelope[Any] | None:
+        return await self._journal.first(address)
 
     async def dead_letter(self, stage: StageName, message: Incoming, reason: str) -> bool:
         return await publish_message(

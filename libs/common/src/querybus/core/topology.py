@@ -7,7 +7,7 @@ Pure values: sizes and replicas are passed in. Source: docs/bus tables in ARCHIT
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from querybus.core.subjects import READS, ROOT, EventName, StageName, event_filter, is_token
@@ -24,6 +24,8 @@ SWEEPER: Final = "sweeper"
 """The durable of QUERYBUS_ADVISORIES, read by every gateway replica."""
 
 MAX_DELIVER: Final = 5
+SUBMITTED_MAX: Final = 1_024
+"""Questions of one tenant that the gateways hold while they wait, and of one credential in the submit queue."""
 MAX_WAITING: Final = 512
 DUPLICATE_WINDOW_SECONDS: Final = 600.0
 ORIGINAL_SEQUENCE_HEADER: Final = "Nats-Stream-Source"
@@ -69,12 +71,16 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One key-value bucket: the stream `KV_<name>` on `$KV.<name>.>`, one revision per key."""
+    """One key-value bucket: the stream `KV_<name>` on `$KV.<name>.>`, one revision per key.
+
+    A full bucket refuses what is new, or forgets the oldest where nothing depends on it for ever.
+    """
 
     name: str
     max_bytes: int = 256 * _MIB
     max_value_bytes: int = _MIB
     max_age_seconds: float = 0.0
+    discard: Literal["old", "new"] = "new"
 
     @property
     def stream(self) -> str:
@@ -91,6 +97,7 @@ CREDENTIALS: Final = "querybus_credentials"
 MODELS: Final = "querybus_models"
 LIMITS: Final = "querybus_limits"
 THREADS: Final = "querybus_threads"
+QUERY_THREADS: Final = "querybus_query_threads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,7 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
             max_bytes=sizes.events_bytes_max,
             allow_direct=True,
         ),
-        # A full queue refuses; one credential that floods fills its own share only.
+        # A full queue refuses; one credential that floods fills its own share only, at most 256 MiB.
         Stream(
             SUBMIT,
             (f"{ROOT}.submit.*.*",),
@@ -166,7 +173,7 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
             max_age_seconds=72 * _HOUR,
             max_bytes=sizes.submit_bytes_max,
             max_message_bytes=256 * _KIB,
-            messages_per_subject_max=10_000,
+            messages_per_subject_max=SUBMITTED_MAX,
             allow_direct=True,
         ),
         Stream(
@@ -179,7 +186,8 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
         Stream(
             RESULTS,
             (f"{ROOT}.page.*.*.*.*",),
-            discard="new",
+            # A full store forgets the oldest pages, so that nobody's new result is refused for somebody else's.
+            discard="old",
             max_age_seconds=_HOUR,
             max_bytes=sizes.results_bytes_max,
             max_message_bytes=8 * _MIB,
@@ -226,16 +234,18 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
             submit_durable(tenant),
             (f"{ROOT}.submit.{tenant}.*",),
             GATEWAY_ACK_WAIT_SECONDS,
-            1_024,
+            SUBMITTED_MAX,
             max_deliver=-1,
             deliver="all",
         )
         for tenant in tenants
     )
     sweeper = Consumer(ADVISORIES, SWEEPER, (), GATEWAY_ACK_WAIT_SECONDS, 1_024, max_deliver=-1, deliver="all")
-    # A thread whose turns are gone need not be listed any more.
-    threads = Bucket(THREADS, max_age_seconds=sizes.history_age_seconds)
-    buckets = tuple(threads if bucket.name == THREADS else bucket for bucket in BUCKETS)
+    # A thread whose turns are gone need not be listed any more, a query whose log is gone need not be found.
+    ages = {THREADS: sizes.history_age_seconds, QUERY_THREADS: sizes.events_age_seconds + _HOUR}
+    buckets = tuple(
+        replace(bucket, max_age_seconds=ages[bucket.name]) if bucket.name in ages else bucket for bucket in BUCKETS
+    )
     return Topology(_streams(sizes), (*stages, *submitted, sweeper), buckets, sizes.replicas)
 
 
@@ -244,20 +254,25 @@ BUCKETS: Final = (
     Bucket(CONNECTIONS),
     Bucket(KNOWLEDGE, max_bytes=_GIB),
     Bucket(PREFERENCES),
-    Bucket(BATCHES, max_age_seconds=7 * _DAY),
+    Bucket(BATCHES, max_bytes=_GIB, max_age_seconds=7 * _DAY),
     # Longer than any redelivery of an `approved` (72 hours in the stream), so that a write never runs again.
     Bucket(WRITES, max_age_seconds=30 * _DAY),
     Bucket(CREDENTIALS),
     Bucket(MODELS),
     Bucket(LIMITS),
-    Bucket(THREADS),
+    # The oldest threads give way: a full index of all tenants would keep every new thread out of its owner's list.
+    Bucket(THREADS, max_bytes=_GIB, discard="old"),
+    Bucket(QUERY_THREADS, max_value_bytes=_KIB, discard="old"),
 )
 
 BACKED_UP: Final = (
     HISTORY,
     EVENTS,
     DEAD,
-    *(f"KV_{name}" for name in (THREADS, WRITES, CREDENTIALS, KNOWLEDGE, PREFERENCES, MODELS, BATCHES, LIMITS)),
+    *(
+        f"KV_{name}"
+        for name in (THREADS, QUERY_THREADS, WRITES, CREDENTIALS, KNOWLEDGE, PREFERENCES, MODELS, BATCHES, LIMITS)
+    ),
 )
 """The streams that a backup holds, in the order in which it takes them.
 
@@ -277,7 +292,17 @@ ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
 """The streams that a service reads or writes, which it asserts before it starts."""
 
 READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
+    StageName.GATEWAY: (
+        CATALOG,
+        CONNECTIONS,
+        KNOWLEDGE,
+        PREFERENCES,
+        BATCHES,
+        CREDENTIALS,
+        LIMITS,
+        THREADS,
+        QUERY_THREADS,
+    ),
     StageName.GENERATOR: (CATALOG, CONNECTIONS, KNOWLEDGE, PREFERENCES, MODELS, LIMITS),
     StageName.VALIDATOR: (CATALOG, CONNECTIONS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
@@ -287,7 +312,7 @@ READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
 """The buckets that a service reads."""
 
 WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS),
+    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS, QUERY_THREADS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
 }
 """The buckets that a service writes."""

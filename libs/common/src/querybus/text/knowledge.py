@@ -39,6 +39,10 @@ class EntryKind(StrEnum):
     SYNONYM = "synonym"
 
 
+SUGGESTION: Final = "suggestion"
+"""The source of what a reader who may not teach said was right."""
+
+
 class Entry(BaseModel):
     """One piece of knowledge.
 
@@ -51,9 +55,14 @@ class Entry(BaseModel):
     kind: EntryKind
     key: str = Field(max_length=KEY_LENGTH_MAX)
     text: str = Field(min_length=1, max_length=TEXT_LENGTH_MAX)
-    source: str = Field(default="api", max_length=40, description="api, import or feedback")
+    source: str = Field(default="api", max_length=40, description="api, import, feedback or suggestion")
     by: str = Field(default="", max_length=200, description="the user who said so")
     at: int = Field(default=0, ge=0, description="milliseconds since the epoch")
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether an analyst has yet to take it up: until then it answers nobody."""
+        return self.source == SUGGESTION
 
     @property
     def id(self) -> str:
@@ -71,13 +80,18 @@ class Knowledge(BaseModel):
     entries: tuple[Entry, ...] = ()
 
     def of(self, kind: EntryKind) -> tuple[Entry, ...]:
-        """Return the entries of one kind."""
-        return tuple(entry for entry in self.entries if entry.kind is kind)
+        """Return the entries of one kind that count."""
+        return tuple(entry for entry in self.entries if entry.kind is kind and not entry.is_pending)
 
     def with_entries(self, entries: Iterable[Entry]) -> Knowledge | None:
-        """Return the knowledge with these entries, each in place of the one about the same; None if it is too much."""
+        """Return the knowledge with these entries, each in place of the one about the same; None if it is too much.
+
+        What is only suggested never takes the place of what counts.
+        """
         kept = {entry.id: entry for entry in self.entries}
         for entry in entries:
+            if entry.is_pending and (known := kept.get(entry.id)) is not None and not known.is_pending:
+                continue
             kept.pop(entry.id, None)
             kept[entry.id] = entry
         grown = Knowledge(connection=self.connection, entries=tuple(kept.values()))

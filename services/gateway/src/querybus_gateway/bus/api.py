@@ -8,6 +8,7 @@ who that is. A reply is one JSON object: a finished query's answer (`status` fin
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -94,15 +95,18 @@ class BatchCall(BaseModel):
 class BusApi:
     """Answers calls."""
 
-    def __init__(self, use_cases: UseCases, *, tracing: Tracing) -> None:
+    def __init__(self, use_cases: UseCases, *, tracing: Tracing, calls_max: int) -> None:
+        """`calls_max` run at once; one tenant may hold half of them, so that its long waits keep nobody else waiting."""
         self._use_cases = use_cases
         self._tracing = tracing
+        self._tenant_calls_max = max(1, calls_max // 2)
+        self._running: Counter[str] = Counter()
 
     async def answer(self, call: Call) -> bytes:
         """Return the reply to a call; raises nothing but a cancellation."""
         with self._tracing.span("gateway", call.headers) as span:
             try:
-                result = await self._answer(call)
+                result = await self._answer_within_share(call)
             except BusTrouble:
                 result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
             except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
@@ -115,6 +119,17 @@ class BusApi:
                 return reply
             result = Problem(ProblemCode.TOO_LARGE, "the reply does not fit one message: ask for less, or over HTTP")
         return to_json(problem_reply(result, call.verb, trace_id))
+
+    async def _answer_within_share(self, call: Call) -> Json | Problem:
+        if self._running[call.tenant] >= self._tenant_calls_max:
+            return Problem(ProblemCode.QUEUE_FULL, "too many calls wait for answers", retry_after_seconds=1)
+        self._running[call.tenant] += 1
+        try:
+            return await self._answer(call)
+        finally:
+            self._running[call.tenant] -= 1
+            if not self._running[call.tenant]:
+                del self._running[call.tenant]
 
     async def _answer(self, call: Call) -> Json | Problem:
         credential = await self._use_cases.credentials.get(call.tenant, call.credential)

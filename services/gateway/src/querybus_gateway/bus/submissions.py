@@ -62,6 +62,8 @@ class Submissions:
             await self._refusals.refuse(message, envelope)
             return
         tenant = token(envelope.tenant)
+        if not is_id(message.subject.rpartition(".")[2]):
+            await self._queries.wait_for_rate(envelope)
         left_seconds = envelope.remaining_ms(self._clock()) / 1_000
         async with self._turns.turn(tenant, left_seconds) as has_turn:
             begun = await self._queries.mint(envelope)

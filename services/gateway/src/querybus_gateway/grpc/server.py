@@ -29,6 +29,8 @@ from querybus_gateway.use_cases.bundle import UseCases
 REQUEST_BYTES_MAX: Final = BODY_BYTES_MAX
 RESPONSE_BYTES_MAX: Final = 16 * 1_024 * 1_024
 CLOSE_SECONDS_MAX: Final = 2.0
+WATCHES_MAX: Final = 16
+"""Health watches that are open at once; they need no key and would hold the places of calls."""
 KEEPALIVE_SECONDS: Final = 15
 CONNECTION_AGE_SECONDS: Final = 1_800
 CONNECTION_GRACE_SECONDS: Final = 720
@@ -83,6 +85,7 @@ class GrpcApi:
         )
         self._health = cast("Any", health).aio.HealthServicer()
         self._server: Any = None
+        self._watches = 0
 
     async def start(self) -> None:
         """Listen; OSError if the address is taken."""
@@ -127,7 +130,17 @@ class GrpcApi:
 
             return handle
 
-        check, watch = taking(self._health.Check), taking(self._health.Watch)
+        async def watch_within(request: Any, context: Any) -> Any:
+            # Nobody shows a key here: what stays open must not take the places of those who do.
+            if self._watches >= WATCHES_MAX:
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many health watches; use Check")
+            self._watches += 1
+            try:
+                return await self._health.Watch(request, context)
+            finally:
+                self._watches -= 1
+
+        check, watch = taking(self._health.Check), taking(watch_within)
         handlers = {
             "Check": grpc.unary_unary_rpc_method_handler(check, response_serializer=response.SerializeToString),
             "Watch": grpc.unary_stream_rpc_method_handler(watch, response_serializer=response.SerializeToString),

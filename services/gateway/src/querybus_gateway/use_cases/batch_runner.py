@@ -51,6 +51,8 @@ class Asking(Protocol):
         clarifies: Clarifies | None = ...,
     ) -> Envelope[Asked] | Problem: ...
 
+    async def wait_for_rate(self, envelope: Envelope[Asked]) -> None: ...
+
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem: ...
 
     async def wait(
@@ -228,6 +230,7 @@ class BatchRunner:
             envelope = await self._queries.admitted(item_request(manifest, place), credential, manifest.key(place))
             if isinstance(envelope, Problem):
                 return envelope
+            await self._queries.wait_for_rate(envelope)
             header: dict[str, Any] = {"deadline_at": min(envelope.deadline_at, manifest.deadline_at)}
             if (question := enriched_question(manifest, place)) is not None:
                 header["enriched_question"] = question

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Final, Protocol, Self
 
@@ -41,10 +42,12 @@ from querybus.text.language import detect_language
 from querybus.text.public import Json
 from querybus_gateway.admit import RANDOM_BITS, AskRequest, RequestOptions
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, STREAM_SECONDS_MAX, Queries
 from querybus_gateway.use_cases.resources import Frame, Reply
 
 BATCHES_OPEN_MAX: Final = 8
+BATCHES_KEPT_MAX: Final = 64
+"""Batches of a tenant that are kept, at most 20 MiB of the bucket that all tenants share."""
 ANSWERS_BYTES_MAX: Final = 512 * 1_024
 FOLLOW_SECONDS: Final = 0.5
 TRIES_MAX: Final = 5
@@ -75,6 +78,8 @@ class BatchesKept(Protocol):
 
     async def create(self, manifest: Manifest) -> bool: ...
     async def get(self, tenant: str, batch: str) -> KeptBatch | None: ...
+
+    async def count(self, tenant: str) -> int: ...
     async def replace(self, manifest: Manifest, revision: int) -> int | None: ...
     async def mark(self, manifest: Manifest) -> None: ...
     async def open(self) -> tuple[Mark, ...]: ...
@@ -135,9 +140,12 @@ class Batches:
 
     async def _crowded(self, tenant: str) -> Problem | None:
         is_own = [item for item in await self._kept.open() if item.tenant == token(tenant)]
-        if len(is_own) < BATCHES_OPEN_MAX:
-            return None
-        return Problem(ProblemCode.QUEUE_FULL, f"{BATCHES_OPEN_MAX} batches are open", retry_after_seconds=30)
+        if len(is_own) >= BATCHES_OPEN_MAX:
+            return Problem(ProblemCode.QUEUE_FULL, f"{BATCHES_OPEN_MAX} batches are open", retry_after_seconds=30)
+        if await self._kept.count(tenant) >= BATCHES_KEPT_MAX:
+            detail = f"{BATCHES_KEPT_MAX} batches are kept; each is for seven days"
+            return Problem(ProblemCode.QUEUE_FULL, detail, retry_after_seconds=3_600)
+        return None
 
     async def read(self, batch: str, credential: Credential, *, offset: int = 0) -> Json | Problem:
         """Return the batch with its items in their order, from `offset` on, with as many answers as fit one reading.
@@ -212,10 +220,12 @@ class Batches:
 
         A frame's sequence is the item's place in the order of completion, so that a reader can resume behind it.
         """
-        reported = 0
-        while True:
+        reported = revision = 0
+        until = time.monotonic() + STREAM_SECONDS_MAX
+        while time.monotonic() < until:
             kept = await self._own(batch, credential)
-            if isinstance(kept, KeptBatch):
+            if isinstance(kept, KeptBatch) and kept.revision != revision:
+                revision = kept.revision
                 manifest = kept.manifest
                 if (n := failing(manifest)) > reported:
                     reported = n
@@ -230,7 +240,7 @@ class Batches:
                 if manifest.ended_at is not None:
                     yield Frame("finished", resource(manifest))
                     return
-            elif kept.code is not ProblemCode.BUS_UNAVAILABLE:
+            elif isinstance(kept, Problem) and kept.code is not ProblemCode.BUS_UNAVAILABLE:
                 return
             await asyncio.sleep(FOLLOW_SECONDS)
 

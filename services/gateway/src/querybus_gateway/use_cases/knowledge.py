@@ -1,13 +1,14 @@
 """What people teach about their connections, and what they prefer: the use cases behind every API.
 
 Everybody may read and search the knowledge of a connection of theirs, and say of an answer whether it was right;
-only analysts teach and forget. A stale entry is shown with why. Knowledge never crosses tenants.
+only analysts teach and forget. What a business reader calls right is a suggestion: it is listed, and answers nobody
+until an analyst teaches it or calls the same answer right. A stale entry is shown with why. Knowledge never crosses tenants.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,13 +18,14 @@ from querybus.core.catalog import Catalog
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Finished, Outcome
-from querybus.core.policy import Connection
+from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.stored.preferences import Preferences
 from querybus.ops.clock import Clock
 from querybus.text.disclosure import leaks
 from querybus.text.knowledge import (
     ENTRIES_MAX,
     KEY_LENGTH_MAX,
+    SUGGESTION,
     TEXT_LENGTH_MAX,
     Entry,
     EntryKind,
@@ -37,6 +39,9 @@ from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 
 FOUND_MAX: Final = 50
 FEEDBACK: Final = "feedback"
+JUDGED_MAX: Final = 64
+"""Connections of a tenant whose entries are remembered as judged."""
+INDEXES_MAX: Final = 16
 _TROUBLE: Final = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
 _TOO_MUCH: Final = Problem(ProblemCode.TOO_LARGE, f"a connection keeps at most {ENTRIES_MAX} entries")
 
@@ -134,6 +139,10 @@ class Teaching:
         self._connections = connections
         self._catalogs = catalogs
         self._clock = clock
+        self._judged: dict[tuple[str, str], tuple[tuple[str, ConnectionPolicy], dict[str, str | None]]] = {}
+        self._indexes: dict[tuple[Entry, ...], KnowledgeIndex] = {}
+        # One at a time: whoever asks in a loop waits for himself and not for everybody's processor.
+        self._judging = asyncio.Semaphore(1)
 
     async def listed(self, name: str, credential: Credential, kind: EntryKind | None = None) -> Json | Problem:
         """Return `{connection, entries}`; an entry that no longer fits the schema has a `stale` that says why."""
@@ -146,7 +155,7 @@ class Teaching:
         except BusTrouble:
             return _TROUBLE
         shown = [entry for entry in known.entries if kind is None or entry.kind is kind]
-        reasons = await asyncio.to_thread(_reasons, shown, connection, catalog, credential)
+        reasons = await self._reasons(shown, connection, catalog, credential)
         return {
             "connection": name,
             "entries": [_view(entry, reasons.get(entry.id), credential, catalog) for entry in shown],
@@ -164,7 +173,7 @@ class Teaching:
             catalog = await self._catalogs.read(name)
         except BusTrouble:
             return _TROUBLE
-        index = await asyncio.to_thread(KnowledgeIndex, known.of(kind), link_words())
+        index = await self._index(known.of(kind))
         hits = index.search(kind, query, min(max(1, k), FOUND_MAX))
         return {
             "connection": name,
@@ -212,7 +221,7 @@ class Teaching:
             kind=EntryKind.PAIR,
             key=question[:KEY_LENGTH_MAX],
             text=attempt.sql,
-            source=FEEDBACK,
+            source=FEEDBACK if credential.audience == "analyst" else SUGGESTION,
             by=credential.user,
             at=self._clock(),
         )
@@ -226,7 +235,7 @@ class Teaching:
                 credential.tenant,
                 finished.connection,
                 lambda now: now.without(
-                    entry.id for entry in now.entries if entry.id == pair.id and entry.source == FEEDBACK
+                    entry.id for entry in now.entries if entry.id == pair.id and entry.source in (FEEDBACK, SUGGESTION)
                 ),
             )
         except BusTrouble:
@@ -252,6 +261,42 @@ class Teaching:
             return _TROUBLE
         return (kept or wanted).model_dump(mode="json")
 
+    async def _reasons(
+        self, entries: Sequence[Entry], connection: Connection, catalog: Catalog | None, credential: Credential
+    ) -> dict[str, str]:
+        """Return why entries are stale, by id; without a catalog nobody can say. Each is judged once per catalog."""
+        if catalog is None:
+            return {}
+        policy = connection.policy.of(credential.tenant)
+        place = (credential.tenant, connection.name)
+        state = (catalog.fingerprint, policy)
+        known = self._judged.get(place)
+        if known is None or known[0] != state:
+            known = (state, {})
+        reasons = known[1]
+        new = [entry for entry in entries if entry.id not in reasons]
+        if new:
+            async with self._judging:
+                reasons |= await asyncio.to_thread(_judged, new, catalog, policy)
+        if len(reasons) > ENTRIES_MAX:
+            reasons = {entry.id: reasons[entry.id] for entry in entries}
+        self._judged.pop(place, None)
+        self._judged[place] = (state, reasons)
+        while len(self._judged) > JUDGED_MAX:
+            self._judged.pop(next(iter(self._judged)))
+        return {entry.id: reason for entry in entries if (reason := reasons[entry.id]) is not None}
+
+    async def _index(self, entries: tuple[Entry, ...]) -> KnowledgeIndex:
+        """Return the search index of the entries, made once for equal ones."""
+        index = self._indexes.get(entries)
+        if index is None:
+            async with self._judging:
+                index = await asyncio.to_thread(KnowledgeIndex, entries, link_words())
+            self._indexes[entries] = index
+            while len(self._indexes) > INDEXES_MAX:
+                self._indexes.pop(next(iter(self._indexes)))
+        return index
+
     async def _grown(self, name: str, credential: Credential, entries: tuple[Entry, ...]) -> Json | Problem:
         try:
             connection = await self._own(name, credential)
@@ -274,18 +319,12 @@ class Teaching:
         return connection if connection is not None and connection.policy.serves(credential.tenant) else missing
 
 
-def _reasons(
-    entries: list[Entry], connection: Connection, catalog: Catalog | None, credential: Credential
-) -> dict[str, str]:
-    """Return why entries are stale, by id; without a catalog nobody can say."""
+def _judged(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> dict[str, str | None]:
+    """Return by id why each entry is stale, None where it is not."""
     # Loaded where it is needed: the analyser is large, and no other path of an API uses it.
     from querybus.sql.staleness import stale
 
-    if catalog is None:
-        return {}
-    policy = connection.policy.of(credential.tenant)
-    result = {entry.id: stale(entry, catalog, policy) for entry in entries}
-    return {entry_id: reason for entry_id, reason in result.items() if reason is not None}
+    return {entry.id: stale(entry, catalog, policy) for entry in entries}
 
 
 def _view(entry: Entry, stale: str | None, credential: Credential, catalog: Catalog | None) -> Json:

@@ -6,6 +6,7 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outco
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventName, progress_subject, token
+from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus.text.public import Json, public_progress
@@ -32,6 +34,7 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.readable import is_reader, may_read
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
@@ -48,10 +51,8 @@ PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
 BUS_RETRY_SECONDS: Final = 2
 FULL_RETRY_SECONDS: Final = 30
-HELD_MAX: Final = 512
-"""Queries of a tenant that a replica holds while they wait; those behind them are not looked at before."""
-WAITING_MAX: Final = 10_000
-"""Queries of a tenant that wait at all; beyond that many an API refuses."""
+HELD_MAX: Final = SUBMITTED_MAX
+"""Queries of a tenant that may wait: as many as one replica holds, so that each is ended at its deadline."""
 STREAM_SECONDS_MAX: Final = 700.0
 """A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
 
@@ -173,7 +174,7 @@ class Queries:
 
     async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
         """Return the query by its last event, if that is in hand, or by its log."""
-        if watch.finished is not None and _is_reader(watch.finished, credential):
+        if watch.finished is not None and is_reader(watch.finished, credential):
             return finished_reply(query, watch.finished, credential)
         return await self.read(query, credential)
 
@@ -194,7 +195,7 @@ class Queries:
                 turns = await self._log.thread(credential.tenant, request.thread_id)
             except LogTooLong:
                 return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
-            if turns and not _may_read(turns, credential):
+            if turns and not may_read(turns, credential):
                 turns = ()
             elif turns:
                 until_sequence = turns[-1].sequence
@@ -222,6 +223,17 @@ class Queries:
             return envelope
         options = envelope.options.model_copy(update={"repair_policy": policy})
         return envelope.with_body(envelope.body, options=options)
+
+    async def wait_for_rate(self, envelope: Envelope[Asked]) -> None:
+        """Wait until the tenant may ask once more, at most until the query's deadline. BusTrouble.
+
+        For what nobody waits for at an API: it is slowed down to the tenant's rate instead of refused.
+        """
+        while (refused := await self._allowances.take(envelope.tenant)) is not None:
+            left_seconds = envelope.remaining_ms(self._clock()) / 1_000
+            if left_seconds <= 0:
+                return
+            await asyncio.sleep(min(left_seconds, refused.retry_after_seconds or 1))
 
     async def _preferred(self, credential: Credential) -> Preferences:
         """Return what the caller prefers. BusTrouble."""
@@ -251,8 +263,7 @@ class Queries:
 
     async def _is_crowded(self, tenant: str) -> bool:
         """Return whether as many of a tenant's queries wait as may. BusTrouble."""
-        # A replica holds only the first of those that wait; as long as it holds few, there are few.
-        return self._turns.waiting(tenant) >= HELD_MAX and await self._submissions.waiting(tenant) >= WAITING_MAX
+        return self._turns.waiting(tenant) >= HELD_MAX or await self._submissions.waiting(tenant) >= HELD_MAX
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
@@ -297,7 +308,7 @@ class Queries:
             return _MISSING
         log = await self._log.query(credential.tenant, query)
         if log:
-            return log if _may_read(log, credential) else _MISSING
+            return log if may_read(log, credential) else _MISSING
         waiting = await self._submissions.get(credential.tenant, query)
         if waiting is None:
             return _MISSING
@@ -305,7 +316,7 @@ class Queries:
             envelope = decode(EventName.ASKED, waiting)
         except Undecodable:
             return _MISSING
-        return Queued(envelope) if _is_reader(envelope, credential) else _MISSING
+        return Queued(envelope) if is_reader(envelope, credential) else _MISSING
 
     async def read(self, query: str, credential: Credential) -> Reply | Problem:
         """Return the query as its log stands now."""
@@ -464,18 +475,6 @@ def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
             except Undecodable:
                 continue
     return None
-
-
-def _may_read(log: Sequence[Entry], credential: Credential) -> bool:
-    try:
-        return _is_reader(first(log), credential)
-    except Undecodable:
-        return False
-
-
-def _is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
-    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
-    return is_own and (credential.audience == "analyst" or envelope.audience == "business")
 
 
 def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:

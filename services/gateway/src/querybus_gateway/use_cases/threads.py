@@ -22,8 +22,10 @@ from querybus.core.subjects import EventName
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus.text.public import Json, public_answer, public_event, status_of
+from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.use_cases.readable import is_reader
 
 LISTED_MAX: Final = 100
 TURNS_MAX: Final = 100
@@ -31,6 +33,8 @@ STATE_TURNS_MAX: Final = 20
 EVENTS_MAX: Final = 200
 BUS_RETRY_SECONDS: Final = 2
 ERASE_TRIES_MAX: Final = 10
+DELETIONS_AT_ONCE_MAX: Final = 4
+"""Each deletion has a connection to the bus of its own, so a replica makes few at once."""
 ERASE_PAUSE_SECONDS: Final = 0.2
 
 _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such thread")
@@ -83,9 +87,18 @@ class Threads:
     """The threads of all tenants, as the APIs see them."""
 
     def __init__(
-        self, *, log: ThreadLog, index: ThreadIndex, purge: Purge | None, clock: Clock, random_bits: RandomBits
+        self,
+        *,
+        log: ThreadLog,
+        index: ThreadIndex,
+        purge: Purge | None,
+        allowances: Allowances,
+        clock: Clock,
+        random_bits: RandomBits,
     ) -> None:
-        """Without an purge user threads cannot be deleted here."""
+        """Without a purge user threads cannot be deleted here."""
+        self._allowances = allowances
+        self._deleting = asyncio.Semaphore(DELETIONS_AT_ONCE_MAX)
         self._log = log
         self._index = index
         self._purge = purge
@@ -185,7 +198,13 @@ class Threads:
         """Begin a new thread that knows this one up to a sequence, or up to the end of one of its turns.
 
         Of a turn that still runs the question is known, no more. Returns the new thread as `list` shows it; its first question names it as `thread_id`.
+        A fork counts as a question of its tenant, because it is kept as one.
         """
+        try:
+            if (refused := await self._allowances.take(credential.tenant)) is not None:
+                return refused
+        except BusTrouble as trouble:
+            return _trouble(trouble)
         if query_id is not None:
             result = await self._end_of_turn(thread, credential, query_id)
             if isinstance(result, Problem):
@@ -243,8 +262,11 @@ class Threads:
             if any(first.address.query not in finished for first in firsts):
                 return Problem(ProblemCode.NOT_FINISHED, "a question of the thread still runs: wait or cancel it")
             if ends:
-                await self._erase(thread, credential, ends)
-            await self._index.remove(credential.tenant, credential.user, thread)
+                async with self._deleting:
+                    await self._erase(thread, credential, ends)
+            if not await self._log.thread_ends(credential.tenant, thread):
+                # A question that came meanwhile keeps its thread listed.
+                await self._index.remove(credential.tenant, credential.user, thread)
         except BusTrouble as trouble:
             return _trouble(trouble)
         except LogTooLong:
@@ -315,8 +337,7 @@ def _readable(entry: Entry, credential: Credential) -> Envelope[Any] | None:
         envelope = entry.envelope()
     except Undecodable:
         return None
-    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
-    return envelope if is_own and (credential.audience == "analyst" or envelope.audience == "business") else None
+    return envelope if is_reader(envelope, credential) else None
 
 
 def _owns(record: ThreadRecord, credential: Credential) -> bool:

@@ -46,14 +46,18 @@ class JournalHistory:
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return what was tried for another query of the same tenant and user. BusTrouble."""
-        known = [item for item in map(_envelope, await self._journal.query(envelope.tenant, query_id)) if item]
+        known = [item for item in map(_envelope, await self._read_query(envelope, query_id)) if item]
         mine = [item for item in known if item.user == envelope.user and item.connection == envelope.connection]
         return mine[-1].attempts if mine else ()
+
+    async def _read_query(self, envelope: Envelope[Any], query_id: str) -> tuple[Entry, ...]:
+        """Return the log of a query of the same thread."""
+        return await self._journal.query(envelope.tenant, query_id, thread=envelope.thread_id)
 
     async def _asked(self, envelope: Envelope[Any]) -> Asked | None:
         if isinstance(envelope.body, Asked):
             return envelope.body
-        for entry in await self._journal.query(envelope.tenant, envelope.query_id):
+        for entry in await self._read_query(envelope, envelope.query_id):
             if entry.address.event is EventName.ASKED and (first := _envelope(entry)) is not None:
                 return cast("Asked", first.body)
         return None

@@ -156,7 +156,7 @@ def _bucket_config(bucket: Bucket, replicas: int) -> dict[str, Any]:
         "subjects": [f"$KV.{bucket.name}.>"],
         "retention": "limits",
         "storage": "file",
-        "discard": "new",
+        "discard": bucket.discard,
         "max_msgs_per_subject": 1,
         "max_bytes": bucket.max_bytes,
         "max_msg_size": bucket.max_value_bytes,

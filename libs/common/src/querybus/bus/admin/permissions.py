@@ -26,6 +26,7 @@ from querybus.core.topology import (
     HISTORY,
     LIMITS,
     MODELS,
+    QUERY_THREADS,
     READ_BUCKETS,
     RESULTS,
     SUBMIT,
@@ -140,6 +141,7 @@ def operator_rights() -> Rights:
         (
             _LOG,
             _REMEMBERED,
+            f"{_API}.DIRECT.GET.KV_{QUERY_THREADS}.$KV.{QUERY_THREADS}.>",
             f"{_API}.DIRECT.GET.{DEAD}",
             f"{_API}.STREAM.MSG.DELETE.{DEAD}",
             # What is asked again passes the gateway's admission and cap like any submitted question.
@@ -155,7 +157,7 @@ def operator_rights() -> Rights:
 
 def purge_rights() -> Rights:
     """Return the rights that delete a thread: to purge where a person's words are kept, and nothing else."""
-    streams = (EVENTS, HISTORY, RESULTS, ANSWERS)
+    streams = (EVENTS, HISTORY, RESULTS, ANSWERS, f"KV_{QUERY_THREADS}")
     return Rights(tuple(f"{_API}.STREAM.PURGE.{stream}" for stream in streams), (f"_INBOX.{PURGE_USER}.>",))
 
 

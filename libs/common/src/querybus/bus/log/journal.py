@@ -11,7 +11,7 @@ import datetime as dt
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import nats.errors
@@ -22,6 +22,7 @@ from nats.js.errors import NotFoundError
 
 from querybus.bus.connection import Connected
 from querybus.bus.log.publish import MESSAGE_ID, BusTrouble, address_of, last_message
+from querybus.bus.log.query_threads import thread_of
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.subjects import (
     EventAddress,
@@ -88,13 +89,35 @@ class Journal:
     def __init__(self, holder: Connected) -> None:
         self._holder = holder
 
-    async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
+    async def query(self, tenant: str, query: str, *, thread: str | None = None) -> tuple[Entry, ...]:
         """Return the last event of each kind of a query's log, oldest first; empty if there is none. BusTrouble.
 
-        An event that occurs again (`drafted` after a retry) shows its last; its envelope holds all attempts.
+        An event that occurs again (`drafted` after a retry) shows its last; its envelope holds all attempts. Without
+        the thread the user needs the right to read which thread a query belongs to.
         """
-        own = await self._last_of([_own_thread(tenant, query)])
-        return own or await self._last_of([query_log_filter(token(tenant), token(query))])
+        if thread is not None:
+            return await self._last_of([_log_filter(tenant, thread, query)])
+        own = await self._last_of([_log_filter(tenant, query, query)])
+        if own or (elsewhere := await thread_of(self._holder, tenant, query)) is None:
+            return own
+        return await self._last_of([_log_filter(tenant, elsewhere, query)])
+
+    async def first(self, address: EventAddress) -> Envelope[Any] | None:
+        """Return the event that the address's query began with. BusTrouble, Undecodable."""
+        entries = await self._last_of([replace(address, event=event).subject for event in _FIRST_EVENTS])
+        return entries[0].envelope() if entries else None
+
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Entry, ...]:
+        """Return the same as the stream's leader has it, for what is decided once and for all.
+
+        Raises BusTrouble where the replica that was asked lags behind the leader: a moment later it does not.
+        """
+        log_filter = _log_filter(tenant, thread, query)
+        entries = await self._last_of([log_filter])
+        newest = await last_message(self._holder.connection.jetstream(), log_filter)
+        if newest is not None and (not entries or entries[-1].sequence < (newest.seq or 0)):
+            raise BusTrouble("the log was read from a replica that lags behind")
+        return entries
 
     async def query_at(self, address: EventAddress) -> tuple[Entry, ...]:
         """Return the same for the query of an address."""
@@ -105,13 +128,14 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Return every event of a query's log behind a sequence, oldest first. BusTrouble.
 
-        With the thread's token, where it is known, nothing needs to be searched.
+        As `query` with the thread, where it is known.
         """
         if thread is not None:
-            address = EventAddress(token(tenant), thread, token(query), EventName.ASKED)
-            return await self._events(address.log_filter, after_sequence)
-        own = await self._events(_own_thread(tenant, query), after_sequence)
-        return own or await self._events(query_log_filter(token(tenant), token(query)), after_sequence)
+            return await self._events(_log_filter(tenant, thread, query), after_sequence)
+        own = await self._events(_log_filter(tenant, query, query), after_sequence)
+        if own or (elsewhere := await thread_of(self._holder, tenant, query)) is None:
+            return own
+        return await self._events(_log_filter(tenant, elsewhere, query), after_sequence)
 
     async def _events(self, log_filter: str, after_sequence: int) -> tuple[Entry, ...]:
         entries: list[Entry] = []
@@ -187,16 +211,7 @@ class Journal:
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""
-        return await self._last(address.log_filter)
-
-    async def last_sequence(self, tenant: str, query: str) -> int:
-        """Return the sequence that a log ends with, 0 for none: what the next publish is fenced at. BusTrouble."""
-        own = await self._last(_own_thread(tenant, query))
-        entry = own or await self._last(query_log_filter(token(tenant), token(query)))
-        return 0 if entry is None else entry.sequence
-
-    async def _last(self, log_filter: str) -> Entry | None:
-        raw = await last_message(self._holder.connection.jetstream(), log_filter)
+        raw = await last_message(self._holder.connection.jetstream(), address.log_filter)
         if raw is None or raw.subject is None or raw.seq is None:
             return None
         where = parse_event_subject(raw.subject)
@@ -421,12 +436,13 @@ class Follower:
                     _log.warning("journal.follow_failed", reason=str(error))
 
 
-def _own_thread(tenant: str, query: str) -> str:
-    """Return the filter of the query's log if it began its thread, as most do: the thread then has its id.
+def _log_filter(tenant: str, thread: str, query: str) -> str:
+    """Return the filter of a query's log. Most queries began their thread, which then has the query's id.
 
-    The server finds that at once; for any thread it walks all threads of the tenant.
+    A filter over any thread would make the server walk all threads of the tenant, so where neither the caller nor the
+    id names the thread, it is looked up.
     """
-    return EventAddress(token(tenant), token(query), token(query), EventName.ASKED).log_filter
+    return EventAddress(token(tenant), token(thread), token(query), EventName.ASKED).log_filter
 
 
 def _entry_of(message: Msg) -> Entry | None:

@@ -19,8 +19,7 @@ from nats.js.errors import APIError, BadRequestError, NoStreamResponseError, Not
 from querybus.bus.log.sign import Signer
 from querybus.core.envelope import Envelope, encode
 from querybus.core.failure import FailureCode
-from querybus.core.ids import is_drawn
-from querybus.core.subjects import EventAddress, EventName, message_id, query_log_filter, token
+from querybus.core.subjects import EventAddress, message_id, token
 from querybus.core.topology import EVENTS
 from querybus.ops.clock import Clock, system_clock
 
@@ -106,6 +105,8 @@ async def publish_event(
     `input_sequence` is the stream sequence of the event that caused it and `expected_last_sequence` that of the
     log's last event, both 0 for a first event. A publish that goes unanswered is tried again with the same id
     until `until_ms` (at least once). `headers` are added as they are (trace context). `sign` signs the event.
+    The fence holds within the event's thread: whoever begins a query whose id was derived, and so could begin in two
+    threads, claims the id for one of them first (query_threads).
     Raises BusTrouble if nothing certain is known then, or at once when the stream is full; TooLarge.
     """
     address = address_of(envelope)
@@ -116,7 +117,7 @@ async def publish_event(
         **(headers or {}),
         MESSAGE_ID: identity,
         "Nats-Expected-Last-Subject-Sequence": str(expected_last_sequence),
-        "Nats-Expected-Last-Subject-Sequence-Subject": _fence(address, expected_last_sequence),
+        "Nats-Expected-Last-Subject-Sequence-Subject": address.log_filter,
         EVENT_HEADER: address.event,
         DEADLINE_HEADER: str(envelope.deadline_at),
         TENANT_HEADER: address.tenant,
@@ -131,18 +132,6 @@ async def publish_event(
     if not ack.duplicate:
         return Stored(ack.seq)
     return Duplicate(ack.seq, retried) if ack.seq > input_sequence else FenceLost()
-
-
-def _fence(address: EventAddress, expected_last_sequence: int) -> str:
-    """Return the filter that the server compares the expected sequence with.
-
-    A query id that is derived (from an idempotency key, a confirmation) could begin in two threads, so its first event
-    is fenced over any thread: the server walks all threads of the tenant, 0.4 ms at 1 000 of them and 4 ms at 10 000.
-    An id that was drawn begins once, and no other thread can hold a later event's expected sequence.
-    """
-    if expected_last_sequence or (address.event is EventName.ASKED and is_drawn(address.query)):
-        return address.log_filter
-    return query_log_filter(address.tenant, address.query)
 
 
 async def publish_message(

@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from querybus.bus.connection import Connected
 from querybus.bus.log.publish import BusTrouble
-from querybus.bus.log.stream_reads import Kept, all_below, last, store
+from querybus.bus.log.stream_reads import Kept, all_below, last, some_below, store
 from querybus.core.stored.batch import Manifest
 from querybus.core.subjects import token
 from querybus.core.topology import BATCHES
 
 TOMBSTONE_TTL: Final = "1h"
+READ_KEPT_MAX: Final = 64
 
 _EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
 _OPERATION: Final = "KV-Operation"
@@ -47,6 +48,7 @@ class BatchStore:
 
     def __init__(self, holder: Connected) -> None:
         self._holder = holder
+        self._read: dict[str, KeptBatch] = {}
 
     async def create(self, manifest: Manifest) -> bool:
         """Store a new batch and mark it open; False if its id is taken."""
@@ -61,10 +63,25 @@ class BatchStore:
         kept = await last(self._holder.connection, _STREAM, _manifest(tenant, batch))
         if kept is None or _OPERATION in kept.headers:
             return None
+        known = self._read.get(kept.subject)
+        if known is not None and known.revision == kept.sequence:
+            return known
         try:
-            return KeptBatch(Manifest.model_validate_json(kept.data), kept.sequence)
+            batch_now = KeptBatch(Manifest.model_validate_json(kept.data), kept.sequence)
         except ValidationError as error:
             raise BusTrouble(f"{kept.subject} holds no batch: {error.error_count()} errors") from error
+        # Whoever follows a batch looks twice a second: what has not changed is not parsed again.
+        self._read[kept.subject] = batch_now
+        while len(self._read) > READ_KEPT_MAX:
+            self._read.pop(next(iter(self._read)))
+        return batch_now
+
+    async def count(self, tenant: str) -> int:
+        """Return how many batches of a tenant are kept."""
+        some = await some_below(
+            self._holder.connection, _STREAM, f"$KV.{BATCHES}.manifest.{token(tenant)}.>", sequence=1, most=1
+        )
+        return some[0].pending + 1 if some else 0
 
     async def replace(self, manifest: Manifest, revision: int) -> int | None:
         """Write over this revision and return the new one; None if another was first."""

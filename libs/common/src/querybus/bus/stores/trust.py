@@ -18,6 +18,9 @@ from querybus.bus.connection import Connected, reach
 TRUST_SECONDS: Final = 30.0
 """How long a cached value is trusted without a look, should a notification be lost."""
 
+KEYS_MIN: Final = 1_000
+"""Keys that are remembered without a look at which of them are still needed."""
+
 SETTLE_SECONDS: Final = 2.0
 """How long after a notification every read looks: the write that was announced may not be stored yet, or refused."""
 
@@ -32,6 +35,7 @@ class Watch:
         self._keys = keys
         self._checked: dict[str, float] = {}
         self._doubted_until: dict[str, float] = {}
+        self._prune_at = KEYS_MIN
         self._reconnects = 0
         self._subscription: Subscription | None = None
 
@@ -62,6 +66,12 @@ class Watch:
 
     def checked(self, key: str, at: float) -> None:
         self._checked[key] = at
+        if len(self._checked) > self._prune_at:
+            # What is older than its trust says nothing any more, as a doubt that has settled does.
+            now = self.now()
+            self._checked = {key: at for key, at in self._checked.items() if now - at <= self._trust_seconds}
+            self._doubted_until = {key: until for key, until in self._doubted_until.items() if until > now}
+            self._prune_at = max(KEYS_MIN, 2 * len(self._checked))
 
     async def _receive(self, message: Msg) -> None:
         self._doubted_until[message.subject.removeprefix(self._prefix)] = self.now() + SETTLE_SECONDS
