@@ -253,13 +253,14 @@ def migrate(
 
     Example: QUERYBUS_NATS_URL=nats://127.0.0.1:4222 QUERYBUS_NATS_PASSWORD=... querybus migrate
     """
-    from querybus_cli.operations.setup import migrate_bus, stream_sizes
+    from querybus_cli.operations.setup import capacity, migrate_bus, stream_sizes
 
     sizes = stream_sizes(replicas, events_gib, events_hours, history_gib, history_days)
     changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), sizes))
     for item in changed:
         typer.echo(item)
     typer.echo(f"{len(changed)} changes" if changed else "nothing to change")
+    typer.echo(capacity(sizes))
 
 
 @app.command(name="bus-config")

@@ -12,12 +12,17 @@ import pytest_asyncio
 
 from querybus.bus.admin.operator import OperatorActions
 from querybus.bus.admin.permissions import OPERATOR
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import CounterStore
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import MAX_DELIVER
 from querybus.ops.clock import system_clock
 from querybus_gateway.app import build
+from querybus_gateway.lifecycle.follow_mark import FollowMark
+from querybus_gateway.lifecycle.in_flight import OpenQueries
+from querybus_gateway.lifecycle.sweeper import Sweeper
 
 from .stack_of_tests import ApiStack, api_stack, settings_of
 
@@ -84,6 +89,54 @@ async def test_a_gateway_that_starts_later_still_ends_what_is_overdue(stack: Api
         await asyncio.sleep(0.3)
         stack.gateway = build(settings_of(stack.bus, in_flight_max=2, in_flight_total_max=2))
         await stack.gateway.start()
+        assert (await ended(stack, query))[0] is Outcome.EXPIRED
+        await stack.finish(query)
+
+
+async def test_a_gateway_that_starts_later_follows_the_log_from_where_all_before_has_ended(stack: ApiStack) -> None:
+    async with stack.client() as client:
+        done = (await client.call("ask", short(20)))["query_id"]
+        await stack.answer(done)
+        overdue = (await client.call("ask", short(0.3)))["query_id"]
+        await asyncio.sleep(0.1)
+        begun = (await stack.log(overdue))[0].sequence
+        await stack.gateway.stop()
+        stack.gateway = build(settings_of(stack.bus, in_flight_max=2, in_flight_total_max=2))
+        marked = await CounterStore(Held(await stack.user(StageName.GATEWAY))).read("log.followed")
+        assert int(marked[0]) == begun
+        await stack.gateway.start()
+        assert (await ended(stack, overdue))[0] is Outcome.EXPIRED
+        await stack.finish(overdue)
+
+
+async def test_a_mark_beyond_the_logs_end_is_not_believed() -> None:
+    class Marked:
+        async def read(self, key: str) -> tuple[bytes, int]:
+            return b"100", 1
+
+        async def write(self, key: str, value: bytes, revision: int, *, once: str = "") -> bool:
+            return True
+
+    async def log_end(end: int) -> int:
+        return end
+
+    assert await FollowMark(Marked(), OpenQueries(), lambda: log_end(50)).start_sequence() == 1
+    assert await FollowMark(Marked(), OpenQueries(), lambda: log_end(99)).start_sequence() == 100
+
+
+async def test_a_replica_that_lags_makes_no_query_forgotten(stack: ApiStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweeper = next(part for part in stack.gateway.parts if isinstance(part, Sweeper))
+    journal = sweeper._journal  # pyright: ignore[reportPrivateUsage]
+
+    async def behind(_: object) -> tuple[()]:
+        return ()
+
+    async with stack.client() as client:
+        query = (await client.call("ask", short(0.3)))["query_id"]
+        with monkeypatch.context() as patched:
+            patched.setattr(journal, "query_at", behind)
+            await asyncio.sleep(2.5)
+            assert await stack.events(query) == ["asked"]
         assert (await ended(stack, query))[0] is Outcome.EXPIRED
         await stack.finish(query)
 

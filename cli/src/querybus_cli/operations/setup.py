@@ -20,6 +20,9 @@ from querybus.core.topology import Sizes, topology
 
 LINE_LENGTH_MAX: Final = 1_000_000
 _GIB: Final = 1 << 30
+_KIB: Final = 1_024
+LOG_SHARE: Final = 0.9
+"""What new questions may fill; the rest is kept for the ends of those that were accepted."""
 
 
 def stream_sizes(
@@ -32,6 +35,17 @@ def stream_sizes(
         events_age_seconds=events_hours * 3_600,
         history_bytes_max=int(history_gib * _GIB),
         history_age_seconds=history_days * 86_400,
+    )
+
+
+def capacity(sizes: Sizes) -> str:
+    """Return how many questions a second the event log holds, for people who choose its size."""
+    usable = sizes.events_bytes_max * LOG_SHARE
+    small, large = (usable / (sizes.events_age_seconds * size) for size in (10 * _KIB, 100 * _KIB))
+    return (
+        f"The event log keeps {sizes.events_bytes_max / _GIB:g} GiB for {sizes.events_age_seconds / 3_600:g} hours: "
+        f"{small:.1f} questions a second of 10 KiB each, {large:.2f} of 100 KiB. Beyond that it refuses new questions "
+        "until old ones have aged: raise --events-gib or lower --events-hours."
     )
 
 

@@ -48,6 +48,7 @@ from querybus_gateway.http.app import http_api
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.fair_queue import Turns
+from querybus_gateway.lifecycle.follow_mark import FollowMark
 from querybus_gateway.lifecycle.in_flight import OpenQueries
 from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
@@ -275,8 +276,12 @@ def loops(
         clock=clock,
     )
     name = StageName.GATEWAY
+    mark = FollowMark(CounterStore(broker), kept.open_queries, kept.journal.log_end)
+    follower = kept.journal.follow(sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
+    mark.attach(follower)
     return [
-        kept.journal.follow(sweeper.note, events=NOTED),
+        follower,
+        mark,
         (
             PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
             PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),

@@ -60,6 +60,10 @@ class OpenQueries:
         """Return how many queries of the tenant have begun and not finished."""
         return self._by_tenant[tenant]
 
+    def oldest_sequence(self) -> int | None:
+        """Return the lowest sequence that an open query's last known event has, None where no query is open."""
+        return min((item.last_sequence for item in self._open.values()), default=None)
+
     def __len__(self) -> int:
         return len(self._open)
 

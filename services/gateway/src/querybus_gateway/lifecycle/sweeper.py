@@ -137,7 +137,7 @@ class Sweeper:
 
     async def expire(self, address: EventAddress) -> None:
         """Conclude a query as expired unless its log says otherwise. Raises BusTrouble."""
-        log = await self._journal.query_at(address)
+        log = await self._read(address)
         ending = expired(log, self._clock())
         if ending is None:
             self._learn(address, log)
@@ -145,12 +145,22 @@ class Sweeper:
             await self._publish(ending)
 
     async def _word(self, address: EventAddress) -> None:
-        log = await self._journal.query_at(address)
+        log = await self._read(address)
         ending = unrendered(log, self._clock())
         if ending is None:
             self._learn(address, log)
         else:
             await self._publish(ending)
+
+    async def _read(self, address: EventAddress) -> tuple[Entry, ...]:
+        """Return the query's log. Raises BusTrouble where a replica that lags shows none of it.
+
+        A query that is forgotten is never ended, so that there is no log counts only from the stream's leader.
+        """
+        log = await self._journal.query_at(address)
+        if not log and await self._journal.last(address) is not None:
+            raise BusTrouble("the log was read from a replica that lags behind")
+        return log
 
     def _learn(self, address: EventAddress, log: tuple[Entry, ...]) -> None:
         """Take up what a log says that was found to need nothing: it has ended, or is gone."""

@@ -294,10 +294,20 @@ class Journal:
         on_entry: Callable[[Entry], Awaitable[None]],
         *,
         events: Sequence[EventName] = tuple(EventName),
-        start_sequence: int = 1,
+        start_sequence: Callable[[], Awaitable[int]] | None = None,
     ) -> Follower:
-        """Return a part that passes the headers of every event of these kinds to `on_entry`, in order, from a sequence on."""
+        """Return a part that passes the headers of every event of these kinds to `on_entry`, in order.
+
+        `start_sequence` says at the start from where on; without it from the log's first event.
+        """
         return Follower(self._holder, on_entry, events=events, start_sequence=start_sequence)
+
+    async def log_end(self) -> int:
+        """Return the sequence of the log's last event. BusTrouble."""
+        try:
+            return (await self._holder.connection.jetstream().stream_info(EVENTS)).state.last_seq
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"the log's end not read: {type(error).__name__}") from error
 
 
 class Follower:
@@ -314,13 +324,14 @@ class Follower:
         on_entry: Callable[[Entry], Awaitable[None]],
         *,
         events: Sequence[EventName] = tuple(EventName),
-        start_sequence: int = 1,
+        start_sequence: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         self.name = "log-follower"
         self._holder = holder
         self._on_entry = on_entry
         self._filters = [event_filter(event) for event in events]
-        self._next_sequence = max(1, start_sequence)
+        self._start_sequence = start_sequence
+        self._next_sequence = 1
         self._next_delivery = 1
         self._received_at = _NEVER
         self._reconnects = 0
@@ -331,6 +342,8 @@ class Follower:
 
     async def start(self) -> None:
         """Begin; raises BusTrouble if the consumer cannot be made."""
+        if self._start_sequence is not None:
+            self._next_sequence = max(1, await self._start_sequence())
         await self._create(START_SECONDS_MAX)
         self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
@@ -342,6 +355,11 @@ class Follower:
 
     async def ping(self) -> str | None:
         return self._trouble
+
+    @property
+    def next_sequence(self) -> int:
+        """The sequence behind the last event that was passed on."""
+        return self._next_sequence
 
     async def caught_up(self) -> None:
         """Wait until everything that was stored at the start has been passed on."""
