@@ -73,7 +73,7 @@ fix: $(STAMP) ## put format and simple lint findings right
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
 bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
-	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in benchmarks/bench_*.py; do echo "== $$each"; PYTHONPATH=. $(BIN)/python $$each || exit 1; done
 
 faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
@@ -82,7 +82,7 @@ kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack 
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
 bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -traces, -translator
-	@$(BIN)/python benchmarks/bench_$*.py
+	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$*.py
 
 pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures
 	@$(BIN)/python benchmarks/draw_pictures.py

@@ -25,15 +25,22 @@ import sqlglot
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.sql.check import Checked, check
+from querybus.sql.check import Checked, check, guard
 from querybus_cli.evaluation.check_statements import catalog_of
 from querybus_executor.engines.sqlite.introspect import introspect
+from tests.support.guard_attacks import attacks
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data"))
 POLICY = ConnectionPolicy()
 READER = Reader("acme", "ann")
 ROW_LIMIT = 10_000
+KIND_TABLES = {"orders": ("id", "tenant", "note"), "region": ("id", "name", "boss")}
+KIND_POLICY = ConnectionPolicy(
+    tables_allowed=tuple(KIND_TABLES),
+    row_filters={"orders": "tenant = :tenant"},
+    columns_denied={"region": ("boss",)},
+)
 REQUIRED: dict[str, tuple[str, float]] = {
     "attacks_through": ("<=", 0),
     "dos_through_percent": ("<=", 3.0),
@@ -41,6 +48,7 @@ REQUIRED: dict[str, tuple[str, float]] = {
     "gold_refused": ("<=", 0),
     "gold_per_second": (">=", 800),
     "gold_filtered_refused": ("<=", 0),
+    "kinds_unstable": ("<=", 0),
     "slowest_ms": ("<=", 100.0),
     "catalog_10000_to_5": ("<=", 1.25),
 }
@@ -128,6 +136,29 @@ WIDE_STATEMENTS = (
     "SELECT c0_99 FROM t0",
     "SELECT * FROM t0x",
 )
+
+
+def judge_kinds() -> tuple[Counter[str], Counter[str], list[str]]:
+    """Return by kind how many statements were made and refused, and those approved that the second look refuses.
+
+    What is approved is compared on real engines with a physically filtered copy by the tests (test_guard_attacks).
+    """
+    table = {
+        name: tuple(Column(name=column, type="TEXT") for column in columns) for name, columns in KIND_TABLES.items()
+    }
+    tables = tuple(Table(name=name, columns=columns) for name, columns in table.items())
+    made, refused, unstable = Counter[str](), Counter[str](), list[str]()
+    for attack in attacks():
+        catalog = Catalog(connection="kinds", dialect=attack.dialect, default_schema="shop", tables=tables)
+        decision = check(
+            attack.sql, dialect=attack.dialect, catalog=catalog, policy=KIND_POLICY, row_limit=ROW_LIMIT, reader=READER
+        )
+        made[attack.kind] += 1
+        if isinstance(decision, Failure):
+            refused[attack.kind] += 1
+        elif guard(decision.sql, attack.dialect, catalog, KIND_POLICY, READER) is not None:
+            unstable.append(f"{attack.dialect}: {attack.sql}")
+    return made, refused, unstable
 
 
 def catalog_ratio() -> tuple[dict[str, float], float]:
@@ -228,17 +259,22 @@ def main() -> int:
         print(f"skipped: no guard data in {DATA}")
         return 0
     figures, score, refused = measure()
+    made, turned_away, unstable = judge_kinds()
+    figures |= {"kinds": made.total(), "kinds_refused": turned_away.total(), "kinds_unstable": len(unstable)}
     met = all(
         figures[name] <= limit if sign == "<=" else figures[name] >= limit for name, (sign, limit) in REQUIRED.items()
     )
     print(f"{'dialect':12}{'attacks':>9}{'dos':>6}{'benign':>8}{'wrong':>7}")
     for dialect, counts in sorted(score.by_dialect.items()):
         print(f"{dialect:12}{counts['attacks']:9}{counts['dos']:6}{counts['benign']:8}{counts['wrong']:7}")
+    print(f"\n{'kind of attack, over all dialects':36}{'made':>7}{'refused':>9}")
+    for kind, count in made.items():
+        print(f"{kind:36}{count:7}{turned_away[kind]:9}")
     print()
     for name, value in figures.items():
         sign, limit = REQUIRED.get(name, ("", ""))
         print(f"{name:24}{value:12,.10g}   {sign} {limit}")
-    for item in (*score.through, *score.dos_through, *score.benign_refused, *refused[:20]):
+    for item in (*score.through, *score.dos_through, *score.benign_refused, *refused[:20], *unstable[:20]):
         print("  ", item)
     target = ROOT / "build" / "bench" / "guard.json"
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,6 @@ rows of the other one. What an engine itself says it reads is compared with what
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sqlite3
 from collections.abc import Generator
 from pathlib import Path
@@ -16,8 +14,6 @@ from typing import Any
 import asyncpg
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
@@ -218,97 +214,3 @@ def test_tables_that_differ_by_case_alone_are_read_as_the_guard_took_them_on_mys
 def test_a_row_filter_with_a_with_clause_is_refused() -> None:
     with pytest.raises(BadFilter):
         row_filter("id IN (WITH a AS (SELECT 1 AS id) SELECT id FROM a)", Dialect.SQLITE)
-
-
-NAMES = st.sampled_from(["orders", "region", "a", "b", "k"])
-
-
-@st.composite
-def queries(draw: st.DrawFn, depth: int = 3) -> str:
-    """Nested WITH tables, set operations, derived tables and IN over few names, so that names shadow each other."""
-    name, other = draw(NAMES), draw(NAMES)
-    if depth == 0:
-        return draw(st.sampled_from([f"SELECT id FROM {name}", f"SELECT {name}.id FROM {name}", "SELECT 1 AS id"]))
-    one, two = draw(queries(depth - 1)), draw(queries(depth - 1))
-    recursive = draw(st.sampled_from(["", "RECURSIVE "]))
-    return draw(
-        st.sampled_from(
-            [
-                f"WITH {recursive}{name} AS ({one}) {two}" if not two.startswith("WITH") else f"SELECT id FROM ({two})",
-                f"WITH {recursive}{name} AS ({one}), {other}2 AS (SELECT id FROM {other}) SELECT id FROM {other}2",
-                f"WITH {recursive}{name} AS ({one}) SELECT {name}.id FROM {name}",
-                f"SELECT id FROM ({one}) AS {name}",
-                f"SELECT id FROM {name} WHERE id IN ({one})",
-                f"SELECT id FROM {other} WHERE EXISTS ({one})",
-                f"SELECT id FROM ({one}) UNION ALL SELECT id FROM ({two})",
-            ]
-        )
-    )
-
-
-@seed(20261122)
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(queries())
-def test_the_relations_that_sqlite_reads_are_those_that_the_guard_decided(sql: str) -> None:
-    result = judged(sql, Dialect.SQLITE, ConnectionPolicy())
-    if isinstance(result, Failure):
-        return
-    database, read = sqlite_database(), set[str]()
-
-    def note(action: int, table: str | None, *_: object) -> int:
-        if action == sqlite3.SQLITE_READ and table in COLUMNS:
-            read.add(table)
-        return sqlite3.SQLITE_OK
-
-    database.set_authorizer(note)
-    with contextlib.suppress(sqlite3.OperationalError):  # what was read until it failed counts
-        database.execute(result.sql).fetchmany(1)
-    assert read <= set(result.tables), (sql, result.sql)
-
-
-@seed(20261122)
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(queries())
-def test_the_relations_that_duckdb_reads_are_those_that_the_guard_decided(sql: str) -> None:
-    result = judged(sql, Dialect.DUCKDB, ConnectionPolicy())
-    if isinstance(result, Failure):
-        return
-    try:
-        plan = DUCKDB.execute(f"EXPLAIN (FORMAT json) {result.sql}").fetchall()[0][1]
-    except duckdb.Error:
-        return
-    read = {name for name in COLUMNS if f"main.{name}" in json.dumps(json.loads(plan)).replace("memory.", "")}
-    assert read <= set(result.tables), (sql, result.sql)
-
-
-DUCKDB = duckdb_database()
-
-
-async def test_the_relations_that_postgresql_plans_are_those_that_the_guard_decided(postgres_url: str) -> None:
-    drawn: list[str] = []
-
-    @seed(7)
-    @settings(max_examples=600, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(queries())
-    def draw(sql: str) -> None:
-        drawn.append(sql)
-
-    draw()
-    connection = await asyncpg.connect(postgres_url)
-    try:
-        for sql in drawn:
-            result = judged(sql, Dialect.POSTGRESQL, ConnectionPolicy())
-            if isinstance(result, Failure):
-                continue
-            try:
-                plan = json.loads(await connection.fetchval(f"EXPLAIN (VERBOSE, FORMAT JSON) {result.sql}"))
-            except asyncpg.PostgresError:
-                continue
-            assert _relations(plan[0]["Plan"]) <= set(result.tables), (sql, result.sql)
-    finally:
-        await connection.close()
-
-
-def _relations(plan: dict[str, Any]) -> set[str]:
-    below = (_relations(Plan) for Plan in plan.get("Plans", ()))
-    return set[str]({plan["Relation Name"]} if "Relation Name" in plan else ()).union(*below)

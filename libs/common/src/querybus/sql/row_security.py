@@ -383,7 +383,10 @@ def masked_in_use(facts: StatementFacts, sources: Sources, dialect: Dialect) -> 
 
 
 def _is_shown(column: exp.Column) -> bool:
-    node = column.parent if isinstance(column.parent, exp.Alias | exp.Paren) else column
+    node: exp.Expr = column
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    node = node.parent if isinstance(node.parent, exp.Alias) else node
     return isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
 
 

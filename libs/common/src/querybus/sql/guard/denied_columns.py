@@ -18,7 +18,8 @@ def denied_columns(
 ) -> Failure | None:
     """Refuse a denied column wherever its name, a star or the whole row could bring it into the result.
 
-    What stands inside of our own wrapping of a table is left out. Deliberately wider than need be: a column of the same name of another table in the statement is refused as well.
+    What stands inside of our own wrapping of a table is left out. Deliberately wider than need be: a column of the same
+    name of another table in the statement is refused as well.
     """
     denied: dict[str, str] = {}
     for link in sources:
@@ -42,7 +43,10 @@ def denied_columns(
         if isinstance(node, exp.Identifier) and node.name.lower() in denied and not _is_left_out(node):
             return _column_denied(node.name)
         if isinstance(node, exp.Columns) or (
-            isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not _covers(node, denied)
+            isinstance(node, exp.Star)
+            and not isinstance(node.parent, exp.Count)
+            and not _covers(node, denied)
+            and _reaches(node, sources)
         ):
             return _column_denied("*")
         if isinstance(node, exp.Column) and node.args.get("table") is None and node.name.lower() in tables | aliases:
@@ -64,6 +68,34 @@ def _is_left_out(name: exp.Expr) -> bool:
 def _covers(star: exp.Star, denied: dict[str, str]) -> bool:
     excluded = {path.name.lower() for path in star.args.get("except_") or ()}
     return denied.keys() <= excluded
+
+
+def _reaches(star: exp.Star, sources: Sources) -> bool:
+    """Return whether the star stands for columns of a table with denied ones, and not of derived tables alone.
+
+    What a derived table or WITH table shows is looked at where it is read.
+    """
+    select = star.find_ancestor(exp.Select)
+    if select is None or any(star.find_ancestor(kind) is not None for kind in (exp.Pivot, exp.Lateral)):
+        return True
+    parts = [select.args.get("from_"), *select.args.get("joins", ()), *select.args.get("laterals", ())]
+    tables = [table for part in parts if isinstance(part, exp.Expr) for table in _own_tables(part)]
+    qualifier = star.parent.args.get("table") if isinstance(star.parent, exp.Column) else None
+    if qualifier is not None:
+        # A name of an outer statement's table would not be found among its own.
+        named = [table for table in tables if table.alias_or_name.lower() == qualifier.name.lower()]
+        if not named:
+            return True
+        tables = named
+    return any((source := sources.of(table)) is not None and source.denied for table in tables)
+
+
+def _own_tables(part: exp.Expr) -> list[exp.Table]:
+    """Return the tables of a FROM or JOIN that stand in it directly, not within a query of their own."""
+    walked = part.walk(
+        prune=lambda node: isinstance(node, exp.Query) and not isinstance(node, exp.Subquery | exp.Table)
+    )
+    return [node for node in walked if isinstance(node, exp.Table)]
 
 
 def _column_denied(name: str) -> Failure:

@@ -45,6 +45,8 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fa
             if value and name not in structure:
                 rule = ARGUMENT_RULES.get(name, Rule.ARGUMENT)
                 return unsafe(rule, f"{name.rstrip('_')} of {kind.__name__} is not allowed", name.rstrip("_"))
+    if kind is exp.Table:
+        return _table_form(node, dialect)
     check = _CHECKS.get(kind)
     if check is not None:
         return check(node)
@@ -74,7 +76,12 @@ def _identifier(node: exp.Expr) -> Failure | None:
     return None
 
 
+_EXCLUSIONS: Final = frozenset({"CURRENT ROW", "NO OTHERS"})
+
+
 def _var(node: exp.Expr) -> Failure | None:
+    if isinstance(node.parent, exp.WindowSpec) and node.arg_key == "exclude" and node.name.upper() in _EXCLUSIONS:
+        return None
     return None if _WORD.fullmatch(node.name) else unsafe(Rule.NAME_FORM, "invalid keyword", node.name)
 
 
@@ -104,9 +111,10 @@ def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
     return None
 
 
-def _table_form(node: exp.Expr) -> Failure | None:
+def _table_form(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if isinstance(node.this, exp.Identifier):
-        if node.this.args.get("quoted") and _PATH.search(node.this.name):
+        # Elsewhere a quoted name is a table of the catalog or none.
+        if dialect is Dialect.DUCKDB and node.this.args.get("quoted") and _PATH.search(node.this.name):
             return unsafe(Rule.TABLE_FORM, "file name in place of a table is not allowed", node.this.name)
         return None
     return _source_function(node)
@@ -131,7 +139,6 @@ _CHECKS: Final[dict[type[exp.Expr], Callable[[exp.Expr], Failure | None]]] = {
     exp.Identifier: _identifier,
     exp.Var: _var,
     exp.Dot: _dot,
-    exp.Table: _table_form,
     exp.TableFromRows: _source_function,
     exp.Lateral: _source_function,
 }

@@ -58,6 +58,7 @@ JSONBExtract JSONBExtractScalar JSONBObjectAgg JSONBool JSONExists JSONExtract J
 JSONFormat JSONKeys JSONObject JSONObjectAgg JSONRemove JSONSet JSONStripNulls StripNullValue JSONTable JSONType
 JSONValueArray ObjectInsert ParseJSON Cast TryCast JSONCast CastToStrType Convert If Case Coalesce DecodeCase EqualNull
 Greatest Least Nullif Nvl2 Try Collate ConnectByRoot Exists Float64 Int64 IsArray IsNullValue LaxBool LaxFloat64 LaxInt64
+StandardHash Seq1 Seq2 Seq4 Seq8 FromJson JSONKeysAtDepth
 LaxString ToBoolean ToVariant Host RegDomain NetFunc SafeFunc Rand Uuid RangeBucket WeekStart WidthBucket Typeof Uniform
 GetIgnoreCase Columns
 """

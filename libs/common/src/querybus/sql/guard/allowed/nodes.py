@@ -19,7 +19,7 @@ def words(text: str) -> frozenset[str]:
 
 _NODE_NAMES: Final = """
 Select Union Except Intersect Subquery Values CTE With RecursiveWithSearch TableAlias From Join Lateral Where Group Having
-Qualify Order Ordered Limit LimitOptions Fetch Offset Distinct Window WindowSpec Cube Rollup GroupingSets Connect Prior
+Qualify Order Ordered WithFill Limit LimitOptions Fetch Offset Distinct Window WindowSpec Cube Rollup GroupingSets Connect Prior
 Pivot PivotAlias PivotAny UnpivotColumns TableSample Tuple Table TableFromRows Final PreWhere Nearest
 Column Pseudocolumn Identifier Star Alias Aliases Literal Null Boolean Var Paren Bracket Slice Dot Kwarg PropertyEQ Lambda
 Comprehension ForIn
@@ -51,7 +51,10 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Table: frozenset(
         {"this", "alias", "db", "catalog", "laterals", "joins", "pivots", "ordinality", "only", "sample"}
     ),
-    exp.Join: frozenset({"this", "on", "side", "kind", "using", "method", "match_condition", "nearest", "pivots"}),
+    exp.Join: frozenset({"this", "on", "side", "kind", "using", "method", "match_condition", "nearest", "pivots"})
+    # ClickHouse: GLOBAL says where a join is made, and ARRAY JOIN takes several arrays.
+    | {"global_", "expressions"},
+    exp.WithFill: frozenset({"step"}),
     exp.Lateral: frozenset({"this", "view", "outer", "alias", "cross_apply", "ordinality"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "scalar", "materialized"}),
