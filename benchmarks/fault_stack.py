@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,6 +56,8 @@ class Plan:
     """Whether the services know of it: then they look first whether the bus syncs every write."""
     connection: Callable[[Path], dict[str, Any]] | None = None
     """Makes a database of the row's own in the stack's directory and returns its entry of the connections file."""
+    clock_seconds: Mapping[StageName, int] = field(default_factory=dict[StageName, int])
+    """How far the clock of a service's machine is ahead."""
     modules: Mapping[StageName, str] = field(default_factory=dict[StageName, str])
     """What runs in place of a service; for the tests that show what the harness would report."""
 
@@ -147,15 +149,21 @@ class FaultStack:
         except TimeoutError:
             raise TimeoutError(f"not ready within {READY_SECONDS:.0f} s: {self.said[-3:]}") from None
 
-    async def limit_events(self, free_bytes: int | None) -> None:
-        """Leave only so much space in the event stream; None: as planned."""
+    async def limit(self, streams: Sequence[str], free_bytes: int | None) -> None:
+        """Leave only so much space in these streams and buckets; None: as planned."""
         connection = await self.bus.connect("migrate")
         try:
-            sizes = self.plan.sizes()
-            if free_bytes is not None:
-                state = (await connection.jetstream(timeout=30).stream_info("QUERYBUS")).state
-                sizes = replace(sizes, events_bytes_max=state.bytes + free_bytes)
-            await migrate(connection, topology(sizes, self.bus.tenants))
+            table = topology(self.plan.sizes(), self.bus.tenants)
+            most: dict[str, int] = {}
+            for name in streams if free_bytes is not None else ():
+                state = (await connection.jetstream(timeout=30).stream_info(name)).state
+                most[name] = state.bytes + (free_bytes or 0)
+            table = replace(
+                table,
+                streams=tuple(replace(item, max_bytes=most.get(item.name, item.max_bytes)) for item in table.streams),
+                buckets=tuple(replace(item, max_bytes=most.get(item.stream, item.max_bytes)) for item in table.buckets),
+            )
+            await migrate(connection, table)
         finally:
             await connection.close()
 
@@ -201,6 +209,8 @@ class FaultStack:
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):
             environment = _environment() | environment_of(service, self.bus, plan)
             environment |= {"QUERYBUS_HTTP_PORT": str(port), "QUERYBUS_FAULTS_SERVICE": service.value}
+            if seconds := self.plan.clock_seconds.get(service):
+                environment |= self._other_clock(seconds)
             log = self.directory / f"{service}-{number}.log"
             other = self.plan.modules.get(service)
             replicas.append(
@@ -210,6 +220,19 @@ class FaultStack:
             )
             self._probes[replicas[-1].name] = f"http://127.0.0.1:{port}"
         return tuple(replicas)
+
+    def _other_clock(self, seconds: int) -> dict[str, str]:
+        """Return the environment of a process whose machine's clock is so far ahead."""
+        folder = self.directory / f"clock{seconds:+d}"
+        folder.mkdir(exist_ok=True)
+        # Python loads it before anything else; what it shifts is what the system's clock would say.
+        (folder / "sitecustomize.py").write_text(
+            "import time\n"
+            "_time, _time_ns = time.time, time.time_ns\n"
+            f"time.time = lambda: _time() + {seconds}\n"
+            f"time.time_ns = lambda: _time_ns() + {seconds} * 1_000_000_000\n"
+        )
+        return {"PYTHONPATH": os.pathsep.join((str(folder), _environment()["PYTHONPATH"]))}
 
     async def _close(self) -> None:
         for name in self.supervisor.pids():

@@ -32,7 +32,7 @@ from benchmarks.fault_writes import ledger_connection, write_under_faults
 from querybus.bus.admin.embedded_cluster import EmbeddedCluster
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.core.subjects import StageName
-from querybus.core.topology import EVENTS
+from querybus.core.topology import ANSWERS, BATCHES, EVENTS, HISTORY, LIMITS, QUERY_THREADS, RESULTS, SUBMIT, THREADS
 from querybus_cli.local.local_stack import SERVICES
 
 RATE_MAX = 45.0
@@ -135,9 +135,17 @@ async def pause(stack: FaultStack, load: Load, dice: random.Random) -> None:
 
 async def fill(stack: FaultStack, load: Load, dice: random.Random) -> None:
     await load.at(dice.uniform(0.3, 0.5))
-    await stack.limit_events(1_024)
+    await stack.limit((EVENTS,), 1_024)
     await asyncio.sleep(FULL_SECONDS)
-    await stack.limit_events(None)
+    await stack.limit((EVENTS,), None)
+
+
+async def fill_stores(stack: FaultStack, load: Load, dice: random.Random) -> None:
+    """Fill everything but the log: what waits, results, answers, history, threads, shared counters."""
+    await load.at(dice.uniform(0.2, 0.3))
+    await stack.limit(STORES, 1)
+    await asyncio.sleep(FULL_SECONDS)
+    await stack.limit(STORES, None)
 
 
 async def stop_generator(stack: FaultStack, load: Load, _: random.Random) -> None:
@@ -156,6 +164,9 @@ async def run_batch(stack: FaultStack, load: Load, dice: random.Random) -> None:
     load.batched = await batch_under_faults(stack, dice)
 
 
+STORES = (SUBMIT, RESULTS, ANSWERS, HISTORY, f"KV_{THREADS}", f"KV_{QUERY_THREADS}", f"KV_{LIMITS}", f"KV_{BATCHES}")
+GENERATOR, VALIDATOR, EXECUTOR = StageName.GENERATOR, StageName.VALIDATOR, StageName.EXECUTOR
+GATEWAY, PRESENTER, RECOVERY = StageName.GATEWAY, StageName.PRESENTER, StageName.RECOVERY
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
 TWO = Plan(replicas={StageName.GENERATOR: 2, StageName.PRESENTER: 2})
 ROWS: Mapping[str, Row] = {
@@ -168,6 +179,31 @@ ROWS: Mapping[str, Row] = {
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
     "full": Row("the event stream is full for a while", fill, SLOW_MODEL, must_see=("refused",)),
+    "stores": Row("every store but the log is full for a while", fill_stores),
+    "ahead": Row(
+        "clocks of the stages 120 s ahead",
+        nothing,
+        Plan(clock_seconds=dict.fromkeys((GENERATOR, VALIDATOR, EXECUTOR, RECOVERY), 120)),
+        all_answered=True,
+    ),
+    "behind": Row(
+        "clocks of the stages 120 s behind",
+        nothing,
+        Plan(clock_seconds=dict.fromkeys((GENERATOR, VALIDATOR, EXECUTOR, RECOVERY), -120)),
+        all_answered=True,
+    ),
+    "ends-ahead": Row(
+        "clocks of gateway and presenter 120 s ahead",
+        nothing,
+        Plan(clock_seconds={GATEWAY: 120, PRESENTER: 120}),
+        all_answered=True,
+    ),
+    "ends-behind": Row(
+        "clocks of gateway and presenter 120 s behind",
+        nothing,
+        Plan(clock_seconds={GATEWAY: -120, PRESENTER: -120}),
+        all_answered=True,
+    ),
     "down": Row(
         "no generator from 1/5 on, 5 s deadline",
         stop_generator,

@@ -15,7 +15,7 @@ from querybus.core.subjects import StageName
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("name", ["kill", "bus", "cluster", "cancel"])
+@pytest.mark.parametrize("name", ["kill", "bus", "cluster", "cancel", "stores", "ahead", "ends-behind"])
 async def test_a_row_in_small_is_as_required(name: str) -> None:
     row = replace(ROWS[name], must_see=())
     figures = await measure(row, queries=30, seconds=6.0, seed=3)

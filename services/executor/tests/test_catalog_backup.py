@@ -222,7 +222,7 @@ async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) ->
 
 
 async def test_a_database_that_did_not_change_keeps_one_catalog_and_one_set_of_verdicts() -> None:
-    """Forty readings, one new statement after each: what was made of older catalogs is let go."""
+    """Five thousand readings, one new statement after each: what was made of older catalogs is let go."""
     config = parse_connections({"connections": [{"name": "shop", "url": "sqlite:////nowhere.sqlite"}]})[0]
     made: list[weakref.ref[Catalog]] = []
     rows = 0
@@ -239,7 +239,7 @@ async def test_a_database_that_did_not_change_keeps_one_catalog_and_one_set_of_v
     database = ConnectedDatabase(config, cast("Edge", None), read, metrics=Metrics("t"))
     verdicts, reader = Verdicts(), Reader("acme", "ann")
     catalog: Catalog | Failure | None = None
-    for number in range(40):
+    for number in range(5_000):
         rows = number // 20
         catalog = await database.refresh()
         assert isinstance(catalog, Catalog)
