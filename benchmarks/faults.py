@@ -41,6 +41,7 @@ FULL_SECONDS = 4.0
 PAUSED_SECONDS = 8.0
 AWAY_SECONDS = 4.0
 """How long a killed server of a cluster is away."""
+CUTS, CUT_SECONDS = 20, 2.5
 SLOW_STOPPED_SECONDS, SLOW_RUNNING_SECONDS = 0.3, 0.05
 REQUIRED: Mapping[str, int] = {
     "lost": 0,
@@ -115,6 +116,19 @@ async def kill_leader(stack: FaultStack, load: Load, dice: random.Random) -> Non
         await stack.bus.settled()
 
 
+async def cut_off(stack: FaultStack, load: Load, _: random.Random) -> None:
+    """Take one server of three out of the others' reach, twenty times: each comes back with a log that lags."""
+    assert isinstance(stack.bus, EmbeddedCluster)
+    for number in range(CUTS):
+        await load.at((number + 1) / (CUTS + 2))
+        server = stack.bus.servers[number % len(stack.bus.servers)]
+        if server.pid is not None:
+            os.kill(server.pid, signal.SIGSTOP)
+            await asyncio.sleep(CUT_SECONDS)
+            os.kill(server.pid, signal.SIGCONT)
+    await stack.bus.settled()
+
+
 async def slow_down(stack: FaultStack, load: Load, _: random.Random) -> None:
     end = asyncio.create_task(load.at(0.9))
     while not end.done():
@@ -175,6 +189,7 @@ ROWS: Mapping[str, Row] = {
     "roll": Row("rolling SIGTERM of all", roll, all_answered=True),
     "bus": Row("bus restarts: SIGTERM, kill -9", restart_bus),
     "cluster": Row("cluster of 3: two leaders killed", kill_leader, Plan(is_cluster=True), all_answered=True),
+    "partition": Row("cluster of 3: each server cut off in turn", cut_off, Plan(is_cluster=True)),
     "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
