@@ -41,7 +41,8 @@ def options_page() -> str:
     return (
         "# Options\n\n"
         + NOTE
-        + "What a caller may ask for with a question. A value above the server's cap is lowered to it. "
+        + "What a caller may ask for with a question. A value above the server's cap is lowered to it; caps are set with "
+        '`QUERYBUS_OPTION_CAPS` and by credential, as JSON: `{"rows_max": 1000, "forbidden_check_always": true}`. '
         "Units stand in the names.\n\n" + "\n".join(rows) + "\n"
     )
 

@@ -138,7 +138,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         threads=threads,
         waiters=kept.waiters,
         progress=Subscriber(broker),
-        limits=Limits(settings.caps(), settings.repair_policies),
+        limits=Limits(settings.option_caps, settings.repair_policies),
         allowances=kept.allowances,
         preferences=kept.preferences,
         clock=clock,

@@ -72,13 +72,10 @@ class Settings(ServiceSettings):
     oidc_connections_claim: str = Field(
         default="querybus_connections", description="claim that lists the connections; a token without it may use all"
     )
-    deadline_seconds_max: float = Field(default=300.0, gt=0, le=600, description="longest deadline of a query")
-    rows_max: int = Field(default=100_000, ge=1, description="rows of one result")
-    page_size_max: int = Field(default=1_000, ge=1, le=1_000, description="rows of one page")
-    retries_max: int = Field(default=5, ge=0, le=5, description="new drafts after the first")
-    allow_llm_to_see_data: bool = Field(default=True, description="false: no cell value is ever sent to a model")
-    allow_execution: bool = Field(default=True, description="false: nothing runs before approval, whoever asks")
-
+    option_caps: OptionCaps = Field(
+        default=OptionCaps(),
+        description='the most that a request may ask for, as JSON: {"rows_max": 1000, "count_total": false}',
+    )
     repair_policies: dict[str, RepairPolicy] = Field(
         default={}, description='who repairs by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
     )
@@ -118,14 +115,3 @@ class Settings(ServiceSettings):
     def allowed(self) -> Allowed:
         """Return what tenants may use."""
         return Allowed(Rate(self.rate_per_second, self.rate_burst), self.tokens_per_day, self.tenant_limits)
-
-    def caps(self) -> OptionCaps:
-        """Return the server's caps on a request's options."""
-        return OptionCaps(
-            retries_max=self.retries_max,
-            rows_max=self.rows_max,
-            page_size=self.page_size_max,
-            deadline_seconds=self.deadline_seconds_max,
-            allow_llm_to_see_data=self.allow_llm_to_see_data,
-            allow_execution=self.allow_execution,
-        )

@@ -85,10 +85,14 @@ class OptionCaps(BaseModel):
 
     retries_max: int = Field(default=5, ge=0, le=5)
     rows_max: int = Field(default=100_000, ge=1)
-    page_size: int = Field(default=1_000, ge=1)
-    deadline_seconds: float = Field(default=300.0, gt=0)
+    page_size: int = Field(default=1_000, ge=1, le=1_000)
+    deadline_seconds: float = Field(default=300.0, gt=0, le=600)
     allow_llm_to_see_data: bool = True
     allow_execution: bool = True
+    count_total: bool = True
+    stream_tokens: bool = True
+    syntax_validation_always: bool = Field(default=False, description="whether nobody may do without EXPLAIN")
+    forbidden_check_always: bool = Field(default=False, description="whether analysts may not do without either")
     repair_policy: RepairPolicy | None = Field(default=None, description="a policy that holds whatever is asked for")
 
 
@@ -105,6 +109,10 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "page_size": min(options.page_size, caps.page_size),
             "deadline_seconds": min(options.deadline_seconds, caps.deadline_seconds),
             "allow_llm_to_see_data": options.allow_llm_to_see_data and caps.allow_llm_to_see_data,
+            "count_total": options.count_total and caps.count_total,
+            "stream_tokens": options.stream_tokens and caps.stream_tokens,
+            "enable_syntax_validation": options.enable_syntax_validation or caps.syntax_validation_always,
+            "enable_forbidden_check": options.enable_forbidden_check or caps.forbidden_check_always,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
             "repair_policy": caps.repair_policy or options.repair_policy,
         }

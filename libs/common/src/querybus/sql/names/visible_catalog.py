@@ -42,6 +42,9 @@ def _shown(table: Table, catalog: Catalog, policy: ConnectionPolicy) -> Table | 
     denied = {
         column.lower() for name, columns in policy.columns_denied.items() if name.lower() in names for column in columns
     }
+    if filtered:
+        # How many rows there are of everybody's is nobody's to see.
+        table = table.model_copy(update={"row_estimate": None})
     if not denied:
         return table
     return table.model_copy(
