@@ -13,7 +13,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, decode, encode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked
-from querybus.core.options import ExecutionMode, OptionCaps
+from querybus.core.options import ExecutionMode, OptionCaps, Options, cap
 from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName
 from querybus_gateway.admit import AskCall, AskRequest, Chance, admit, body_hash, read

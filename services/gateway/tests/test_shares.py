@@ -21,7 +21,7 @@ from .stack_of_tests import ApiStack, api_stack
 
 
 class Slow:
-    """A registry that answers when it is told to."""
+    """A registry that answers once it is let go."""
 
     def __init__(self) -> None:
         self.credentials = self

@@ -34,7 +34,6 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.readable import is_reader, may_read
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
@@ -42,6 +41,8 @@ from querybus_gateway.use_cases.resources import (
     finished_reply,
     first,
     frame,
+    is_reader,
+    may_read,
     reply_of,
     resource_of,
 )

@@ -98,3 +98,17 @@ def first(log: Sequence[Entry]) -> Envelope[Any]:
         except Undecodable:
             continue
     return log[-1].envelope()
+
+
+def is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
+    """Return whether the credential may read the query that this event belongs to."""
+    is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
+    return is_own and (credential.audience == "analyst" or envelope.audience == "business")
+
+
+def may_read(log: Sequence[Entry], credential: Credential) -> bool:
+    """Return whether the credential may read the query of a log that has begun."""
+    try:
+        return is_reader(first(log), credential)
+    except Undecodable:
+        return False

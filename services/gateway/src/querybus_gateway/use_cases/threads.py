@@ -25,7 +25,7 @@ from querybus.text.public import Json, public_answer, public_event, status_of
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.readable import is_reader
+from querybus_gateway.use_cases.resources import is_reader
 
 LISTED_MAX: Final = 100
 TURNS_MAX: Final = 100
