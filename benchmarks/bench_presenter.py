@@ -37,7 +37,7 @@ from querybus_cli.evaluation.check_statements import catalog_of
 from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.kinds import Kind
 from querybus_presenter.charts.shape import shape_of
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.wording.texts import load_texts
 
@@ -519,7 +519,7 @@ def cpu_ms(audience: Audience, language: Language, columns: int) -> tuple[float,
             question="Which things sell best?", language=language, asked_at=0, deadline_at=60_000, body=body,
         )  # fmt: skip
         begun = time.process_time_ns()
-        rendered_error(envelope, catalog, WORDS[language, audience])
+        render(envelope, catalog, WORDS[language, audience])
         if number >= 40:
             taken.append((time.process_time_ns() - begun) / 1e6)
     return statistics.median(taken), statistics.quantiles(taken, n=10)[0]

@@ -33,7 +33,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.picture import PictureForm, Pictures
 from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.shape import shape_of
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.wording.texts import load_texts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -156,7 +156,7 @@ def card(language: Language, audience: Audience, question: str, body: Concluded)
         attempts=(Attempt(origin=Origin.MODEL, sql=body.sql, stage=StageName.VALIDATOR),) if body.sql else (),
         body=body,
     )
-    answer = rendered_error(envelope, None, WORDS[language, audience]).body.answer
+    answer = render(envelope, None, WORDS[language, audience]).body.answer
     said = [answer.message, answer.next_step, answer.explanation, *answer.notes]
     lines = [f"» {question}", "", *(line for text in said if text for line in wrapped(text))]
     return [*lines, *(line for option in answer.options for line in wrapped(f"[{option.id}] {option.text}"))]

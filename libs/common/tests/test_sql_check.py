@@ -205,7 +205,8 @@ def test_a_table_outside_the_policy_is_denied_and_never_suggested() -> None:
         "SELECT d FROM customer AS c(a, b, c, d)",
         "SELECT (c).email FROM customer AS c",
         "SELECT to_json(c) FROM customer AS c",
-        "SELECT purchase.* FROM purchase JOIN customer ON true",
+        "SELECT (SELECT c.*) FROM customer AS c",
+        "SELECT * FROM purchase JOIN customer ON true",
         "TABLE customer",
     ],
 )
@@ -218,6 +219,8 @@ def test_a_denied_column_leaves_the_others_and_the_other_tables_readable() -> No
     policy = ConnectionPolicy(columns_denied={"customer": ("email",)})
     allowed("SELECT name, count(*) FROM customer GROUP BY name", policy=policy)
     allowed("SELECT * FROM purchase", policy=policy)
+    allowed("SELECT purchase.* FROM purchase JOIN customer ON true", policy=policy)
+    allowed("SELECT * FROM (SELECT name FROM customer) AS c", policy=policy)
     allowed("SELECT * EXCLUDE (email) FROM customer", Dialect.DUCKDB, policy)
 
 

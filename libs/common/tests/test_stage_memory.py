@@ -493,14 +493,14 @@ def presenter(bus: MemoryBus, verb: Any, **more: Any) -> Settlement:
     return settlement(bus, verb, name=StageName.PRESENTER, **more)
 
 
-def rendered_error(envelope: Envelope[Any]) -> Envelope[Finished]:
+def finish_of(envelope: Envelope[Any]) -> Envelope[Finished]:
     return envelope.with_body(Finished(answer=Answer(outcome=envelope.body.outcome, language="en", message="worded")))
 
 
 async def test_the_presenter_words_an_outcome_whatever_the_deadline():
     envelope = a_conclusion(asked(deadline_at=NOW - 5_000))
     bus, letter, metrics = MemoryBus(), Letter(envelope), Metrics("presenter")
-    await presenter(bus, Verb(rendered_error(envelope)), metrics=metrics).handle(letter)
+    await presenter(bus, Verb(finish_of(envelope)), metrics=metrics).handle(letter)
     assert bus.published[0].body.answer.message == "worded"
     assert letter.confirmed
     assert bus.until_ms > NOW
@@ -535,7 +535,7 @@ async def test_a_finished_query_is_not_counted_when_somebody_else_stored_it():
     bus, metrics = MemoryBus(), Metrics("presenter")
     for answer, deliveries in ((Duplicate(9), 1), (Duplicate(9, retried=True), 2), (FenceLost(), 1)):
         bus.answers = [answer]
-        machine = presenter(bus, Verb(rendered_error(envelope)), metrics=metrics)
+        machine = presenter(bus, Verb(finish_of(envelope)), metrics=metrics)
         await machine.handle(Letter(envelope, deliveries=deliveries))
     assert metrics.value("querybus_queries_total", outcome="replied", **{"pass": "none"}) == 0
 
@@ -544,7 +544,7 @@ async def test_a_finished_query_is_counted_when_only_the_answer_to_its_publish_w
     envelope = a_conclusion(asked())
     bus, metrics = MemoryBus(), Metrics("presenter")
     bus.answers = [Duplicate(9, retried=True)]
-    await presenter(bus, Verb(rendered_error(envelope)), metrics=metrics).handle(Letter(envelope))
+    await presenter(bus, Verb(finish_of(envelope)), metrics=metrics).handle(Letter(envelope))
     assert metrics.value("querybus_queries_total", outcome="replied", **{"pass": "none"}) == 1
 
 

@@ -113,8 +113,14 @@ def test_a_tenant_that_is_no_token_is_refused() -> None:
 
 
 def test_work_is_never_dropped_silently() -> None:
-    for name in (EVENTS, SUBMIT, "QUERYBUS_RESULTS"):
+    for name in (EVENTS, SUBMIT):
         assert STREAMS[name].discard == "new"
+
+
+def test_what_only_shows_the_past_gives_way_to_what_is_new() -> None:
+    assert STREAMS["QUERYBUS_RESULTS"].discard == "old"
+    given_way = {bucket.name for bucket in BUCKETS if bucket.discard == "old"}
+    assert given_way == {"querybus_threads", "querybus_query_threads"}
 
 
 def test_every_stream_has_a_limit_of_bytes_and_age() -> None:

@@ -149,8 +149,8 @@ class ApiStack:
     async def finish(self, query: str, tenant: str = "acme", **answer: Any) -> Envelope[Finished]:
         last = (await self.log(query, tenant))[-1]
         finished = plain_finished(last.envelope())
-        rendered_error = finished.body.answer.model_copy(update=answer)
-        finished = finished.with_body(finished.body.model_copy(update={"answer": rendered_error}))
+        changed = finished.body.answer.model_copy(update=answer)
+        finished = finished.with_body(finished.body.model_copy(update={"answer": changed}))
         await self.publish(StageName.PRESENTER, finished, last)
         return finished
 

@@ -17,9 +17,9 @@ from querybus.core.messages import Asked, Clarifies
 from querybus.core.options import OptionCaps
 from querybus.core.stored.batch import LEASE_MS, BatchItem, Manifest, totals
 from querybus.core.subjects import EventAddress, EventName
-from querybus.text.public import Json
 from querybus_gateway.admit import AskRequest, Chance, admit
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches, BatchRequest
 from querybus_gateway.use_cases.queries import Begun

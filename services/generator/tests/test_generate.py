@@ -276,10 +276,10 @@ class TestChat:
         )
         analyst = concluded(await run(asked("What can I ask?"), catalog=nameless))
         business = concluded(await run(asked("What can I ask?", audience="business"), catalog=nameless))
-        rendered_error = concluded(await run(asked("我可以问什么？", audience="business")))
+        replied = concluded(await run(asked("我可以问什么？", audience="business")))
         assert "t_orders" in (analyst.reply or "")
         assert "t_" not in (business.reply or "")
-        assert "订单" in (rendered_error.reply or "")
+        assert "订单" in (replied.reply or "")
 
     async def test_a_model_replies_to_small_talk_but_never_sees_rows(self):
         model = SpokenModel("Hi there!")

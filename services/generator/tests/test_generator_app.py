@@ -60,8 +60,9 @@ class KeptLog:
             for number, envelope in enumerate(envelopes, 1)
         )
 
-    async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
-        return tuple(entry for entry in self._entries if entry.address.query == query)
+    async def query(self, tenant: str, query: str, *, thread: str | None = None) -> tuple[Entry, ...]:
+        mine = (entry for entry in self._entries if thread is None or entry.address.thread == thread)
+        return tuple(entry for entry in mine if entry.address.query == query)
 
     async def thread(self, tenant: str, thread: str, *, until_sequence: int = 0, **_: Any) -> tuple[Entry, ...]:
         own = (entry for entry in self._entries if entry.address.thread == thread)

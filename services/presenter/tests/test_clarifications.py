@@ -20,7 +20,7 @@ from querybus.core.failure import FailureCode
 from querybus.core.messages import Analysis, Clarification, Concluded, Option, OptionAction, Outcome, Trigger
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 
 WORDS = load_texts()
@@ -88,7 +88,7 @@ def asked_back(trigger: Trigger, language: Language, audience: Audience) -> dict
             clarification=Clarification(trigger=trigger, about="Bejing" if language == "en" else "北亰", options=given),
         ),
     )
-    answer = rendered_error(envelope, CATALOG, WORDS[language, audience]).body.answer
+    answer = render(envelope, CATALOG, WORDS[language, audience]).body.answer
     return {
         "message": answer.message,
         "next_step": answer.next_step,

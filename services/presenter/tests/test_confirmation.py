@@ -13,7 +13,7 @@ from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Ori
 from querybus.core.policy import StatementKind
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
@@ -32,7 +32,7 @@ def said(
         event=EventName.ASKED, query_id="q", thread_id="t", tenant="acme", user="ann", audience=audience,
         connection="shop", question="please change it", language=language, asked_at=1, deadline_at=2, attempts=attempts, body=Asked(),
     )  # fmt: skip
-    return rendered_error(concluded(asked, body), CATALOG, WORDS[language, audience])
+    return render(concluded(asked, body), CATALOG, WORDS[language, audience])
 
 
 def confirmation(**changes: object) -> Concluded:

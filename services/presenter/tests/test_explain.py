@@ -10,7 +10,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
 from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.wording.explain import counted
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import load_texts
@@ -59,7 +59,7 @@ def explained(sql: str, audience: Audience = "business", language: Language = "e
         body=body,
         **header,
     )
-    return rendered_error(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
+    return render(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
 
 
 SQL = "SELECT cty, SUM(rev_amt) AS s FROM cust_tbl WHERE cty <> 'Bern' AND rev_amt >= 10 GROUP BY cty ORDER BY s DESC LIMIT 5"

@@ -23,7 +23,7 @@ from querybus.core.messages import (
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
-from querybus_presenter.present import rendered_error
+from querybus_presenter.present import render
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 
 WORDS = load_texts()
@@ -115,7 +115,7 @@ def test_every_failure_of_every_engine_is_phrased_without_a_name(language: Langu
         catalog = strange_catalog(names)
         written = text.format(table=names[0], column=names[1])
         envelope = failed(code, written, names, language, audience)
-        after = rendered_error(envelope, catalog, WORDS[language, audience]).body
+        after = render(envelope, catalog, WORDS[language, audience]).body
         assert after.answer.message.strip()
         if audience == "analyst":
             assert after.detail == written
@@ -148,7 +148,7 @@ def test_an_answer_is_summed_up_drawn_and_explained_without_a_name(language: Lan
             row_count=11,
         )
         body = envelope.body.model_copy(update={"outcome": Outcome.ANSWERED, "code": None, "result": result})
-        after = rendered_error(envelope.with_body(body), catalog, WORDS[language, "business"]).body
+        after = render(envelope.with_body(body), catalog, WORDS[language, "business"]).body
         assert after.answer.explanation
         assert after.answer.chart is not None
         assert [name for name in names if name.lower() in after.model_dump_json().lower()] == []

@@ -35,7 +35,7 @@ from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_presenter.catalog_store import PatientCatalogs
-from querybus_presenter.present import present, rendered_error
+from querybus_presenter.present import present, render
 from querybus_presenter.wording.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, Texts, load_texts
 
@@ -122,7 +122,7 @@ def answered(columns: dict[str, ColumnKind], *rows: tuple[Scalar, ...], **fields
 
 def finish(body: Concluded, catalog: Catalog | None = CATALOG, **header: Any) -> Finished:
     envelope = conclusion(body, **header)
-    after = rendered_error(envelope, catalog, WORDS[envelope.language, envelope.audience])
+    after = render(envelope, catalog, WORDS[envelope.language, envelope.audience])
     assert after.event is EventName.FINISHED
     assert after.body.answer.outcome is body.outcome
     assert after.body.answer.language == envelope.language

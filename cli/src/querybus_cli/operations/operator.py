@@ -22,9 +22,9 @@ from querybus.core.envelope import Envelope, Undecodable
 from querybus.core.ids import derived_id, is_id
 from querybus.core.messages import Concluded
 from querybus.core.subjects import ROOT, EventName, StageName, parse_event_subject
-from querybus.text.public import public_event
 from querybus_cli.operations.replay import asked_again, shadow_of
 from querybus_cli.runtime import UsageError
+from querybus_gateway.public.redaction import public_event
 
 OPERATOR_FILE: Final = "operator.json"
 """Where `querybus up` leaves for the commands of this machine how to reach its bus."""

@@ -6,12 +6,14 @@ Times are milliseconds since the epoch. What a key's audience may not see is Non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, TypedDict, cast
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any, Final, Literal, Self, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
 Json = Mapping[str, Any]
 Scalar = str | int | float | bool | None
 
+T = TypeVar("T")
 GOOD_OUTCOMES: Final = frozenset({"answered", "prepared", "replied"})
 
 
@@ -48,10 +50,6 @@ class Column:
     label: str
     kind: str
 
-    @classmethod
-    def of(cls, found: Json) -> Self:
-        return cls(str(found["id"]), str(found["label"]), str(found["kind"]))
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -61,10 +59,6 @@ class Choice:
     text: str
     question: str
     action: str
-
-    @classmethod
-    def of(cls, found: Json) -> Self:
-        return cls(str(found["id"]), str(found["text"]), str(found["question"]), str(found["action"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +72,6 @@ class Confirmation:
     rows_known: str
     rows_affected_max: int
     raw: Json
-
-    @classmethod
-    def of(cls, found: Json) -> Self:
-        return cls(
-            str(found["reason"]),
-            str(found["kind"]),
-            str(found["sql_sha256"]),
-            found.get("rows_affected"),
-            str(found.get("rows_known", "unknown")),
-            int(found.get("rows_affected_max", 0)),
-            found,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,32 +109,8 @@ class Answer:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        confirmation = found.get("confirmation")
-        return cls(
-            query_id=str(found["query_id"]),
-            thread_id=str(found["thread_id"]),
-            outcome=str(found["outcome"]),
-            message=str(found.get("message") or ""),
-            code=found.get("code"),
-            next_step=str(found.get("next_step") or ""),
-            options=tuple(Choice.of(item) for item in _objects(found.get("options"))),
-            confirmation=None if confirmation is None else Confirmation.of(confirmation),
-            columns=tuple(Column.of(item) for item in _objects(found.get("columns"))),
-            rows=rows_of(found.get("rows")),
-            row_count=int(found.get("row_count") or 0),
-            truncated=bool(found.get("truncated")),
-            total_count=found.get("total_count"),
-            total_is_estimate=bool(found.get("total_is_estimate")),
-            page_count=int((found.get("pages") or {}).get("count", 1)),
-            summary=str(found.get("summary") or ""),
-            chart=found.get("chart"),
-            notes=tuple(str(note) for note in found.get("notes") or ()),
-            mended=tuple(str(item) for item in found.get("mended") or ()),
-            confidence=found.get("confidence"),
-            explanation=str(found.get("explanation") or ""),
-            sql=found.get("sql"),
-            raw=found,
-        )
+        """Return the answer of a JSON object; KeyError for one that is none."""
+        return _read(cls, found, page_count=int((found.get("pages") or {}).get("count", 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +130,9 @@ class Query:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        answer = found.get("answer")
-        return cls(
-            id=str(found["id"]),
-            thread_id=str(found.get("thread_id") or (answer or {}).get("thread_id") or ""),
-            status=str(found["status"]),
-            deadline_at=found.get("deadline_at"),
-            answer=None if answer is None else Answer.of(answer),
-            raw=found,
-        )
+        """Return the query of a JSON object; KeyError for one that is none."""
+        thread = found.get("thread_id") or (found.get("answer") or {}).get("thread_id") or ""
+        return _read(cls, found, thread_id=str(thread), deadline_at=found.get("deadline_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +170,7 @@ class Page:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        return cls(
-            query_id=str(found["query_id"]),
-            number=int(found["page"]),
-            size=int(found["page_size"]),
-            columns=tuple(Column.of(item) for item in _objects(found["columns"])),
-            rows=rows_of(found["rows"]),
-            has_next=bool(found["has_next"]),
-            has_prev=bool(found["has_prev"]),
-            total_count=found["total_count"],
-            total_pages=found["total_pages"],
-            raw=found,
-        )
+        return _read(cls, found, number=int(found["page"]), size=int(found["page_size"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +185,7 @@ class Thread:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        return cls(
-            str(found["thread_id"]), str(found["title"]), str(found["connection"]), int(found["created_at"]), found
-        )
+        return _read(cls, found, id=str(found["thread_id"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,18 +205,7 @@ class Turn:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        return cls(
-            query_id=str(found["query_id"]),
-            question=str(found["question"]),
-            status=str(found["status"]),
-            outcome=found.get("outcome"),
-            message=str(found.get("message") or ""),
-            row_count=int(found.get("row_count") or 0),
-            sequence=int(found["sequence"]),
-            last_sequence=int(found["last_sequence"]),
-            sql=found.get("sql"),
-            raw=found,
-        )
+        return _read(cls, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +220,7 @@ class ThreadState:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        turns = tuple(Turn.of(item) for item in _objects(found["turns"]))
-        return cls(str(found["thread_id"]), int(found["sequence"]), str(found["status"]), turns, found)
+        return _read(cls, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,15 +236,7 @@ class BatchItem:
 
     @classmethod
     def of(cls, found: Json) -> Self:
-        answer = found.get("answer")
-        return cls(
-            id=str(found["id"]),
-            status=str(found["status"]),
-            outcome=found.get("outcome"),
-            query_id=found.get("query_id"),
-            answer=None if answer is None else Answer.of(answer),
-            raw=found,
-        )
+        return _read(cls, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +264,49 @@ class Batch:
 def rows_of(rows: Any) -> tuple[tuple[Scalar, ...], ...]:
     """Return rows as tuples."""
     return tuple(tuple(row) for row in cast("Sequence[Sequence[Scalar]]", rows or ()))
+
+
+_EMPTY: Final[Mapping[type, Any]] = {str: "", int: 0, bool: False}
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _read(kind: type[T], found: Json, **given: Any) -> T:
+    """Return a value of the class from a JSON object: each attribute from the member of its name, unless it is given.
+
+    Members that are missing are empty or None; text, numbers and truth are made so. What names the object must be
+    there: KeyError.
+    """
+    values = dict(given)
+    for name, hint in _hints(kind).items():
+        if name not in values:
+            values[name] = found if name == "raw" else _value(hint, found[name] if name in _NAMING else found.get(name))
+    return kind(**values)
+
+
+_NAMING: Final = frozenset(
+    {"id", "query_id", "thread_id", "outcome", "status", "sequence", "label", "sql_sha256", "totals"}
+)
+"""Members without which an object is not what it is taken for."""
+
+
+def _value(hint: Any, value: Any) -> Any:
+    if hint in _EMPTY:
+        return hint(value) if value is not None else _EMPTY[hint]
+    inner = get_args(hint)
+    kind = next((item for item in inner if is_dataclass(item)), None)
+    if get_origin(hint) is tuple:
+        if kind is not None:
+            return tuple(_made(kind, item) for item in value or ())
+        return rows_of(value) if get_origin(inner[0]) is tuple else tuple(str(item) for item in value or ())
+    return _made(kind, value) if kind is not None and value is not None else value
+
+
+def _made(kind: Any, found: Json) -> Any:
+    return kind.of(found) if hasattr(kind, "of") else _read(kind, found)
 
 
 def _objects(found: Any) -> Sequence[Json]:

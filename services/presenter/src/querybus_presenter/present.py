@@ -65,14 +65,14 @@ async def present(
     With a summarizer the summary of an answer is put in a model's words, where those pass every check.
     """
     catalog = await catalogs.read(envelope.connection)
-    finished = rendered_error(envelope, catalog, words[envelope.language, envelope.audience])
+    finished = render(envelope, catalog, words[envelope.language, envelope.audience])
     is_change = envelope.body.rows_affected is not None
     if summarizer is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
     return await summarizer.report(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
 
 
-def rendered_error(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:
+def render(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:
     """Return the finished event of a conclusion."""
     context = _Context(envelope, catalog, texts)
     finished = context.finished()

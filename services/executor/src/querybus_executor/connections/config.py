@@ -171,7 +171,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     try:
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
-        raise BadConnections("\n".join(_rendered_error(item) for item in error.errors(include_url=False))) from None
+        raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
     for number, entry in enumerate(entries):
         problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
@@ -227,7 +227,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path, *(Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"]))
 
 
-def _rendered_error(error: Any) -> str:
+def _error_text(error: Any) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
     return f"{where or 'file'}: {what}"

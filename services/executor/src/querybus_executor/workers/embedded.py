@@ -33,7 +33,7 @@ OWN_BYTES_MAX: Final = 256 << 20
 _KINDS_ROWS_MAX: Final = 200
 _keys = count(1)
 
-RenderError = Callable[[int, str, str, str], Failure]
+FailureOf = Callable[[int, str, str, str], Failure]
 """An engine's error as a failure: its code, its name, its text, the statement."""
 
 
@@ -55,13 +55,13 @@ class Embedded:
         self,
         children: Children,
         opening: Mapping[str, Any],
-        rendered_error: RenderError,
+        failure_of: FailureOf,
         *,
         bytes_max: int = RESULT_BYTES_MAX,
     ) -> None:
         self._children = children
         self._opening = dict(opening)
-        self._rendered_error = rendered_error
+        self._failure_of = failure_of
         self._key = str(next(_keys))
         self._bytes_max = bytes_max
         self.on_waited: Callable[[float], None] = lambda _: None
@@ -160,7 +160,7 @@ class Embedded:
         child.tired = bool(frame.get("tired", False))
         error = frame.get("error")
         if error is not None and not into.is_full:
-            return self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
+            return self._failure_of(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
         rows: list[list[Scalar]] = frame["rows"]
         await into.take(columns or _columns(names, types, lambda: rows), rows)
         result = await into.rows()

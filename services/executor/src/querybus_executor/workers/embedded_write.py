@@ -23,7 +23,7 @@ from querybus_executor.write import Written, too_many
 START_SECONDS: Final = 5.0
 """What starting the process and taking the file's lock may take beside the change itself."""
 
-RenderError = Callable[[int, str, str, str], Failure]
+FailureOf = Callable[[int, str, str, str], Failure]
 Alone = Callable[[], AbstractAsyncContextManager[Any]]
 
 
@@ -35,14 +35,14 @@ class EmbeddedWriter:
         dialect: Dialect,
         path: Path,
         command: Sequence[str],
-        rendered_error: RenderError,
+        failure_of: FailureOf,
         *,
         alone: Alone = nullcontext,
     ) -> None:
         self._dialect = dialect
         self._path = path
         self._command = tuple(command)
-        self._rendered_error = rendered_error
+        self._failure_of = failure_of
         self._alone = alone
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:
@@ -101,10 +101,10 @@ class EmbeddedWriter:
             return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, "the process ended while it committed")
         if "error" in last:
             error = last["error"]
-            rendered_error = self._rendered_error(int(error["code"]), str(error["name"]), str(error["text"]), sql)
+            failure = self._failure_of(int(error["code"]), str(error["name"]), str(error["text"]), sql)
             if any("committing" in item for item in said):
-                return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, rendered_error.detail, rendered_error.facts)
-            return rendered_error
+                return Failure.of(FailureCode.WRITE_OUTCOME_UNKNOWN, failure.detail, failure.facts)
+            return failure
         return Failure.of(FailureCode.TIMEOUT, "the change was ended before it was committed; nothing was changed")
 
 

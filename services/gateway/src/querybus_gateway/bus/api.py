@@ -22,7 +22,6 @@ from querybus.core.credential import Credential
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus.picture import PictureForm
-from querybus.text.public import Json
 from querybus_gateway.access.credentials import is_own
 from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.admit import AskCall, read
@@ -30,6 +29,7 @@ from querybus_gateway.bus import connections as bus_connections
 from querybus_gateway.bus import knowledge as bus_knowledge
 from querybus_gateway.bus import threads as bus_threads
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batches import BatchRequest
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.charts import ChartForm

@@ -11,24 +11,25 @@ from pydantic import BaseModel
 
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import ROOT
-from querybus.text.public import Json
 from querybus_gateway.admit import AskCall
 from querybus_gateway.bus.api import VERBS
-from querybus_gateway.views import (
+from querybus_gateway.public.answer import PageView, ProgressView
+from querybus_gateway.public.documents import (
+    ChartCallView,
+    DeletedThreadView,
+    FinishedCallView,
+    ProblemCallView,
+    RunningCallView,
+)
+from querybus_gateway.public.redaction import Json
+from querybus_gateway.public.resources import (
     BatchItemsView,
     BatchView,
     CatalogView,
-    ChartCallView,
     ConnectionsView,
-    DeletedThreadView,
     FeedbackView,
-    FinishedCallView,
     HitsView,
     KnowledgeView,
-    PageView,
-    ProblemCallView,
-    ProgressView,
-    RunningCallView,
     SuggestionsView,
     TaughtView,
     ThreadEventsView,

@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import Language
 from querybus.core.credential import Credential
-from querybus.text.public import Json
 from querybus_gateway.problems import Problem
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 
 

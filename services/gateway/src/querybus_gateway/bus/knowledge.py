@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from querybus.core.credential import Credential
 from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
-from querybus.text.public import Json
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.credential import Credential
-from querybus.text.public import Json
 from querybus_gateway.problems import Problem
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
 

@@ -9,15 +9,14 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from querybus.text.public import Json
 from querybus_gateway.admit import read
 from querybus_gateway.grpc.call import GrpcCall, Method
-from querybus_gateway.grpc.messages import answer_message, number_of, options_json
+from querybus_gateway.grpc.messages import message_of, options_json
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batches import BatchRequest
 from querybus_gateway.use_cases.resources import Frame
 from querybus_gateway.v1 import batch_service_pb2 as v1
-from querybus_gateway.v1 import query_pb2
 
 _NEGATIVE: Final = Problem(ProblemCode.INVALID, "items are counted from 0")
 
@@ -40,12 +39,7 @@ async def get_batch(request: v1.GetBatchRequest, call: GrpcCall) -> Message | Pr
     result = await call.use_cases.batches.read(request.batch_id, call.credential, offset=request.offset)
     if isinstance(result, Problem):
         return result
-    return v1.GetBatchResponse(
-        batch=_batch(result),
-        offset=result["offset"],
-        items=[_item(item) for item in result["items"]],
-        next_offset=result["next_offset"],
-    )
+    return message_of(v1.GetBatchResponse, result | {"batch": result})
 
 
 async def follow_batch(request: v1.FollowBatchRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
@@ -99,40 +93,8 @@ def _item_json(item: v1.BatchQuestion) -> Json:
 
 
 def _batch(found: Json) -> v1.Batch:
-    return v1.Batch(
-        id=found["id"],
-        status=number_of(query_pb2.QueryStatus, found["status"]),
-        cancelled=found["cancelled"],
-        created_at_ms=found["created_at"],
-        deadline_at_ms=found["deadline_at"],
-        ended_at_ms=found["ended_at"],
-        concurrency=found["concurrency"],
-        totals=v1.BatchTotals(**found["totals"]),
-    )
-
-
-_ITEM_AS_IT_IS: Final = ("id", "name", "run", "attempts", "finished_as", "query_id")
-
-
-def _item(found: Json) -> v1.BatchItem:
-    outcome, answer = found["outcome"], found["answer"]
-    return v1.BatchItem(
-        **{name: found[name] for name in _ITEM_AS_IT_IS if found[name] is not None},
-        status=number_of(v1.BatchItemStatus, found["status"]),
-        outcome=None if outcome is None else number_of(query_pb2.Outcome, outcome),
-        first_failure=_failure(found["first_failure"]),
-        last_failure=_failure(found["last_failure"]),
-        answer=None if answer is None else answer_message(answer),
-    )
-
-
-def _failure(found: Json | None) -> v1.ItemFailure | None:
-    return None if found is None else v1.ItemFailure(**found)
+    return message_of(v1.Batch, found)
 
 
 def _update(frame: Frame) -> v1.FollowBatchResponse:
-    if frame.event == "item":
-        return v1.FollowBatchResponse(item=_item(frame.data))
-    if frame.event == "mending":
-        return v1.FollowBatchResponse(mending=v1.Mending(**frame.data))
-    return v1.FollowBatchResponse(finished=_batch(frame.data))
+    return message_of(v1.FollowBatchResponse, {frame.event: frame.data})

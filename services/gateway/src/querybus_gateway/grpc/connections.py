@@ -11,18 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
-from querybus.text.public import Json
 from querybus_gateway.admit import read
 from querybus_gateway.grpc.call import GrpcCall, Method
-from querybus_gateway.grpc.messages import number_of, word
+from querybus_gateway.grpc.messages import message_of, word
 from querybus_gateway.problems import Problem
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, TeachRequest
 from querybus_gateway.v1 import connection_service_pb2 as v1
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
 
-class _RenderError(BaseModel):
+class _InLanguage(BaseModel):
     """What is read in a language."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,17 +43,15 @@ class _Searched(BaseModel):
 async def list_connections(_: v1.ListConnectionsRequest, call: GrpcCall) -> Message | Problem:
     """List the caller's connections."""
     result = await call.use_cases.catalogs.connections(call.credential)
-    if isinstance(result, Problem):
-        return result
-    return v1.ListConnectionsResponse(connections=[v1.Connection(**connection) for connection in result["connections"]])
+    return result if isinstance(result, Problem) else message_of(v1.ListConnectionsResponse, result)
 
 
 async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message | Problem:
     """Read what stands in a connection."""
-    rendered_error = _checked(_RenderError, {"language": request.language})
-    if isinstance(rendered_error, Problem):
-        return rendered_error
-    result = await call.use_cases.catalogs.catalog(request.connection, call.credential, rendered_error.language)
+    wanted = _checked(_InLanguage, {"language": request.language})
+    if isinstance(wanted, Problem):
+        return wanted
+    result = await call.use_cases.catalogs.catalog(request.connection, call.credential, wanted.language)
     if isinstance(result, Problem):
         return result
     response = v1.GetCatalogResponse()
@@ -63,10 +61,10 @@ async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message 
 
 async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall) -> Message | Problem:
     """Suggest questions."""
-    rendered_error = _checked(_RenderError, {"language": request.language})
-    if isinstance(rendered_error, Problem):
-        return rendered_error
-    result = await call.use_cases.catalogs.suggestions(request.connection, call.credential, rendered_error.language)
+    wanted = _checked(_InLanguage, {"language": request.language})
+    if isinstance(wanted, Problem):
+        return wanted
+    result = await call.use_cases.catalogs.suggestions(request.connection, call.credential, wanted.language)
     return result if isinstance(result, Problem) else v1.SuggestQuestionsResponse(questions=result["questions"])
 
 
@@ -76,9 +74,7 @@ async def list_knowledge(request: v1.ListKnowledgeRequest, call: GrpcCall) -> Me
     if isinstance(wanted, Problem):
         return wanted
     result = await call.use_cases.teaching.listed(request.connection, call.credential, wanted.kind)
-    if isinstance(result, Problem):
-        return result
-    return v1.ListKnowledgeResponse(entries=[_entry(entry) for entry in result["entries"]])
+    return result if isinstance(result, Problem) else message_of(v1.ListKnowledgeResponse, result)
 
 
 async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -90,9 +86,7 @@ async def search_knowledge(request: v1.SearchKnowledgeRequest, call: GrpcCall) -
     result = await call.use_cases.teaching.search(
         request.connection, call.credential, wanted.query, kind=wanted.kind or EntryKind.PAIR, k=wanted.k
     )
-    return (
-        result if isinstance(result, Problem) else v1.SearchKnowledgeResponse(hits=[_entry(e) for e in result["hits"]])
-    )
+    return result if isinstance(result, Problem) else message_of(v1.SearchKnowledgeResponse, result)
 
 
 async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> Message | Problem:
@@ -123,7 +117,11 @@ async def forget_knowledge(request: v1.ForgetKnowledgeRequest, call: GrpcCall) -
 async def get_preferences(_: v1.GetPreferencesRequest, call: GrpcCall) -> Message | Problem:
     """Read the caller's preferences."""
     result = await call.use_cases.teaching.preferences(call.credential)
-    return result if isinstance(result, Problem) else v1.GetPreferencesResponse(preferences=_preferences(result))
+    return (
+        result
+        if isinstance(result, Problem)
+        else v1.GetPreferencesResponse(preferences=message_of(v1.Preferences, result))
+    )
 
 
 async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> Message | Problem:
@@ -133,7 +131,11 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
     if isinstance(wanted, Problem):
         return wanted
     result = await call.use_cases.teaching.prefer(call.credential, wanted)
-    return result if isinstance(result, Problem) else v1.SetPreferencesResponse(preferences=_preferences(result))
+    return (
+        result
+        if isinstance(result, Problem)
+        else v1.SetPreferencesResponse(preferences=message_of(v1.Preferences, result))
+    )
 
 
 CONNECTION_METHODS: Final[Mapping[str, Method]] = {
@@ -156,12 +158,3 @@ def _checked(model: type[RequestT], body: Json) -> RequestT | Problem:
 
 def _kind(number: int) -> str | None:
     return word(v1.KnowledgeKind, number) if number else None
-
-
-def _entry(found: Json) -> v1.KnowledgeEntry:
-    more = {name: value for name, value in found.items() if name not in ("kind", "at") and value is not None}
-    return v1.KnowledgeEntry(**more, kind=number_of(v1.KnowledgeKind, found["kind"]), at_ms=found["at"])
-
-
-def _preferences(found: Json) -> v1.Preferences:
-    return v1.Preferences(**{name: value for name, value in found.items() if value is not None})

@@ -7,14 +7,19 @@ not known is handed on as it came, for admission to refuse. What the contract ha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar
 
-from querybus.text.public import Json
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.resources import Frame
 from querybus_gateway.v1 import query_pb2 as v1
 from querybus_gateway.v1 import query_service_pb2 as service
 
+MessageT = TypeVar("MessageT", bound=Message)
 INT64_MAX: Final = 2**63 - 1
 
 _ENUM_OPTIONS: Final[Mapping[str, Any]] = {
@@ -52,128 +57,87 @@ def word(enum: Any, number: int) -> str:
     return enum.Name(number)[len(_prefix(enum)) :].lower()
 
 
-def number_of(enum: Any, text: object) -> Any:
-    """Return the number of an enum's word; 0 for one that the contract does not know."""
-    name = f"{_prefix(enum)}{str(text).upper()}"
-    return enum.Value(name) if name in enum.keys() else 0  # noqa: SIM118 - a wrapper, no mapping
-
-
 def _prefix(enum: Any) -> str:
     return enum.Name(0).removesuffix("UNSPECIFIED")
 
 
-def query_message(resource: Json) -> v1.Query:
-    """Return a query resource as a message."""
-    answer = resource.get("answer")
-    return v1.Query(
-        id=resource["id"],
-        thread_id=resource.get("thread_id") or "",
-        status=number_of(v1.QueryStatus, resource["status"]),
-        last_event=resource.get("last_event"),
-        created_at_ms=resource.get("created_at") or 0,
-        deadline_at_ms=resource.get("deadline_at") or 0,
-        message=resource.get("message") or "",
-        answer=None if answer is None else answer_message(answer),
+def message_of(kind: type[MessageT], found: Json) -> MessageT:
+    """Return a public object as its message, field by field as the contract names them.
+
+    A field takes the member of its name; `x_ms` that of `x`, `x_json` the JSON text of `x`. Words of enums become their
+    numbers, 0 for one that the contract does not know; rows become cells. Members that the contract has no field for
+    are put into its `more` or `details`, where it has one.
+    """
+    message = kind()
+    _fill(message, found)
+    return message
+
+
+_FURTHER: Final = ("more", "details")
+_NOT_SENT: Final = frozenset({"status", "audience", "event", "links"})
+"""What is said otherwise: by the message that an answer or an event stands in, or by the contract itself."""
+
+
+@cache
+def _plan(kind: Descriptor) -> tuple[tuple[FieldDescriptor, tuple[str, ...]], ...]:
+    """Return each field of a message with the names that its member may have."""
+    return tuple(
+        (field, tuple(dict.fromkeys((field.name, *(field.name.removesuffix(end) for end in ("_ms", "_json"))))))
+        for field in kind.fields
+        if field.name not in _FURTHER
     )
 
 
-_ANSWER_AS_IT_IS: Final = (
-    "query_id",
-    "thread_id",
-    "connection",
-    "question",
-    "language",
-    "code",
-    "message",
-    "next_step",
-    "trigger",
-    "row_count",
-    "truncated",
-    "total_count",
-    "total_is_estimate",
-    "summary",
-    "notes",
-    "explanation",
-    "sql",
-    "detail",
-    "enriched_question",
-    "rows_affected",
-    "mended",
-    "confidence",
-)
-_ANSWER_TRANSLATED: Final = frozenset(
-    {
-        "outcome",
-        "options",
-        "columns",
-        "rows",
-        "confirmation",
-        "pages",
-        "chart",
-        "classification",
-        "retries",
-        "attempts",
-        "path",
-        "asked_at",
-        "deadline_at",
-    }
-)
-_ANSWER_LEFT_OUT: Final = frozenset({"status", "audience"})
-"""What the stored form of an answer adds for its reading."""
-_ANSWER_KNOWN: Final = _ANSWER_TRANSLATED | _ANSWER_LEFT_OUT | frozenset(_ANSWER_AS_IT_IS)
+def _fill(message: Any, found: Json) -> None:
+    taken = set[str](_NOT_SENT)
+    for field, names in _plan(message.DESCRIPTOR):
+        name = next((name for name in names if name in found), None)
+        if name is None:
+            continue
+        taken.add(name)
+        if found[name] is not None:
+            _set(message, field, found[name], is_text=field.name.endswith("_json"))
+    further = next((name for name in _FURTHER if name in message.DESCRIPTOR.fields_by_name), None)
+    rest = {name: value for name, value in found.items() if name not in taken and value is not None}
+    if further is not None and rest:
+        getattr(message, further).update(rest)
 
 
-def answer_message(answer: Json) -> v1.Answer:
-    """Return a public answer as a message."""
-    chart = answer.get("chart")
-    result = v1.Answer(
-        **{name: answer[name] for name in _ANSWER_AS_IT_IS if answer.get(name) is not None},
-        outcome=number_of(v1.Outcome, answer["outcome"]),
-        options=[v1.Choice(**option) for option in answer.get("options") or ()],
-        columns=columns_of(answer.get("columns") or ()),
-        rows=rows_of(answer.get("rows") or ()),
-        confirmation=_made(v1.Confirmation, answer.get("confirmation")),
-        pages=_made(v1.PageCount, answer.get("pages")),
-        chart_json=None if chart is None else json.dumps(chart, ensure_ascii=False, separators=(",", ":")),
-        classification=_made(v1.Classification, answer.get("classification")),
-        retries=_made(v1.Retries, answer.get("retries")),
-        attempts=[v1.Attempt(**attempt) for attempt in answer.get("attempts") or ()],
-        path=[
-            v1.Step(
-                stage=step["stage"],
-                event=step["event"],
-                started_at_ms=step["started_at"],
-                ended_at_ms=step["ended_at"],
-            )
-            for step in answer.get("path") or ()
-        ],
-        asked_at_ms=answer.get("asked_at") or 0,
-        deadline_at_ms=answer.get("deadline_at") or 0,
-    )
-    more = {name: value for name, value in answer.items() if name not in _ANSWER_KNOWN and value is not None}
-    if more:
-        result.more.update(more)
-    return result
+def _set(message: Any, field: FieldDescriptor, value: Any, *, is_text: bool) -> None:
+    if is_text:
+        setattr(message, field.name, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    elif field.message_type is None:
+        words = field.enum_type
+        value = value if words is None else _number(words, value)
+        if field.is_repeated:
+            getattr(message, field.name).extend(value)
+        else:
+            setattr(message, field.name, value)
+    elif field.message_type is v1.Row.DESCRIPTOR:
+        getattr(message, field.name).extend(_row(row) for row in value)
+    elif field.is_repeated:
+        target = getattr(message, field.name)
+        for item in value:
+            _fill(target.add(), item)
+    else:
+        target = getattr(message, field.name)
+        target.SetInParent()
+        _fill(target, value)
 
 
-def _made(message: Any, found: Json | None) -> Any:
-    return None if found is None else message(**found)
+def _number(words: Any, text: object) -> int:
+    """Return the number of an enum's word; 0 for one that the contract does not know."""
+    name = f"{words.values[0].name.removesuffix('UNSPECIFIED')}{str(text).upper()}"
+    known = words.values_by_name.get(name)
+    return 0 if known is None else known.number
 
 
-def columns_of(columns: Iterable[Json]) -> list[v1.Column]:
-    """Return columns as messages."""
-    return [
-        v1.Column(id=column["id"], label=column["label"], kind=number_of(v1.ColumnKind, column["kind"]))
-        for column in columns
-    ]
-
-
-def rows_of(rows: Iterable[Sequence[Any]]) -> list[v1.Row]:
-    """Return rows as messages; an integer beyond 64 bits travels as text."""
-    return [v1.Row(cells=[_cell(cell) for cell in row]) for row in rows]
+def _row(row: Sequence[Any]) -> v1.Row:
+    return v1.Row(cells=[_cell(cell) for cell in row])
 
 
 def _cell(value: Any) -> v1.Cell:
+    """Return one value; an integer beyond 64 bits travels as text."""
     if isinstance(value, str):
         return v1.Cell(text=value)
     if value is None:
@@ -185,70 +149,18 @@ def _cell(value: Any) -> v1.Cell:
     return v1.Cell(number=value)
 
 
-def page_message(page: Json) -> service.GetResultPageResponse:
-    """Return one page of a result as a message."""
-    return service.GetResultPageResponse(
-        query_id=page["query_id"],
-        columns=columns_of(page["columns"]),
-        rows=rows_of(page["rows"]),
-        page=page["page"],
-        page_size=page["page_size"],
-        has_next=page["has_next"],
-        has_prev=page["has_prev"],
-        total_count=page["total_count"],
-        total_pages=page["total_pages"],
-        total_is_estimate=page["total_is_estimate"],
-        next_page_token=page.get("next_page_token") or "",
-        prev_page_token=page.get("prev_page_token") or "",
-    )
+def query_message(resource: Json) -> v1.Query:
+    """Return a query resource as a message."""
+    return message_of(v1.Query, resource)
 
 
-_EVENT_FIELDS: Final = frozenset({"event", "sequence", "query_id", "thread_id", "at", "retries", "answer", "result"})
-
-
-def event_message(frame: Frame) -> v1.Event:
+def event_message(view: Json, sequence: int | None) -> v1.Event:
     """Return a stored event as a message."""
-    view = frame.data
-    answer = view.get("answer")
-    result = v1.Event(
-        name=frame.event,
-        sequence=frame.sequence or 0,
-        query_id=view["query_id"],
-        thread_id=view["thread_id"],
-        at_ms=view.get("at") or 0,
-        retries=_made(v1.Retries, view.get("retries")),
-        answer=None if answer is None else answer_message(answer),
-        result=None if view.get("result") is None else _early_result(view["result"]),
-    )
-    details = {name: value for name, value in view.items() if name not in _EVENT_FIELDS}
-    if details:
-        result.details.update(details)
-    return result
-
-
-def _early_result(result: Json) -> v1.EarlyResult:
-    return v1.EarlyResult(
-        columns=columns_of(result["columns"]),
-        rows=rows_of(result["rows"]),
-        row_count=result["row_count"],
-        truncated=result["truncated"],
-    )
-
-
-def progress_message(frame: Frame) -> v1.Progress:
-    """Return a progress note as a message."""
-    note = frame.data
-    return v1.Progress(
-        stage=note["stage"],
-        state=note.get("state") or "",
-        n=note.get("n") or 0,
-        at_ms=note.get("at") or 0,
-        text=note.get("text") or "",
-    )
+    return message_of(v1.Event, view | {"name": view["event"], "sequence": sequence or 0})
 
 
 def frame_fields(frame: Frame) -> dict[str, Any]:
     """Return the field of an update that this frame sets: `event` or `progress`."""
     if frame.sequence is None:
-        return {"progress": progress_message(frame)}
-    return {"event": event_message(frame)}
+        return {"progress": message_of(v1.Progress, frame.data)}
+    return {"event": event_message(frame.data, frame.sequence)}

@@ -18,11 +18,11 @@ from google.protobuf.message import Message
 
 from querybus.core.credential import Credential
 from querybus.picture import PictureForm
-from querybus.text.public import Json
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, read
 from querybus_gateway.grpc.call import GrpcCall, Method
-from querybus_gateway.grpc.messages import frame_fields, options_json, page_message, query_message, question_json, word
+from querybus_gateway.grpc.messages import frame_fields, message_of, options_json, query_message, question_json, word
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.clarify import ClarifyRequest
 from querybus_gateway.use_cases.clarify import clarify as clarify_query
 from querybus_gateway.use_cases.confirm import ConfirmRequest
@@ -170,7 +170,7 @@ async def get_result_page(request: v1.GetResultPageRequest, call: GrpcCall) -> M
         if request.page_token
         else await results.page(request.query_id, call.credential, request.page or 1, request.page_size or None)
     )
-    return result if isinstance(result, Problem) else page_message(result)
+    return result if isinstance(result, Problem) else message_of(v1.GetResultPageResponse, result)
 
 
 async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:

@@ -7,12 +7,9 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
-from querybus.text.public import Json
 from querybus_gateway.grpc.call import GrpcCall, Method
-from querybus_gateway.grpc.messages import event_message, number_of
+from querybus_gateway.grpc.messages import event_message, message_of
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.resources import Frame
-from querybus_gateway.v1 import query_pb2
 from querybus_gateway.v1 import thread_service_pb2 as v1
 
 _NEGATIVE: Final = Problem(ProblemCode.INVALID, "sequences and sizes are whole numbers from 0 on")
@@ -25,9 +22,7 @@ async def list_threads(request: v1.ListThreadsRequest, call: GrpcCall) -> Messag
     result = await call.use_cases.threads.list(call.credential, **_sized(request.page_size), cursor=request.page_token)
     if isinstance(result, Problem):
         return result
-    return v1.ListThreadsResponse(
-        threads=[_thread(thread) for thread in result["threads"]], next_page_token=result["next_cursor"] or ""
-    )
+    return message_of(v1.ListThreadsResponse, result | {"next_page_token": result["next_cursor"]})
 
 
 async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | Problem:
@@ -37,17 +32,7 @@ async def get_thread(request: v1.GetThreadRequest, call: GrpcCall) -> Message | 
     result = await call.use_cases.threads.state(request.thread_id, call.credential, at_sequence=request.at_sequence)
     if isinstance(result, Problem):
         return result
-    return v1.GetThreadResponse(
-        thread_id=result["thread_id"],
-        forked_from=_forked_from(result["forked_from"]),
-        connection=result["connection"],
-        sequence=result["sequence"],
-        at_ms=result["at"],
-        event=result["event"],
-        query_id=result["query_id"],
-        status=number_of(query_pb2.QueryStatus, result["status"]),
-        turns=[_turn(turn) for turn in result["turns"]],
-    )
+    return message_of(v1.GetThreadResponse, result)
 
 
 async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | Problem:
@@ -59,11 +44,7 @@ async def list_turns(request: v1.ListTurnsRequest, call: GrpcCall) -> Message | 
     )
     if isinstance(result, Problem):
         return result
-    return v1.ListTurnsResponse(
-        thread_id=result["thread_id"],
-        forked_from=_forked_from(result["forked_from"]),
-        turns=[_turn(turn) for turn in result["turns"]],
-    )
+    return message_of(v1.ListTurnsResponse, result)
 
 
 async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall) -> Message | Problem:
@@ -77,7 +58,7 @@ async def list_thread_events(request: v1.ListThreadEventsRequest, call: GrpcCall
         return result
     return v1.ListThreadEventsResponse(
         thread_id=result["thread_id"],
-        events=[event_message(Frame(event["event"], event, event["sequence"])) for event in result["events"]],
+        events=[event_message(event, event["sequence"]) for event in result["events"]],
         next_after_sequence=result["next_after"],
     )
 
@@ -92,7 +73,7 @@ async def fork_thread(request: v1.ForkThreadRequest, call: GrpcCall) -> Message 
         at_sequence=request.at_sequence,
         query_id=request.query_id if request.WhichOneof("at") == "query_id" else None,
     )
-    return result if isinstance(result, Problem) else v1.ForkThreadResponse(thread=_thread(result))
+    return result if isinstance(result, Problem) else v1.ForkThreadResponse(thread=message_of(v1.Thread, result))
 
 
 async def delete_thread(request: v1.DeleteThreadRequest, call: GrpcCall) -> Message | Problem:
@@ -112,41 +93,3 @@ THREAD_METHODS: Final[Mapping[str, Method]] = {
 
 def _sized(page_size: int) -> dict[str, Any]:
     return {"limit": page_size} if page_size else {}
-
-
-def _thread(found: Json) -> v1.Thread:
-    return v1.Thread(
-        thread_id=found["thread_id"],
-        title=found["title"],
-        connection=found["connection"],
-        created_at_ms=found["created_at"],
-        forked_from=_forked_from(found["forked_from"]),
-    )
-
-
-def _forked_from(found: Json | None) -> v1.ForkedFrom | None:
-    return None if found is None else v1.ForkedFrom(**found)
-
-
-_TURN_AS_IT_IS: Final = (
-    "query_id",
-    "question",
-    "code",
-    "message",
-    "summary",
-    "row_count",
-    "sequence",
-    "last_sequence",
-    "sql",
-)
-
-
-def _turn(found: Json) -> v1.Turn:
-    outcome = found["outcome"]
-    return v1.Turn(
-        **{name: found[name] for name in _TURN_AS_IT_IS if found.get(name) is not None},
-        status=number_of(query_pb2.QueryStatus, found["status"]),
-        outcome=None if outcome is None else number_of(query_pb2.Outcome, outcome),
-        asked_at_ms=found["asked_at"],
-        deadline_at_ms=found["deadline_at"],
-    )

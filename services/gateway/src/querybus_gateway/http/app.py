@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from querybus.ops.clock import RandomBits
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
-from querybus.text.public import Json
 from querybus_gateway.access.request_ids import request_id
 from querybus_gateway.bus.asyncapi import asyncapi
 from querybus_gateway.http import batches as http_batches
@@ -34,8 +33,9 @@ from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
+from querybus_gateway.public.documents import AsyncApiView, ProblemView
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.views import AsyncApiView, ProblemView
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,

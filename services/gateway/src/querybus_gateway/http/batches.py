@@ -29,8 +29,8 @@ from querybus_gateway.http.request import (
     takes,
 )
 from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.public.resources import BatchItemsView, BatchItemView, BatchView, RepairingView
 from querybus_gateway.use_cases.batches import Batches, BatchRequest
-from querybus_gateway.views import BatchItemsView, BatchItemView, BatchView, RepairingView
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 

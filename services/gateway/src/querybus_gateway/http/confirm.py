@@ -15,8 +15,8 @@ from querybus_gateway.http.request import (
     takes,
     wait_preference,
 )
+from querybus_gateway.public.answer import QueryView
 from querybus_gateway.use_cases.confirm import ConfirmRequest
-from querybus_gateway.views import QueryView
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 

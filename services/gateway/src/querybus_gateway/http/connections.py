@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from querybus.core.catalog import Language
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, gives
-from querybus_gateway.views import CatalogView, ConnectionsView, ConnectionView, SuggestionsView
+from querybus_gateway.public.resources import CatalogView, ConnectionsView, ConnectionView, SuggestionsView
 
 router = APIRouter(prefix="/v1/connections", tags=["connections"])
 

@@ -15,8 +15,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from querybus.core.credential import Credential
 from querybus_gateway.http.request import LAST_EVENT_HEADER, Caller, UseCasesOf, streams
 from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.public.answer import EventView, ProgressView
 from querybus_gateway.use_cases.queries import Queries
-from querybus_gateway.views import EventView, ProgressView
 
 SSE_RETRY_MS: Final = 2_000
 SEQUENCE_MAX: Final = 2**63 - 1

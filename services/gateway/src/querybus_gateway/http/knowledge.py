@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse
 from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, body_of, gives, takes
+from querybus_gateway.public.resources import FeedbackView, HitsView, KnowledgeView, TaughtView
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
-from querybus_gateway.views import FeedbackView, HitsView, KnowledgeView, TaughtView
 
 router = APIRouter(prefix="/v1", tags=["knowledge"])
 

@@ -20,8 +20,8 @@ from querybus_gateway.http.request import (
     wait_preference,
 )
 from querybus_gateway.problems import Problem
+from querybus_gateway.public.answer import QueryView
 from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
-from querybus_gateway.views import QueryView
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import Credential
-from querybus.text.public import Json
 from querybus_gateway.access.credentials import presented_key
 from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 from querybus_gateway.use_cases.resources import Reply

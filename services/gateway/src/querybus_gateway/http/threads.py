@@ -19,8 +19,8 @@ from querybus_gateway.http.request import (
     takes,
 )
 from querybus_gateway.problems import Problem
+from querybus_gateway.public.resources import ThreadEventsView, ThreadStateView, ThreadsView, ThreadView, TurnsView
 from querybus_gateway.use_cases.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
-from querybus_gateway.views import ThreadEventsView, ThreadStateView, ThreadsView, ThreadView, TurnsView
 
 router = APIRouter(prefix="/v1/threads", tags=["threads"])
 

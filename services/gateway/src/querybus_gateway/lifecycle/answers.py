@@ -18,9 +18,9 @@ from querybus.core.subjects import EventName, StageName, parse_event_subject
 from querybus.ops.clock import Jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus.text.public import public_answer
 from querybus_gateway.lifecycle.undecodable import Refusals
 from querybus_gateway.ports import Answers, DeadLetters
+from querybus_gateway.public.redaction import public_answer
 
 _log = get_log(__name__)
 

@@ -22,10 +22,10 @@ from querybus.core.subjects import EventName, token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus.ops.run import end
-from querybus.text.public import Json
 from querybus_gateway.admit import AskRequest
 from querybus_gateway.ports import Credentials, Log
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batches import BatchesKept, enriched_question, item_request
 from querybus_gateway.use_cases.queries import Begun
 from querybus_gateway.use_cases.resources import Reply

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from querybus.bus.log.publish import BusTrouble, TooLarge
 from querybus.bus.stores.batches import KeptBatch, Mark
 from querybus.core.credential import Credential
+from querybus.core.envelope import Audience
 from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.messages import Operation
 from querybus.core.options import Options
@@ -27,7 +28,6 @@ from querybus.core.stored.batch import (
     DEADLINE_SECONDS_MAX,
     ITEMS_MAX,
     BatchItem,
-    FailureSeen,
     ItemState,
     Manifest,
     again,
@@ -39,9 +39,10 @@ from querybus.core.stored.batch import (
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock, RandomBits
 from querybus.text.language import detect_language
-from querybus.text.public import Json
 from querybus_gateway.admit import RANDOM_BITS, AskRequest, RequestOptions
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
+from querybus_gateway.public.redaction import Json, shown
+from querybus_gateway.public.resources import BatchItemView, BatchView
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, STREAM_SECONDS_MAX, Queries
 from querybus_gateway.use_cases.resources import Frame, Reply
 
@@ -258,7 +259,7 @@ class Batches:
 
     async def _item(self, manifest: Manifest, place: int, credential: Credential) -> Json:
         item, state = manifest.items[place], manifest.states[place]
-        view = item_view(item, state, credential.audience == "analyst")
+        view = item_view(item, state, credential.audience)
         if state.run:
             view["query_id"] = manifest.query_id(place)
         if state.status == "finished" and state.run:
@@ -271,39 +272,18 @@ class Batches:
 def resource(manifest: Manifest) -> Json:
     """Return the batch without its items."""
     path = f"/v1/batches/{manifest.batch_id}"
-    return {
+    made = {
         "id": manifest.batch_id,
         "status": "finished" if manifest.ended_at is not None else "running",
-        "cancelled": manifest.cancelled,
-        "created_at": manifest.created_at,
-        "deadline_at": manifest.deadline_at,
-        "ended_at": manifest.ended_at,
-        "concurrency": manifest.concurrency,
         "totals": totals(manifest),
-        "links": {
-            "self": path,
-            "events": f"{path}/events",
-            "cancel": f"{path}/cancel",
-            "retry": f"{path}/retry",
-        },
+        "links": {"self": path, "events": f"{path}/events", "cancel": f"{path}/cancel", "retry": f"{path}/retry"},
     }
+    return shown(BatchView, manifest.credential.audience, made, manifest)
 
 
-def item_view(item: BatchItem, state: ItemState, is_analyst: bool) -> Json:
+def item_view(item: BatchItem, state: ItemState, audience: Audience) -> Json:
     """Return what became of an item, without its answer."""
-    return {
-        "id": item.id,
-        "name": item.name,
-        "status": state.status,
-        "outcome": state.outcome.value if state.outcome else None,
-        "run": state.run,
-        "attempts": state.attempts,
-        "finished_as": state.finished_as,
-        "first_failure": _failure(state.first_failure, is_analyst),
-        "last_failure": _failure(state.last_failure, is_analyst),
-        "query_id": None,
-        "answer": None,
-    }
+    return shown(BatchItemView, audience, {"query_id": None, "answer": None}, state, item)
 
 
 def item_request(manifest: Manifest, place: int) -> AskRequest:
@@ -340,13 +320,6 @@ def _manifest(request: BatchRequest, credential: Credential, batch_id: str, now:
 def enriched_question(manifest: Manifest, place: int) -> str | None:
     """Return an item's question with what surrounds it."""
     return enriched(manifest.items[place], manifest.language)
-
-
-def _failure(seen: FailureSeen | None, is_analyst: bool) -> Json | None:
-    if seen is None:
-        return None
-    view: Json = {"code": seen.code, "stage": seen.stage or None}
-    return view | {"detail": seen.detail} if is_analyst else view
 
 
 def _away() -> Problem:

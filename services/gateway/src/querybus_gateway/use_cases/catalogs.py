@@ -17,8 +17,8 @@ from querybus.core.policy import Connection
 from querybus.sql.names.visible_catalog import visible
 from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
-from querybus.text.public import Json
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 from querybus_gateway.use_cases.suggestions import suggestions
 

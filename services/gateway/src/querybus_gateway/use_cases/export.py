@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from querybus.bus.pages import decode_page
-from querybus.text.public import public_columns
+from querybus_gateway.public.redaction import public_columns
 from querybus_gateway.use_cases.results import Export
 
 _MARKS: Final = (b"querybus.json", b"querybus.decimal")

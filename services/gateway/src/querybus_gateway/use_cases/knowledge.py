@@ -32,9 +32,9 @@ from querybus.text.knowledge import (
     Knowledge,
     KnowledgeIndex,
 )
-from querybus.text.public import Json
 from querybus.text.synonyms import link_words
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 
 FOUND_MAX: Final = 50

@@ -24,7 +24,6 @@ from querybus.core.subjects import EventName, progress_subject, token
 from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
-from querybus.text.public import Json, public_progress
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
@@ -34,6 +33,7 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json, public_progress
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,

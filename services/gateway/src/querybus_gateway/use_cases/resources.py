@@ -10,9 +10,9 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
 from querybus.core.messages import Asked, Finished
 from querybus.core.subjects import EventName
-from querybus.text.public import Json, public_answer, public_event, status_of
 from querybus_gateway.lifecycle.conclusions import finished_of
 from querybus_gateway.ports import Entry
+from querybus_gateway.public.redaction import Json, public_answer, public_event, status_of
 
 
 @dataclass(frozen=True, slots=True)

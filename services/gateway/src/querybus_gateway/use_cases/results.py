@@ -17,10 +17,10 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.messages import Answer, Finished, Outcome, ResultColumn, Scalar
 from querybus.ops.clock import Clock
-from querybus.text.public import Json, public_page, total_of
 from querybus_gateway.access.page_token import PageToken, columns_hash, read_token, sign_token
 from querybus_gateway.ports import Pages
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json, public_page, total_of
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 
 PAGE_SIZE_MAX: Final = 1_000

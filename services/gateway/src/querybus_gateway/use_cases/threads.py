@@ -21,10 +21,11 @@ from querybus.core.stored.thread import ThreadRecord, record_of
 from querybus.core.subjects import EventName
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
-from querybus.text.public import Json, public_answer, public_event, status_of
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.redaction import Json, public_answer, public_event, shown, status_of
+from querybus_gateway.public.resources import ForkedFromView, ThreadView
 from querybus_gateway.use_cases.resources import is_reader
 
 LISTED_MAX: Final = 100
@@ -379,17 +380,11 @@ def _event_view(entry: Entry, credential: Credential) -> Json | None:
 
 
 def _record_view(record: ThreadRecord) -> Json:
-    return {
-        "thread_id": record.thread_id,
-        "title": record.title,
-        "connection": record.connection,
-        "created_at": record.created_at,
-        "forked_from": _fork_view(record.forked_from),
-    }
+    return shown(ThreadView, record.audience, record)
 
 
 def _fork_view(origin: ForkedFrom | None) -> Json | None:
-    return None if origin is None else {"thread_id": origin.thread_id, "sequence": origin.sequence}
+    return None if origin is None else shown(ForkedFromView, "business", origin)
 
 
 def _trouble(trouble: BusTrouble) -> Problem:

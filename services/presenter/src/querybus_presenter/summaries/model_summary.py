@@ -95,8 +95,8 @@ class Summarizer:
         if envelope.audience == "business" and (catalog is None or leaks(reported, catalog, answer.language)):
             return envelope
         message = reported if answer.message == answer.summary else answer.message
-        rendered_error = answer.model_copy(update={"summary": reported, "message": message})
-        return envelope.with_body(envelope.body.model_copy(update={"answer": rendered_error}))
+        changed = answer.model_copy(update={"summary": reported, "message": message})
+        return envelope.with_body(envelope.body.model_copy(update={"answer": changed}))
 
     async def _may_see(self, envelope: Envelope[Finished]) -> bool:
         """Whether cell values of this query may reach a model; of an unknown connection they may not."""

@@ -21,7 +21,7 @@ from nats.aio.subscription import Subscription
 from nats.js.errors import NotFoundError
 
 from querybus.bus.connection import Connected
-from querybus.bus.log.publish import MESSAGE_ID, BusTrouble, address_of, last_message
+from querybus.bus.log.publish import FIRST_EVENTS, MESSAGE_ID, BusTrouble, address_of, last_message
 from querybus.bus.log.query_threads import thread_of
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.subjects import (
@@ -47,7 +47,6 @@ EVENTS_PER_READ_MAX: Final = 256
 THREAD_TURNS_MAX: Final = 1_000
 """Turns of one thread that can be listed: the server lists at most 1024 subjects."""
 
-_FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
 _FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
 _FOLLOW_INACTIVE_SECONDS: Final = 30.0
 _FOLLOW_TICK_SECONDS: Final = 0.5
@@ -104,7 +103,7 @@ class Journal:
 
     async def first(self, address: EventAddress) -> Envelope[Any] | None:
         """Return the event that the address's query began with. BusTrouble, Undecodable."""
-        entries = await self._last_of([replace(address, event=event).subject for event in _FIRST_EVENTS])
+        entries = await self._last_of([replace(address, event=event).subject for event in FIRST_EVENTS])
         return entries[0].envelope() if entries else None
 
     async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Entry, ...]:
@@ -170,7 +169,7 @@ class Journal:
         """
         here, conversation = token(tenant), token(thread)
         firsts = await self._remembered(
-            [thread_event_filter(here, conversation, event) for event in _FIRST_EVENTS], until_sequence
+            [thread_event_filter(here, conversation, event) for event in FIRST_EVENTS], until_sequence
         )
         newest = firsts[-turns_max:]
         if not newest or not events:
@@ -184,7 +183,7 @@ class Journal:
     async def thread_ends(self, tenant: str, thread: str) -> tuple[Entry, ...]:
         """Return the first event and, where there is one, `finished` of every query of a thread. As `thread` raises."""
         here, conversation = token(tenant), token(thread)
-        kinds = (_FIRST_EVENTS, (EventName.FINISHED,))
+        kinds = (FIRST_EVENTS, (EventName.FINISHED,))
         filters = [[thread_event_filter(here, conversation, event) for event in events] for events in kinds]
         firsts, ends = await asyncio.gather(*(self._remembered(item, 0) for item in filters))
         return tuple(sorted((*firsts, *ends), key=lambda entry: entry.sequence))

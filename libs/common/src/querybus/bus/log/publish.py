@@ -19,7 +19,7 @@ from nats.js.errors import APIError, BadRequestError, NoStreamResponseError, Not
 from querybus.bus.log.sign import Signer
 from querybus.core.envelope import Envelope, encode
 from querybus.core.failure import FailureCode
-from querybus.core.subjects import EventAddress, message_id, token
+from querybus.core.subjects import EventAddress, EventName, message_id, token
 from querybus.core.topology import EVENTS
 from querybus.ops.clock import Clock, system_clock
 
@@ -29,6 +29,9 @@ DEADLINE_HEADER: Final = "Querybus-Deadline"
 TENANT_HEADER: Final = "Querybus-Tenant"
 VERSION_HEADER: Final = "Querybus-Version"
 SIGNATURE_HEADER: Final = "Querybus-Signature"
+
+FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
+"""What a query's log begins with."""
 
 PUBLISH_SECONDS_MAX: Final = 2.0
 """How long one try waits for its acknowledgement; a write into a connection that just died gets none."""

@@ -89,7 +89,7 @@ class FailureSeen(Value):
     """One failure of an item; `detail` is for analysts."""
 
     code: str
-    stage: str = ""
+    stage: str | None = None
     detail: str = ""
 
 
@@ -286,4 +286,6 @@ def mending(n: int, language: Language) -> str:
 
 
 def _seen(code: Any, stage: Any, detail: Any) -> FailureSeen:
-    return FailureSeen(code=str(code), stage=str(stage or ""), detail=str(detail or "")[:DETAIL_LENGTH_MAX])
+    return FailureSeen(
+        code=str(code), stage=str(stage) if stage else None, detail=str(detail or "")[:DETAIL_LENGTH_MAX]
+    )

@@ -143,7 +143,7 @@ class Postgres:
         try:
             result = await session.fetchval(_EXPLAIN + sql)
         except PostgresError as error:
-            return _rendered_error(error, sql, skipped=len(_EXPLAIN))
+            return _failure_of(error, sql, skipped=len(_EXPLAIN))
         plan = json.loads(result)[0]["Plan"]
         return Estimate(rows=int(plan["Plan Rows"]), rows_read=_largest_step(plan), cost=float(plan["Total Cost"]))
 
@@ -160,7 +160,7 @@ class Postgres:
         if isinstance(error, asyncpg.ConnectionDoesNotExistError):
             return away(error)
         if isinstance(error, PostgresError):
-            return _rendered_error(error, sql)
+            return _failure_of(error, sql)
         if isinstance(error, asyncpg.UnsupportedClientFeatureError | asyncpg.DataError | UnicodeError):
             # Its own statement cannot be read; that says nothing of the database.
             return Failure.of(FailureCode.TYPE_MISMATCH, "a value of the result has a type that cannot be read")
@@ -169,7 +169,7 @@ class Postgres:
         return None
 
 
-def _rendered_error(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
+def _failure_of(error: PostgresError, sql: str, *, skipped: int = 0) -> Failure:
     """Return what a server's error means; `skipped` characters of our own stood before the statement."""
     state = str(getattr(error, "sqlstate", None) or "XX000")
     position = str(getattr(error, "position", None) or "")

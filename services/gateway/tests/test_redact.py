@@ -40,7 +40,7 @@ from querybus.core.messages import (
     Value,
 )
 from querybus.core.subjects import EventName, StageName
-from querybus.text.public import public_answer, public_event, public_page, public_progress
+from querybus_gateway.public.redaction import public_answer, public_event, public_page, public_progress
 
 # Random strings that stand for a table, a column, an alias; nothing else in these messages contains them.
 NAMES = ("qz_tbl_81hf", "kx_col_77ab", "mv_detail_02")

@@ -1,7 +1,7 @@
 """What each audience may see of an event, an answer, a page or a progress note is decided here and nowhere else.
 
-Everything is an allow-list: a field that no line here names does not leave, whatever a newer service adds to a
-message. Business readers get no SQL, no name of a table or column, no driver text; their columns are `c1`..`cn`.
+Everything is an allow-list: a member that no view and no line here names does not leave, whatever a newer service adds
+to a message. Business readers get no SQL, no name of a table or column, no driver text; their columns are `c1`..`cn`.
 Cell values, the person's own question and the texts that the presenter phrased for the reader pass unchanged.
 """
 
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Final, cast, get_args
 
-from querybus.core.envelope import Attempt, Audience, Envelope, PathStep
+from querybus.core.envelope import Audience, Envelope
 from querybus.core.messages import (
     Analysis,
     Answer,
@@ -24,7 +27,6 @@ from querybus.core.messages import (
     Drafted,
     Failed,
     Finished,
-    Option,
     Outcome,
     Result,
     Returned,
@@ -32,6 +34,7 @@ from querybus.core.messages import (
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import is_own_speech
 from querybus.text.plain_answer import LABEL_TEXTS
+from querybus_gateway.public.answer import ANALYSTS, AnswerView, ChartView, ColumnView, RetriesView, View
 
 Json = dict[str, Any]
 """A JSON object: text, numbers, booleans, None, lists and objects."""
@@ -40,6 +43,72 @@ PROGRESS_BYTES_MAX: Final = 16_384
 
 _STEPS: Final = frozenset({*StageName, "sweeper"})
 _PROGRESS_STATES: Final = frozenset({"started", "stored", "tokens"})
+
+
+def shown(view: type[View], audience: Audience, *sources: object) -> Json:
+    """Return the public form of an object: the members that the view names, each from the first source that has it.
+
+    Sources are mappings or values; what is a view of its own is made likewise. Raises KeyError for a member that no
+    source has and the view requires.
+    """
+    result: Json = {}
+    for member in _members(view):
+        if member.is_for_analysts and audience != "analyst":
+            continue
+        value = _first(member.name, sources)
+        if value is _ABSENT:
+            if member.is_required:
+                raise KeyError(f"{view.__name__}.{member.name}")
+            continue
+        result[member.name] = _plain(value, member.view, audience)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    view: type[View] | None
+    is_for_analysts: bool
+    is_required: bool
+
+
+@cache
+def _members(view: type[View]) -> tuple[_Member, ...]:
+    return tuple(
+        _Member(name, _view_in(field.annotation), ANALYSTS in field.metadata, field.is_required())
+        for name, field in view.model_fields.items()
+    )
+
+
+def _view_in(annotation: object) -> type[View] | None:
+    """Return the view of `View`, `View | None` or `list[View]`."""
+    if isinstance(annotation, type) and issubclass(annotation, View):
+        return annotation
+    return next((inner for part in get_args(annotation) if (inner := _view_in(part)) is not None), None)
+
+
+_ABSENT: Final = object()
+
+
+def _first(name: str, sources: Sequence[object]) -> object:
+    for source in sources:
+        value = source.get(name, _ABSENT) if isinstance(source, Mapping) else getattr(source, name, _ABSENT)
+        if value is not _ABSENT:
+            return cast("object", value)
+    return _ABSENT
+
+
+def _plain(value: Any, view: type[View] | None, audience: Audience) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        items = cast("Sequence[Any]", value)
+        if view is not None:
+            return [shown(view, audience, item) for item in items]
+        return [item.value if isinstance(item, Enum) else item for item in items]
+    if view is None or value is None or view is ChartView:
+        return value
+    return shown(view, audience, value)
 
 
 def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
@@ -53,7 +122,7 @@ def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
         "query_id": envelope.query_id,
         "thread_id": envelope.thread_id,
         "at": envelope.path[-1].ended_at if envelope.path else envelope.asked_at,
-        "retries": _retries(envelope),
+        "retries": shown(RetriesView, audience, envelope.retries),
     }
     body = cast("Body", envelope.body)
     is_analyst = audience == "analyst"
@@ -101,50 +170,20 @@ def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
 
 
 def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
-    """Return the whole answer of a finished query as its reader may have it."""
-    is_analyst = audience == "analyst"
+    """Return the whole answer of a finished query as its reader may have it: what AnswerView names."""
     answer = envelope.body.answer
-    view: Json = {
-        "query_id": envelope.query_id,
-        "thread_id": envelope.thread_id,
-        "connection": envelope.connection,
-        "question": envelope.question,
+    is_analyst = audience == "analyst"
+    asked = answer.confirmation if answer.confirmation is None or is_analyst else answer.confirmation.without_names()
+    made = {
         "enriched_question": _read_as(envelope, is_analyst=is_analyst),
-        "language": answer.language,
-        "outcome": answer.outcome.value,
-        "code": answer.code.value if answer.code else None,
-        "message": answer.message,
-        "next_step": answer.next_step,
-        "options": [_option(option) for option in answer.options],
-        "trigger": answer.trigger.value if answer.trigger else None,
-        "confirmation": _confirmation(answer, is_analyst=is_analyst),
-        "rows_affected": answer.rows_affected,
         "columns": public_columns(answer, audience),
         "rows": [list(row) for row in answer.rows],
-        "row_count": answer.row_count,
-        "truncated": answer.truncated,
         "total_count": total_of(answer),
-        "total_is_estimate": answer.total_is_estimate,
         "pages": _pages(answer),
-        "summary": answer.summary,
-        "chart": answer.chart,
-        "notes": list(answer.notes),
-        "mended": list(answer.mended),
-        "confidence": answer.confidence,
-        "explanation": answer.explanation,
-        "classification": _classification(envelope, is_analyst=is_analyst),
-        "retries": _retries(envelope),
-        "attempts": [_attempt(attempt, is_analyst=is_analyst) for attempt in envelope.attempts],
-        "path": [_step(step) for step in envelope.path if step.stage in _STEPS],
-        "asked_at": envelope.asked_at,
-        "deadline_at": envelope.deadline_at,
+        "confirmation": asked,
+        "path": [step for step in envelope.path if step.stage in _STEPS],
     }
-    if is_analyst:
-        view |= {
-            "sql": envelope.body.sql,
-            "detail": envelope.body.detail,
-        }
-    return view
+    return shown(AnswerView, audience, made, answer, envelope.body, envelope)
 
 
 def _read_as(envelope: Envelope[Any], *, is_analyst: bool) -> str | None:
@@ -203,7 +242,8 @@ def status_of(events: Sequence[EventName]) -> str:
 
 
 def _column(column: AnswerColumn, n: int, audience: Audience) -> Json:
-    return {"id": column.id if audience == "analyst" else f"c{n}", "label": column.label, "kind": column.kind.value}
+    own = {} if audience == "analyst" else {"id": f"c{n}"}
+    return shown(ColumnView, audience, own, column)
 
 
 def _early_result(result: Result, envelope: Envelope[Any], audience: Audience) -> Json:
@@ -231,83 +271,6 @@ def _pages(answer: Answer) -> Json | None:
     return {"count": max(1, -(-answer.row_count // size)), "page_size": size}
 
 
-def _option(option: Option) -> Json:
-    return {"id": option.id, "text": option.text, "question": option.question, "action": option.action.value}
-
-
-def _confirmation(answer: Answer, *, is_analyst: bool) -> Json | None:
-    if answer.confirmation is None:
-        return None
-    asked = answer.confirmation if is_analyst else answer.confirmation.without_names()
-    view: Json = {
-        "reason": asked.reason,
-        "kind": asked.kind,
-        "sql_sha256": asked.sql_sha256,
-        "rows_affected": asked.rows_affected,
-        "rows_known": asked.rows_known,
-        "rows_affected_max": asked.rows_affected_max,
-    }
-    if is_analyst:
-        view |= {"table": asked.table, "columns": list(asked.columns)}
-    return view
-
-
-def _retries(envelope: Envelope[Any]) -> Json:
-    return {"generation": envelope.retries.generation, "mend": envelope.retries.mend}
-
-
-def _step(step: PathStep) -> Json:
-    return {
-        "stage": str(step.stage),
-        "event": step.event.value,
-        "started_at": step.started_at,
-        "ended_at": step.ended_at,
-    }
-
-
-def _attempt(attempt: Attempt, *, is_analyst: bool) -> Json:
-    view: Json = {
-        "origin": attempt.origin.value,
-        "stage": attempt.stage.value if attempt.stage else None,
-        "code": attempt.code.value if attempt.code else None,
-        "duration_ms": attempt.duration_ms,
-        "validated": attempt.validated,
-        "executed": attempt.executed,
-    }
-    if is_analyst:
-        view |= {"sql": attempt.sql, "detail": attempt.detail}
-    return view
-
-
-def _classification(envelope: Envelope[Any], *, is_analyst: bool) -> Json | None:
-    result = envelope.classification
-    if result is None:
-        return None
-    view: Json = {"kind": result.kind, "confidence": result.confidence, "method": result.method}
-    if is_analyst:
-        view["reason"] = result.reason
-    return view
-
-
 def _analysis(analysis: Analysis) -> Json:
-    return {
-        "tables": list(analysis.tables),
-        "links": [
-            {
-                "text": link.text,
-                "table": link.table,
-                "column": link.column,
-                "value": link.value,
-                "score": link.score,
-                "reason": link.reason,
-            }
-            for link in analysis.links
-        ],
-        "model": analysis.model,
-        "prompt_version": analysis.prompt_version,
-        "tokens_in": analysis.tokens_in,
-        "tokens_out": analysis.tokens_out,
-        "reading": analysis.reading,
-        "confidence": analysis.confidence,
-        "embeddings": analysis.embeddings,
-    }
+    left_out = {"catalog_fingerprint", "example_ids"}
+    return analysis.model_dump(mode="json", exclude=left_out)

@@ -1,0 +1,213 @@
+"""Threads, batches, connections and knowledge as every API shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Outcome
+from querybus.core.stored.batch import Status as ItemStatus
+from querybus.core.subjects import EventName
+from querybus.text.knowledge import EntryKind
+from querybus_gateway.public.answer import ANALYSTS, AnswerView, EventView, Status, View
+
+
+class EntryView(View):
+    """A piece of knowledge; analysts also get `text`, `by` and why it is `stale`."""
+
+    id: str
+    kind: EntryKind
+    source: str
+    at: int
+
+
+class KnowledgeView(View):
+    connection: str
+    entries: list[EntryView]
+
+
+class HitView(EntryView):
+    score: float = Field(ge=0, le=1)
+
+
+class HitsView(View):
+    connection: str
+    hits: list[HitView]
+
+
+class TaughtView(View):
+    connection: str
+    entries: int = Field(description="entries of the connection now")
+
+
+class FeedbackView(View):
+    query_id: str
+    verdict: Literal["right", "wrong"]
+    entries: int = Field(description="entries of the connection now")
+
+
+class ConnectionView(View):
+    """A connection; analysts get its dialect and access as well."""
+
+    name: str
+    description: str
+
+
+class ConnectionsView(View):
+    connections: list[ConnectionView]
+
+
+class CatalogView(View):
+    """What stands in a connection: labels, and for analysts names, types and keys."""
+
+    connection: str
+    tables: list[dict[str, Any]]
+    glossary: dict[str, str]
+
+
+class SuggestionsView(View):
+    connection: str
+    questions: list[str]
+
+
+class ForkedFromView(View):
+    """The event of another thread that a thread begins behind."""
+
+    thread_id: str
+    sequence: int
+
+
+class ThreadView(View):
+    """A thread as a list shows it."""
+
+    thread_id: str
+    title: str
+    connection: str
+    created_at: int
+    forked_from: ForkedFromView | None
+
+
+class ThreadsView(View):
+    """Threads, those that began last first."""
+
+    threads: list[ThreadView]
+    next_cursor: str | None = Field(description="`cursor` of the next page; null on the last")
+
+
+class TurnView(View):
+    """A question of a thread and what became of it; analysts get its `sql` as well."""
+
+    query_id: str
+    question: str
+    status: Status
+    outcome: Outcome | None
+    code: FailureCode | None
+    message: str
+    summary: str
+    row_count: int
+    asked_at: int
+    deadline_at: int
+    sequence: int = Field(description="of its first event")
+    last_sequence: int
+
+
+class TurnsView(View):
+    """Turns of a thread, oldest first."""
+
+    thread_id: str
+    forked_from: ForkedFromView | None
+    turns: list[TurnView]
+
+
+class ThreadStateView(TurnsView):
+    """A thread as it stood once an event was stored: that event, and the turns up to it."""
+
+    connection: str
+    sequence: int
+    at: int
+    event: EventName
+    query_id: str
+    status: Status
+
+
+class ThreadEventView(EventView):
+    sequence: int = Field(description="what a state and a fork take")
+
+
+class ThreadEventsView(View):
+    """Events of a thread, oldest first."""
+
+    thread_id: str
+    events: list[ThreadEventView]
+    next_after: int | None = Field(description="`after` of the next page; null on the last")
+
+
+class BatchTotalsView(View):
+    """Counts of items, and shares from 0 to 1: null while nothing was tried."""
+
+    items: int
+    waiting: int
+    running: int
+    finished: int
+    answered: int
+    failed: int
+    first_pass: int
+    after_retry: int
+    mending: int
+    first_pass_success: float | None
+    retry_success: float | None
+
+
+class BatchView(View):
+    """A batch without its items."""
+
+    id: str
+    status: Literal["running", "finished"]
+    cancelled: bool
+    created_at: int
+    deadline_at: int
+    ended_at: int | None
+    concurrency: int
+    totals: BatchTotalsView
+    links: dict[str, str]
+
+
+class ItemFailureView(View):
+    """A failure of an item."""
+
+    code: str
+    stage: str | None
+    detail: Annotated[str, ANALYSTS] = Field(default="", description="for analysts")
+
+
+class BatchItemView(View):
+    """An item of a batch, with its answer once it has finished."""
+
+    id: str
+    name: str
+    status: ItemStatus
+    outcome: Outcome | None
+    run: int = Field(description="counts its queries")
+    attempts: int
+    finished_as: int | None = Field(description="its place in the order of completion")
+    first_failure: ItemFailureView | None
+    last_failure: ItemFailureView | None
+    query_id: str | None
+    answer: AnswerView | None
+
+
+class BatchItemsView(BatchView):
+    """A batch with its items in their order, as many as fit one reading."""
+
+    offset: int
+    items: list[BatchItemView]
+    next_offset: int | None = Field(description="`offset` of the next reading; null once all items are there")
+
+
+class RepairingView(View):
+    """So many queries of a batch have failed and are repaired."""
+
+    n: int
+    message: str
