@@ -142,9 +142,9 @@ class ClickhouseServer:
     def url(self, database: str = "default") -> str:
         return f"clickhouse://default@127.0.0.1:{self.port}/{database}"
 
-    def execute(self, sql: str) -> str:
+    def execute(self, sql: str, database: str = "default") -> str:
         """Run one statement."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=sql.encode())
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/?database={database}", data=sql.encode())
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:
                 return reply.read().decode()

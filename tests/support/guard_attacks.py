@@ -211,6 +211,23 @@ def _string_ends_early(dialect: Dialect) -> Iterator[str]:
             yield f"SELECT {opening}{tail}"
 
 
+def _query_as_array(dialect: Dialect) -> Iterator[str]:
+    queries_ = (
+        "(SELECT groupArray(note) FROM orders)", "(SELECT groupArray(1) FROM secret)", "(SELECT groupArray(word) FROM secret)",
+        "(SELECT groupArray(boss) FROM region)", "(SELECT * FROM secret)", "(SELECT groupArray(o.note) FROM orders AS o)",
+        "(SELECT groupArray(note) FROM region JOIN orders ON 1 = 1)", "(WITH c AS (SELECT * FROM orders) SELECT note FROM c)",
+    )  # fmt: skip
+    for query in queries_:
+        yield f"SELECT n FROM orders ARRAY JOIN {query} AS n"
+        yield f"SELECT n FROM region LEFT ARRAY JOIN {query} AS n"
+        yield f"SELECT n FROM orders ARRAY JOIN [1] AS x, {query} AS n"
+        yield f"SELECT n FROM orders ARRAY JOIN arrayConcat({query}, []) AS n"
+        yield f"SELECT n FROM orders ARRAY JOIN arrayMap(x -> {query}, [1]) AS n"
+        yield f"SELECT n FROM (SELECT 1 AS id) AS d ARRAY JOIN {query} AS n"
+    yield "SELECT n FROM orders ARRAY JOIN secret AS n"
+    yield "SELECT n FROM orders ARRAY JOIN secret.word AS n"
+
+
 KINDS: Final[dict[str, Callable[[Dialect], Iterator[str]]]] = {
     "a table behind IN": _table_behind_in,
     "a WITH table with a table's name": _with_name,
@@ -221,6 +238,7 @@ KINDS: Final[dict[str, Callable[[Dialect], Iterator[str]]]] = {
     "a function by its bare name": _function_by_name,
     "an error of a hidden row": _side_channel,
     "a text that ends early": _string_ends_early,
+    "a query as an array": _query_as_array,
 }
 
 

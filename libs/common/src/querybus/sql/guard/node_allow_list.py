@@ -111,6 +111,18 @@ def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
     return None
 
 
+_SOURCES: Final = (exp.Table, exp.Subquery, exp.Unnest, exp.Values, exp.TableFromRows, exp.Lateral)
+
+
+def _source(node: exp.Expr) -> Failure | None:
+    # The parser turns every table behind ARRAY JOIN into a column, those of a query in brackets there too: what the
+    # engine reads as a table would be none for us.
+    if isinstance(node.this, _SOURCES) or (isinstance(node, exp.Join) and node.args.get("kind") == "ARRAY"):
+        return None
+    name = node.this.sql()[:80] if isinstance(node.this, exp.Expr) else ""
+    return unsafe(Rule.TABLE_FORM, "only tables and queries may stand in FROM and JOIN", name)
+
+
 def _table_form(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if isinstance(node.this, exp.Identifier):
         # Elsewhere a quoted name is a table of the catalog or none.
@@ -139,6 +151,8 @@ _CHECKS: Final[dict[type[exp.Expr], Callable[[exp.Expr], Failure | None]]] = {
     exp.Identifier: _identifier,
     exp.Var: _var,
     exp.Dot: _dot,
+    exp.From: _source,
+    exp.Join: _source,
     exp.TableFromRows: _source_function,
     exp.Lateral: _source_function,
 }
