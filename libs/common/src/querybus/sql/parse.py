@@ -123,7 +123,9 @@ def parse_change(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_
         return tokens
     statements = _split(tokens)
     if len(statements) != 1:
-        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+        return refuse(
+            FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements where one is allowed"
+        )
     word = _word(statements[0], 0)
     if word not in CHANGES:
         return unsafe(Rule.STATEMENT_KIND, "no change that is known here", _kind(statements[0]))
@@ -201,7 +203,9 @@ def _stacked(statements: list[list[Any]], dialect: Dialect) -> Failure:
     for statement in statements:
         if not _may_start(statement, dialect):
             return unsafe(Rule.STATEMENT_KIND, "several statements, one of them no query", _kind(statement))
-    return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements")
+    return refuse(
+        FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(statements)} statements where one is allowed"
+    )
 
 
 def _may_start(tokens: list[Any], dialect: Dialect) -> bool:
@@ -252,9 +256,14 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
     if not _may_start(tokens, dialect):
         kind = _kind(tokens)
         if re.match(r"[A-Z]", kind) and kind in STATEMENT_KINDS:
-            return unsafe(Rule.STATEMENT_KIND, f"{kind} is no query", kind)
+            return unsafe(Rule.STATEMENT_KIND, f"{kind} is not allowed; only queries are", kind)
         # Prose, a placeholder, a bare number: no statement of any kind, so a better draft may follow.
-        return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text does not begin with a query", kind)
+        return refuse(
+            FailureCode.SYNTAX_ERROR,
+            Rule.UNREADABLE,
+            "syntax error: the statement does not begin with SELECT or WITH",
+            kind,
+        )
     match word:
         case "EXPLAIN":
             return _explain(sql, tokens, dialect)
@@ -338,9 +347,13 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
     result = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(result) != 1:
-        return refuse(FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(result)} statements")
+        return refuse(
+            FailureCode.MULTI_STATEMENT, Rule.STATEMENT_COUNT, f"{len(result)} statements where one is allowed"
+        )
     if _too_deep(result[0]):
-        return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"a tree more than {TREE_DEPTH_MAX} deep")
+        return refuse(
+            FailureCode.TOO_COMPLEX, Rule.DEPTH, f"the statement is nested more than {TREE_DEPTH_MAX} levels deep"
+        )
     if dialect in _TABLES_BEHIND_IN and any(token.token_type is TokenType.IN for token in tokens):
         return _spell_out_tables(result[0], dialect)
     return result[0]

@@ -361,7 +361,13 @@ def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dial
     """Return the facts of a column that does not resolve: which tables are in scope, who owns it, what is close."""
     if column is None:
         tables = tuple({link.table.name: None for link in guarded.sources})[:8]
-        return refuse(FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {name[:200]}", name, tables=tables)
+        return refuse(
+            FailureCode.COLUMN_NOT_FOUND,
+            Rule.COLUMN_UNKNOWN,
+            f"column {name[:200]} does not exist",
+            name,
+            tables=tables,
+        )
     # Several columns may share the name; the one that no table in its scope owns exactly once is meant.
     for path in guarded.facts.columns:
         if path.name == column.name and len(_owning(path, guarded, dialect)[0]) != 1:
@@ -370,10 +376,10 @@ def _unknown_column(column: exp.Column | None, name: str, guarded: Guarded, dial
     owning, scope = _owning(column, guarded, dialect)
     qualifier = column.args["table"].name if column.args.get("table") else None
     where = column.this.meta if isinstance(column.this, exp.Expr) else {}
-    code, rule, detail = FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"no column {column.name[:200]}"
+    code, rule, detail = FailureCode.COLUMN_NOT_FOUND, Rule.COLUMN_UNKNOWN, f"column {column.name[:200]} does not exist"
     if len(owning) > 1 and qualifier is None:
         code, rule = FailureCode.AMBIGUOUS_COLUMN, Rule.COLUMN_AMBIGUOUS
-        detail = f"{column.name[:200]} occurs in several tables"
+        detail = f"column reference {column.name[:200]} is ambiguous"
     return refuse(
         code,
         rule,

@@ -109,7 +109,7 @@ def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
     return refuse(
         FailureCode.MISSING_ALIAS,
         Rule.QUALIFIER_UNKNOWN,
-        f"{qualifier} is not a table or alias in scope",
+        f"missing FROM-clause entry for table {qualifier}",
         column.name,
         qualifier=qualifier[:200],
         candidates=scope,

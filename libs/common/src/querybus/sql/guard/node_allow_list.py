@@ -13,7 +13,7 @@ from querybus.core.failure import Failure
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.call import call
-from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, NODE_RULES, NODES, STRUCTURE
+from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, STRUCTURE
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, unsafe
 
@@ -44,7 +44,8 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fa
         for name, value in node.args.items():
             if value and name not in structure:
                 rule = ARGUMENT_RULES.get(name, Rule.ARGUMENT)
-                return unsafe(rule, f"{name.rstrip('_')} of {kind.__name__} is not allowed", name.rstrip("_"))
+                clause = CLAUSES.get(name, name.rstrip("_").replace("_", " ").upper())
+                return unsafe(rule, f"{clause} is not allowed in {kind.__name__.upper()}")
     if kind is exp.Table:
         return _table_form(node, dialect)
     check = _CHECKS.get(kind)

@@ -88,4 +88,4 @@ def unsafe(rule: Rule, detail: str, name: str | None = None) -> Failure:
     """
     if name is None or name in STATEMENT_KINDS:
         return refuse(FailureCode.SAFETY, rule, detail, name)
-    return refuse(FailureCode.SAFETY, rule, f"{detail}: {name[:200]}")
+    return refuse(FailureCode.SAFETY, rule, detail if name.lower() in detail.lower() else f"{detail}: {name[:200]}")

@@ -160,7 +160,7 @@ def _padded_type(node: exp.DataType) -> Failure | None:
     for expression in node.expressions:
         width = expression.this if isinstance(expression, exp.DataTypeParam) else expression
         if isinstance(width, exp.Expr) and not extent(width) <= TIMES_MAX:
-            return cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", "cast")
+            return cost(Rule.SIZE, f"a size above {TIMES_MAX:,} is not allowed", "cast")
     return None
 
 
@@ -169,7 +169,7 @@ def _node(node: exp.Expr) -> Failure | None:
         return _padded_type(node)
     size = size_argument(node)
     if size is not None and not extent(size) <= TIMES_MAX:
-        return cost(Rule.SIZE, f"a size above {TIMES_MAX:,}", _name(node))
+        return cost(Rule.SIZE, f"a size above {TIMES_MAX:,} is not allowed", _name(node))
     if isinstance(node, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) or size is not None:
         parent = node.parent
         if not isinstance(parent, exp.Repeat | exp.Pad | exp.Replace | exp.DPipe | exp.Concat) and not (

@@ -153,7 +153,9 @@ def _nested(tokens: Sequence[Any]) -> Failure | None:
         if kind in _OPENING:
             depth += 1
             if depth > DEPTH_MAX:
-                return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, f"nested more than {DEPTH_MAX} deep")
+                return refuse(
+                    FailureCode.TOO_COMPLEX, Rule.DEPTH, f"the statement is nested more than {DEPTH_MAX} levels deep"
+                )
             brackets.append((rereads, base))
             if kind is TokenType.L_BRACKET or before in _TYPES:
                 # MySQL's BINARY is an operator as well.

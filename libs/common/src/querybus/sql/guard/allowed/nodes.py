@@ -81,6 +81,14 @@ ARGUMENT_RULES: Final[dict[str, Rule]] = {
 }
 """Which rule a refused argument falls under; the others are Rule.ARGUMENT."""
 
+CLAUSES: Final[dict[str, str]] = {
+    "locks": "FOR UPDATE or FOR SHARE",
+    "hint": "a hint",
+    "hints": "a hint",
+    "indexed": "a hint",
+}
+"""What a person calls an argument whose own name is the parser's."""
+
 STATEMENT_NODES: Final[tuple[type[exp.Expr], ...]] = (
     exp.Insert,
     exp.Update,
