@@ -97,17 +97,17 @@ synonyms: $(STAMP) ## gather the words that linking and search go by: libs/commo
 	@$(BIN)/python tools/synonyms.py
 
 proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
-	@$(BIN)/python proto/contract.py
+	@$(BIN)/python tools/grpc_contract.py
 
 images: $(STAMP) ## carry out the images' build steps in a folder and start what they hold: make images IMAGES="gateway executor-oracle"
-	@$(BIN)/python deploy/docker/prove.py $(IMAGES)
+	@$(BIN)/python tools/prove_images.py $(IMAGES)
 
 lock-snowflake: ## renew the locks of Snowflake's environments (needs uv)
 	@for each in snowflake fakesnow; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock
-	@$(MAKE) --no-print-directory setup && $(BIN)/python deploy/docker/member_lock.py write
+	@$(MAKE) --no-print-directory setup && $(BIN)/python tools/member_lock.py write
 
 clean: ## remove what was set up and built
 	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

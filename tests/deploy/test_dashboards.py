@@ -20,7 +20,7 @@ BUILT_IN_VARIABLES = {"__rate_interval", "__range", "__all"}
 
 
 def generator() -> Any:
-    spec = importlib.util.spec_from_file_location("dashboards_make", ROOT / "deploy/grafana/make.py")
+    spec = importlib.util.spec_from_file_location("dashboards_make", ROOT / "tools/dashboards.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -75,7 +75,7 @@ def faults(board: dict[str, Any]) -> list[str]:
 def test_what_is_committed_is_what_the_generator_makes() -> None:
     made = generator().files()
     for file, text in made.items():
-        assert file.read_text() == text, f"{file.name} is old: run python deploy/grafana/make.py"
+        assert file.read_text() == text, f"{file.name} is old: run python tools/dashboards.py"
     assert {file for file in made if file.suffix == ".json"} == set(FOLDER.glob("*.json"))
 
 

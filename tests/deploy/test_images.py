@@ -58,7 +58,7 @@ def member_lock() -> Any:
 
 
 def script(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"docker_{name}", DOCKER / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -71,17 +71,17 @@ def packages(member: str) -> set[str]:
 
 
 def instructions() -> list[tuple[str, str]]:
-    return script("prove").instructions()
+    return script("prove_images").instructions()
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the images run Python 3.11; others need other packages")
 def test_the_packages_of_each_image_are_what_its_member_needs() -> None:
     for name, wanted in member_lock().names().items():
-        assert packages(name) == wanted, f"{name}: run python deploy/docker/member_lock.py write"
+        assert packages(name) == wanted, f"{name}: run python tools/member_lock.py write"
 
 
 def part_of_lock(image: str) -> str:
-    command = [sys.executable, str(DOCKER / "member_lock.py"), "filter", image]
+    command = [sys.executable, str(ROOT / "tools/member_lock.py"), "filter", image]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -169,7 +169,7 @@ def test_the_dockerfile_pins_drops_root_and_copies_what_exists() -> None:
 )
 def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_starts(tmp_path: Path) -> None:
     # The smallest; `make images` does all of them.
-    prove = script("prove")
+    prove = script("prove_images")
     prefix = prove.build("validator", tmp_path)
     assert "stream QUERYBUS is missing" in prove.start("validator", prefix)
     held = {re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower() for path in prefix.rglob("*.dist-info")}
@@ -183,7 +183,7 @@ def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_
 
 
 def test_every_image_that_the_handbook_builds_can_be_proved() -> None:
-    prove = script("prove")
+    prove = script("prove_images")
     assert set(prove.IMAGES) == set(MEMBERS)
     assert set(prove.DRIVERS) == set(DRIVERS)
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def contract_module() -> Any:
-    spec = importlib.util.spec_from_file_location("grpc_contract", ROOT / "proto/contract.py")
+    spec = importlib.util.spec_from_file_location("grpc_contract", ROOT / "tools/grpc_contract.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,6 +1,6 @@
 """Which packages of requirements.lock an image needs: names are committed, versions and hashes stay in the one lock.
 
-`python deploy/docker/member_lock.py write` follows what each member declares, through the packages as they are installed
+`python tools/member_lock.py write` follows what each member declares, through the packages as they are installed
 here, and writes packages/<member>.txt. `... filter <member>` prints the part of the lock for these names; the image build calls
 it, so it needs nothing but Python.
 """
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent / "packages"
-LOCK: Final = Path(__file__).parents[2] / "requirements.lock"
+FOLDER: Final = Path(__file__).parents[1] / "deploy/docker/packages"
+LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
 MEMBERS: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
 DRIVERS: Final = ("clickhouse", "oracle", "bigquery")
 """Extras of the executor that requirements.lock holds."""

@@ -1,6 +1,6 @@
 """Carries out the build steps of the Dockerfile in a folder instead of a container, word for word.
 
-`python deploy/docker/prove.py [IMAGE...]` builds what /opt/querybus of each image would hold (a service, `cli`, or
+`python tools/prove_images.py [IMAGE...]` builds what /opt/querybus of each image would hold (a service, `cli`, or
 `executor-<driver>`), from the one Dockerfile: its COPY and RUN instructions up to the last stage, with /opt, /tmp and /src
 below a folder. Then the image's own start command is run there, in a Python that has nothing but that. What the
 container itself adds (user, read-only root, base image) is not shown. Python 3.11, as in the images; about half a minute each.
@@ -24,7 +24,7 @@ from typing import Final
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.migrate import ADVICE
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[1]
 DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"
 IMAGES: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
 DRIVERS: Final = {

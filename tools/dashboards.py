@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import yaml
 
-DEPLOY: Final = Path(__file__).parents[1]
+DEPLOY: Final = Path(__file__).parents[1] / "deploy"
 DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH: Final = 24
 
@@ -677,7 +677,7 @@ def files() -> dict[Path, str]:
         + "\n"
         for dashboard in DASHBOARDS
     }
-    note = "# made by deploy/grafana/make.py from deploy/prometheus; change the rules there\n"
+    note = "# made by tools/dashboards.py from deploy/prometheus; change the rules there\n"
     resource = yaml.safe_dump(rule_resource(), sort_keys=False, width=110, allow_unicode=True)
     made[DEPLOY / "k8s/components/prometheus-rules/prometheusrule.yaml"] = note + resource
     return made
