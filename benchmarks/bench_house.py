@@ -42,6 +42,9 @@ OVERLOAD = 2.0
 OVERLOAD_DEADLINE_SECONDS = 10
 OVERLOAD_WARM_SECONDS = 5.0
 """The queue of what waits must be full before what is refused and what is answered is steady."""
+OVERLOAD_SETTLE_SECONDS, SLICE_SECONDS = 20, 10
+SHIPPED = {"rate_per_second": 500, "rate_burst": 1_000, "in_flight_max": 64, "in_flight_total_max": 96}
+"""The limits of a tenant as the gateway has them by default; the other rows lift them."""
 REQUIRED: Mapping[str, tuple[str, float]] = {
     "a_null_to_floor": ("<=", 1.5),
     "a_full_above_floor_ms": ("<=", 8.0),
@@ -56,6 +59,11 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     "e_failed": ("<=", 0.0),
     "e_unclear": ("<=", 0.0),
     "e_memory_growth_mb": ("<=", 256.0),
+    **{f"f_{factor}x_worst_slice_to_peak": (">=", 0.9) for factor in (2, 4)},
+    **{f"f_{factor}x_expired_percent": ("<=", 1.0) for factor in (2, 4)},
+    **{f"f_{factor}x_accepted_p99_to_calm": ("<=", 3.0) for factor in (2, 4)},
+    **{f"f_{factor}x_refused_p99_ms": ("<=", 20.0) for factor in (2, 4)},
+    **{f"f_{factor}x_back_after_s": ("<=", 5.0) for factor in (2, 4)},
 }
 
 
@@ -67,6 +75,7 @@ class Bench:
     group: ProcessGroup
     seconds: float
     rounds: int
+    overload_seconds: float = 60.0
     figures: dict[str, float] = field(default_factory=dict[str, float])
     spins: list[float] = field(default_factory=list[float])
     syncs: list[float] = field(default_factory=list[float])
@@ -283,12 +292,90 @@ async def row_e(bench: Bench, stack: StackUnderLoad) -> None:
     print("   e ended as: " + ", ".join(f"{word} {count}" for word, count in words.most_common()))
 
 
+@dataclass(frozen=True)
+class Ended:
+    """One request of an open load: when it was sent and ended, and how."""
+
+    sent_at: float
+    ended_at: float
+    word: str
+
+    @property
+    def seconds(self) -> float:
+        return self.ended_at - self.sent_at
+
+
+async def offered(stack: StackUnderLoad, per_second: float, seconds: float) -> list[Ended]:
+    """Offer so many questions a second, whatever becomes of those before, and return all once they have ended."""
+    ended: list[Ended] = []
+
+    async def one(number: int) -> None:
+        sent_at = time.monotonic()
+        word = await stack.ask_within(number)
+        ended.append(Ended(sent_at, time.monotonic(), word))
+
+    begun, number = time.monotonic(), 0
+    async with asyncio.TaskGroup() as group:
+        while (passed := time.monotonic() - begun) < seconds:
+            while number < passed * per_second:
+                number += 1
+                group.create_task(one(number))
+            await asyncio.sleep(0.01)
+    return ended
+
+
+async def row_f(bench: Bench, stack: StackUnderLoad) -> None:
+    """Load above the capacity for longer than a queue can hide it, with the shipped limits of a tenant."""
+    await stack.delay_model(MODEL_SECONDS)
+    await stack.replicas(StageName.GATEWAY, 1, **SHIPPED)
+    async with Callers(stack.ask, CALLERS) as callers:
+        await callers.warm(bench.seconds)
+        alone = await callers.window(4 * bench.seconds)
+    bench.note(alone)
+    peak = alone.per_second
+    calm = sorted(item.seconds for item in await offered(stack, 0.8 * peak, bench.overload_seconds / 3))
+    bench.figures |= {"f_peak_per_second": round(peak, 1), "f_calm_p99_s": round(_percentile(calm, 0.99), 2)}
+    for factor in (2, 4):
+        begun = time.monotonic()
+        ended = await offered(stack, factor * peak, bench.overload_seconds)
+        loaded = [item for item in ended if item.ended_at < begun + bench.overload_seconds]
+        slices = [
+            sum(item.word == "answered" and at <= item.ended_at - begun < at + SLICE_SECONDS for item in loaded)
+            for at in range(OVERLOAD_SETTLE_SECONDS, int(bench.overload_seconds) - SLICE_SECONDS + 1, SLICE_SECONDS)
+        ]
+        accepted = sorted(item.seconds for item in ended if not item.word.startswith(("refused", "no reply")))
+        refused = sorted(item.seconds for item in ended if item.word.startswith("refused"))
+        words = Counter(item.word for item in ended)
+        after = await offered(stack, 0.5 * peak, 2 * SLICE_SECONDS)
+        back = [item for item in after if item.word != "answered" or item.seconds > 2 * bench.figures["f_calm_p99_s"]]
+        last_wrong = max((item.sent_at for item in back), default=0.0)
+        name = f"f_{factor}x"
+        bench.figures |= {
+            f"{name}_worst_slice_to_peak": round(min(slices) / SLICE_SECONDS / peak, 2) if slices else 0.0,
+            f"{name}_expired_percent": round(
+                100 * sum(word.startswith("expired") for word in words.elements()) / max(1, len(accepted)), 2
+            ),
+            f"{name}_accepted_p99_to_calm": round(_percentile(accepted, 0.99) / bench.figures["f_calm_p99_s"], 2),
+            f"{name}_refused_p99_ms": round(1_000 * _percentile(refused, 0.99), 1),
+            f"{name}_back_after_s": round(max(0.0, last_wrong - min(item.sent_at for item in after)), 1),
+        }
+        print(
+            f"   f {factor} times: slices of {SLICE_SECONDS} s {slices}; "
+            + ", ".join(f"{word} {count}" for word, count in words.most_common())
+        )
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+
+
 ROWS: Mapping[str, tuple[str, Callable[[Bench, StackUnderLoad], Awaitable[None]]]] = {
     "a": ("null verbs and one caller against raw hops", row_a),
     "b": (f"CPU per question, {CALLERS} callers, instant model", row_b),
     "c": (f"{CALLERS} callers, model of {MODEL_SECONDS:g} s", row_c),
     "d": (f"generator replicas of {CALLS_MAX} calls at once", row_d),
     "e": (f"{OVERLOAD:g} times the capacity", row_e),
+    "f": ("2 and 4 times the capacity for long, with the shipped limits", row_f),
 }
 
 
@@ -338,6 +425,7 @@ def main() -> int:
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
     parser.add_argument("--seconds", type=float, default=2.5, help="of one window")
     parser.add_argument("--rounds", type=int, default=3, help="of which the median is taken")
+    parser.add_argument("--overload-seconds", type=float, default=60.0, help="of each load of row f")
     parser.add_argument("--quick", action="store_true", help="one round of one second: to see that it works")
     parser.add_argument("--strict", action="store_true", help="a missed target is an error")
     given = parser.parse_args()
@@ -348,7 +436,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="querybus-bench-") as directory:
         group = ProcessGroup(Path(directory))
         seconds, rounds = (1.0, 1) if given.quick else (given.seconds, given.rounds)
-        bench = Bench(Path(directory), group, seconds, rounds)
+        bench = Bench(Path(directory), group, seconds, rounds, given.overload_seconds)
         try:
             uvloop.run(run(bench, rows))
         except (asyncio.CancelledError, KeyboardInterrupt):

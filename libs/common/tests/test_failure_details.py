@@ -57,7 +57,7 @@ POLICY = ConnectionPolicy(columns_denied={"customers": ("email",)})
         ("SELECT repeat('x', 1000000000)", FailureCode.COST, "a size above 10,000 is not allowed"),
     ],
 )
-def test_a_refusal_is_worded_as_a_database_would(sql: str, code: FailureCode, detail: str) -> None:
+def test_a_refusal_is_said_in_database_english(sql: str, code: FailureCode, detail: str) -> None:
     result = check(
         sql,
         dialect=Dialect.POSTGRESQL,

@@ -14,7 +14,7 @@ from libs.common.tests.test_model_limits import OneValue
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
-from querybus.llm import EmbeddingClient, EmbeddingServiceSettings, shared_limit
+from querybus.llm import EmbeddingClient, EmbeddingLimits, EmbeddingServiceSettings, shared_limit
 from querybus.llm.errors import Fault, FaultKind
 from querybus.ops.metrics import Metrics
 from querybus.text.vectors import NearIndex, text_of, unit
@@ -107,7 +107,9 @@ async def embedded(server: ScriptedModel, texts: Sequence[str], timeout_seconds:
 async def test_texts_are_embedded_in_batches_and_cut_to_the_dimensions_allowed():
     with ScriptedModel(say(""), embed=by_letters) as server:
         result = await embedded(
-            server, ["orders", "order", "", "customers"], embeddings_batch_max=3, embeddings_dimensions_max=100
+            server,
+            ["orders", "order", "", "customers"],
+            embeddings_limits=EmbeddingLimits(batch_max=3, dimensions_max=100),
         )
     assert not isinstance(result, Failure)
     assert [len(vector) for vector in result] == [100] * 4
@@ -180,7 +182,9 @@ async def test_replicas_keep_the_limit_of_an_embeddings_model_together():
             return [[1.0] * 16 for _ in texts], 7
 
     address, counters = Answering(), OneValue()
-    made = EmbeddingServiceSettings(embeddings_base_url="http://x", embeddings_requests_per_minute=60)
+    made = EmbeddingServiceSettings(
+        embeddings_base_url="http://x", embeddings_limits=EmbeddingLimits(requests_per_minute=60)
+    )
     apis = [
         EmbeddingClient(made, Metrics("test"), address=address, shared=shared_limit(made, counters)) for _ in range(2)
     ]

@@ -429,8 +429,9 @@ async def test_an_api_that_closes_says_so_before_it_cuts_anybody() -> None:
         assert caught.value.code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 
 
-async def test_more_calls_than_one_replica_takes_are_refused_not_queued() -> None:
-    async with api_stack(grpc_port=0, grpc_calls_max=1) as stack, grpc_caller(stack) as caller:
+async def test_more_calls_than_one_replica_takes_are_refused_not_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("querybus_gateway.app.GRPC_CALLS_MAX", 1)
+    async with api_stack(grpc_port=0) as stack, grpc_caller(stack) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question()))
         assert (await following.read()).query.id
         with pytest.raises(Refusal) as caught:

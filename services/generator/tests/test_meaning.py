@@ -12,7 +12,7 @@ from services.generator.tests.test_flows import Taught, drafted, pair
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.messages import Drafted
 from querybus.core.options import Options
-from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
+from querybus.llm import EmbeddingClient, EmbeddingLimits, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.semantic import Nearness
@@ -64,7 +64,7 @@ async def test_meaning_adds_a_table_that_no_word_finds():
     alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
     assert "accommodations" not in alone.analysis.tables
     assert alone.analysis.embeddings == ""
-    async with Asking(embeddings_timeout_seconds=20.0) as stack:
+    async with Asking(embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
         both = await stack.ask(MISSPELT)
         again = await stack.ask(MISSPELT)
     assert both.analysis.embeddings == "used"
@@ -78,7 +78,7 @@ async def test_meaning_adds_a_table_that_no_word_finds():
 @pytest.mark.parametrize(("embed", "said"), [(fail(500), "500"), (Step(body=b"{}"), "protocol")])
 async def test_an_address_that_fails_leaves_the_words_alone_and_the_analysis_says_so(embed: Step, said: str):
     alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
-    async with Asking(embed, embeddings_timeout_seconds=20.0) as stack:
+    async with Asking(embed, embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
         body = await stack.ask(MISSPELT)
         again = await stack.ask(MISSPELT)
     assert body.analysis == alone.analysis.model_copy(update={"embeddings": said})
@@ -87,7 +87,7 @@ async def test_an_address_that_fails_leaves_the_words_alone_and_the_analysis_say
 
 
 async def test_a_question_waits_for_a_slow_address_only_so_long_and_the_model_gets_what_is_left():
-    async with Asking(hang(), embeddings_timeout_seconds=1.0) as stack:
+    async with Asking(hang(), embeddings_limits=EmbeddingLimits(timeout_seconds=1.0)) as stack:
         body = await stack.ask(MISSPELT)
         await stack.ask(MISSPELT)
     assert body.analysis.embeddings == "preparing"
@@ -97,7 +97,7 @@ async def test_a_question_waits_for_a_slow_address_only_so_long_and_the_model_ge
 
 
 async def test_a_catalog_above_the_bytes_allowed_is_not_embedded():
-    async with Asking(embeddings_bytes_max=1_000) as stack:
+    async with Asking(embeddings_limits=EmbeddingLimits(bytes_max=1_000)) as stack:
         body = await stack.ask(MISSPELT)
     assert (body.analysis.embeddings, stack.server.requests) == ("too_large", [])
 
@@ -112,7 +112,7 @@ async def test_meaning_finds_a_taught_question_that_shares_no_word():
     taught = Taught(pair("accommodations there"), *(pair(f"report {n} of machine {n}") for n in range(12)))
     alone = drafted(await run(asked("acomodation"), model=SpokenModel(SAID), taught=taught))
     assert alone.analysis.example_ids == ()
-    async with Asking(embeddings_timeout_seconds=20.0) as stack:
+    async with Asking(embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
         body = await stack.ask("acomodation", catalog=SHOP, taught=taught)
     assert body.analysis.example_ids == (pair("accommodations there").id,)
 
@@ -121,7 +121,7 @@ async def test_no_cell_value_is_embedded_in_a_thread_with_knowledge_whoever_may_
     sql = f"SELECT 1 FROM customers WHERE city = '{CANARY}'"
     taught = Taught(pair(f"How many customers live in {CANARY}?", sql))
     history = KeptHistory(Turn("which city?", sql=sql, reply=f"{CANARY}, I think."))
-    async with Asking(embeddings_timeout_seconds=20.0) as stack:
+    async with Asking(embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
         for may_see in (False, True):
             for question in ("How many customers live in Oslo?", "and by city?", "What is inflation?"):
                 await stack.ask(

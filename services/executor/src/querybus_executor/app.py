@@ -36,15 +36,16 @@ from querybus_executor.results.pages import ResultPages
 from querybus_executor.settings import Settings
 from querybus_executor.write import write
 
+CHILDREN_RESERVED = 1
+"""Processes of each embedded database for explain and probe only."""
+
 
 def build(settings: Settings) -> Service:
     """Return the executor, wired and not yet started; BadConnections if its file cannot be used."""
     metrics = Metrics(StageName.EXECUTOR)
     tracing = tracing_of(StageName.EXECUTOR, settings)
     broker = make_broker(settings, StageName.EXECUTOR, metrics)
-    engines = Engines(
-        children=settings.children, reserved=settings.children_reserved, bytes_max=settings.result_bytes_max
-    )
+    engines = Engines(children=settings.children, reserved=CHILDREN_RESERVED, bytes_max=settings.result_bytes_max)
     configs = load_connections(settings.connections_file)
     databases = Connected(engines.connected(configs, metrics=metrics))
     writers = Writers(configs, alone=engines.without_duckdb_readers)
@@ -86,9 +87,7 @@ def build(settings: Settings) -> Service:
         tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
-    server = serve_database(
-        broker, explain=on_explain, probe=on_probe, slots=2 * settings.children_reserved, tracing=tracing
-    )
+    server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * CHILDREN_RESERVED, tracing=tracing)
     return Service(
         StageName.EXECUTOR,
         broker,

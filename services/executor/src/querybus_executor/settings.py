@@ -15,7 +15,6 @@ class Settings(ServiceSettings):
     connections_file: Path = Field(default=Path("connections.yaml"), description="which databases there are")
     verify_key: str = Field(description="the validator's public Ed25519 key, base64")
     children: int = Field(default=4, ge=1, le=64, description="processes of each embedded database for statements")
-    children_reserved: int = Field(default=1, ge=1, le=16, description="such processes for explain and probe only")
     result_bytes_max: int = Field(
         default=16 << 20, ge=1 << 16, le=1 << 30, description="bytes of one result, as JSON, before it is cut"
     )

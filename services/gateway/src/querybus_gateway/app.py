@@ -66,6 +66,10 @@ from querybus_gateway.use_cases.results import Results
 from querybus_gateway.use_cases.threads import Threads
 
 ADVISORY_SLOTS = 4
+CALLS_MAX = 1_024
+"""Calls on the bus that one replica answers at once."""
+GRPC_CALLS_MAX = 4_096
+"""gRPC calls of one replica, streams included."""
 LOG_SHARE_MAX = 0.9
 """Of the event log: from here on nothing new is accepted, so that what was accepted can end."""
 HELD_DRAIN_SECONDS = 1.0
@@ -187,10 +191,10 @@ def use_cases_of(
 
 def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
     """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
-    api = BusApi(use_cases, tracing=tracing, calls_max=settings.calls_max)
+    api = BusApi(use_cases, tracing=tracing, calls_max=CALLS_MAX)
     web = http_api(use_cases, tracing=tracing, random_bits=system_random_bits, cors_origins=settings.cors_origins)
     listeners: list[Part] = [
-        CallServer(broker, api.answer, slots=settings.calls_max, drain_seconds=settings.drain_seconds),
+        CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
         HttpApi(
             web,
             on_closing=lambda: setattr(web.state, "is_closing", True),
@@ -211,7 +215,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
                 use_cases,
                 host=settings.api_host,
                 port=settings.grpc_port,
-                calls_max=settings.grpc_calls_max,
+                calls_max=GRPC_CALLS_MAX,
                 tracing=tracing,
                 random_bits=system_random_bits,
                 on_listening=lambda address: _log.info("grpc.listening", address=address),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from querybus.core.options import OptionCaps, RepairPolicy
@@ -16,6 +16,17 @@ from querybus_gateway.access.rate import Rate
 from querybus_gateway.access.throttle import GUESSES_MAX
 
 
+class OidcClaims(BaseModel):
+    """The claims of a token that name its tenant and user, its audience, and the connections that it may use."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant: str = "tenant"
+    user: str = "sub"
+    role: str = Field(default="querybus_audience", description="is `business` or `analyst`")
+    connections: str = Field(default="querybus_connections", description="a token without it may use all")
+
+
 class Settings(ServiceSettings):
     """The gateway's settings; the API listens apart from the probes."""
 
@@ -24,7 +35,6 @@ class Settings(ServiceSettings):
     grpc_port: int | None = Field(
         default=None, ge=0, le=65_535, description="of the gRPC API; 0: any free port; not set: no such API"
     )
-    grpc_calls_max: int = Field(default=4_096, ge=1, description="gRPC calls, streams included, of one replica")
     tenants: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="subject tokens of tenants that have a submit queue, separated by commas"
     )
@@ -34,7 +44,6 @@ class Settings(ServiceSettings):
     purge_password: SecretStr = Field(
         default=SecretStr(""), description="of the bus user `purge`; empty: threads cannot be deleted here"
     )
-    calls_max: int = Field(default=1_024, ge=1, description="calls on the bus that one replica answers at once")
     in_flight_max: int = Field(
         default=64, ge=1, description="queries that one tenant may always have in flight, over all replicas"
     )
@@ -62,15 +71,12 @@ class Settings(ServiceSettings):
         default=("RS256",), description="signature algorithms that are taken, separated by commas"
     )
     oidc_keys_url: str = Field(default="", description="the issuer's JWKS; empty: as its discovery document says")
-    oidc_tenant: str = Field(default="", description="tenant of every token; empty: `oidc_tenant_claim` says it")
+    oidc_tenant: str = Field(default="", description="tenant of every token; empty: the tenant claim says it")
     oidc_tenants: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="tenants that tokens may bring in, separated by commas; none: any"
     )
-    oidc_tenant_claim: str = Field(default="tenant", description="claim that names the tenant")
-    oidc_user_claim: str = Field(default="sub", description="claim that names the user")
-    oidc_role_claim: str = Field(default="querybus_audience", description="claim that is `business` or `analyst`")
-    oidc_connections_claim: str = Field(
-        default="querybus_connections", description="claim that lists the connections; a token without it may use all"
+    oidc_claims: OidcClaims = Field(
+        default=OidcClaims(), description='which claims say what, as JSON where they differ: {"tenant": "org_id"}'
     )
     option_caps: OptionCaps = Field(
         default=OptionCaps(),
@@ -106,10 +112,10 @@ class Settings(ServiceSettings):
             audience=self.oidc_audience,
             algorithms=self.oidc_algorithms,
             tenant=self.oidc_tenant,
-            tenant_claim=self.oidc_tenant_claim,
-            user_claim=self.oidc_user_claim,
-            role_claim=self.oidc_role_claim,
-            connections_claim=self.oidc_connections_claim,
+            tenant_claim=self.oidc_claims.tenant,
+            user_claim=self.oidc_claims.user,
+            role_claim=self.oidc_claims.role,
+            connections_claim=self.oidc_claims.connections,
         )
 
     def allowed(self) -> Allowed:

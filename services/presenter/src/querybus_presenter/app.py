@@ -27,6 +27,9 @@ from querybus_presenter.settings import Settings
 from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
 from querybus_presenter.wording.texts import load_texts
 
+CATALOG_WAIT_SECONDS = 1.0
+"""How long a query's words wait for the catalog; without it labels are numbered."""
+
 
 def build(settings: Settings) -> Service:
     """Return the presenter, wired and not yet started."""
@@ -34,7 +37,7 @@ def build(settings: Settings) -> Service:
     tracing = tracing_of(StageName.PRESENTER, settings)
     broker = make_broker(settings, StageName.PRESENTER, metrics)
     store = CatalogStore(broker, follow=True)
-    catalogs = PatientCatalogs(store, wait_seconds=settings.catalog_wait_seconds)
+    catalogs = PatientCatalogs(store, wait_seconds=CATALOG_WAIT_SECONDS)
 
     known = ModelStore(broker, follow=True)
     model = (

@@ -10,9 +10,6 @@ from querybus.llm import ModelServiceSettings
 class Settings(ModelServiceSettings):
     """The settings of the presenter; every summary is made by rule unless `summary_by_model`."""
 
-    catalog_wait_seconds: float = Field(
-        default=1.0, gt=0, description="how long a query's words wait for the catalog; without it labels are numbered"
-    )
     summary_by_model: bool = Field(
         default=False, description="a model words summaries, one more call for each answer; what it says is checked"
     )

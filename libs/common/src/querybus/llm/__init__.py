@@ -6,11 +6,12 @@ from querybus.llm.embeddings import EmbeddingClient, shared_limit
 from querybus.llm.model import Limits, ModelClient
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.registry import NamedModels
-from querybus.llm.settings import EmbeddingServiceSettings, ModelServiceSettings
+from querybus.llm.settings import EmbeddingLimits, EmbeddingServiceSettings, ModelServiceSettings
 from querybus.ops.metrics import Metrics
 
 __all__ = [
     "EmbeddingClient",
+    "EmbeddingLimits",
     "EmbeddingServiceSettings",
     "Limits",
     "ModelClient",

@@ -19,7 +19,12 @@ from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.model import unavailable
 from querybus.llm.model_limits import Limit
 from querybus.llm.openai_client import OpenAIClient, fault_of
-from querybus.llm.settings import EmbeddingServiceSettings
+from querybus.llm.settings import (
+    BREAKER_OPEN_SECONDS,
+    CONNECT_SECONDS_MAX,
+    SILENCE_SECONDS_MAX,
+    EmbeddingServiceSettings,
+)
 from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
 from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
@@ -45,8 +50,8 @@ class OpenAIEmbeddingAddress:
         self._client = OpenAIClient(
             settings.embeddings_base_url,
             settings.embeddings_api_key,
-            connect_timeout_seconds=settings.llm_connect_timeout_seconds,
-            read_timeout_seconds=settings.llm_read_timeout_seconds,
+            connect_timeout_seconds=CONNECT_SECONDS_MAX,
+            read_timeout_seconds=SILENCE_SECONDS_MAX,
             pool_timeout_seconds=settings.llm_total_timeout_seconds,
         )
 
@@ -67,7 +72,7 @@ class OpenAIEmbeddingAddress:
 
 
 class EmbeddingClient:
-    """Embeds texts; at most `embeddings_batch_max` in a request and `embeddings_concurrency_max` requests at once."""
+    """Embeds texts; at most `batch_max` in a request and `concurrency_max` requests at once."""
 
     name = "embeddings"
 
@@ -86,8 +91,8 @@ class EmbeddingClient:
         self._shared = shared
         self._seconds = seconds
         self._model = settings.embeddings_model
-        self._slots = asyncio.Semaphore(settings.embeddings_concurrency_max)
-        self._breaker = Breaker(settings.llm_breaker_failures, settings.llm_breaker_open_seconds)
+        self._slots = asyncio.Semaphore(settings.embeddings_limits.concurrency_max)
+        self._breaker = Breaker(settings.llm_breaker_failures, BREAKER_OPEN_SECONDS)
 
     async def close(self) -> None:
         """Close every connection and give back what is held of shared limits."""
@@ -104,8 +109,8 @@ class EmbeddingClient:
         vectors: list[Vector | None] = []
         try:
             async with asyncio.timeout(max(0.0, timeout_seconds)):
-                for start in range(0, len(texts), self._settings.embeddings_batch_max):
-                    made = await self._batch(texts[start : start + self._settings.embeddings_batch_max])
+                for start in range(0, len(texts), self._settings.embeddings_limits.batch_max):
+                    made = await self._batch(texts[start : start + self._settings.embeddings_limits.batch_max])
                     if isinstance(made, Failure):
                         return made
                     vectors += made
@@ -133,7 +138,7 @@ class EmbeddingClient:
             outcome = await self._address.embed(texts)
         except asyncio.CancelledError:
             # Cut by the time limit, or with its query: only a silence of that length says something of the address.
-            if self._seconds() - sent >= self._settings.embeddings_timeout_seconds / 2:
+            if self._seconds() - sent >= self._settings.embeddings_limits.timeout_seconds / 2:
                 self._failed(sent)
             else:
                 self._breaker.abandoned()
@@ -152,7 +157,7 @@ class EmbeddingClient:
         self._breaker.succeeded(self._seconds())
         self._metrics.breaker("model", self._model, is_open=False)
         self._metrics.model_call(self._model, self._seconds() - sent, tokens, 0)
-        return [unit(vector, self._settings.embeddings_dimensions_max) for vector in vectors]
+        return [unit(vector, self._settings.embeddings_limits.dimensions_max) for vector in vectors]
 
     def _failed(self, sent: float) -> None:
         self._breaker.failed(self._seconds(), sent)
@@ -161,7 +166,7 @@ class EmbeddingClient:
 
 def shared_limit(settings: EmbeddingServiceSettings, counters: SharedCounters) -> SharedLimit | None:
     """Return the limits of the settings as all replicas keep them together; None without any."""
-    limit = Limit(settings.embeddings_requests_per_minute, settings.embeddings_tokens_per_minute)
+    limit = Limit(settings.embeddings_limits.requests_per_minute, settings.embeddings_limits.tokens_per_minute)
     if limit == Limit():
         return None
     return SharedLimit(

@@ -18,7 +18,7 @@ from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.llm.breaker import Breaker
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds
-from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.settings import BREAKER_OPEN_SECONDS, ModelServiceSettings
 from querybus.llm.shared_limits import SharedLimit
 from querybus.ops.clock import Jitter, system_jitter
 from querybus.ops.metrics import Metrics
@@ -69,7 +69,7 @@ class Limits:
             retries_max=settings.llm_retries_max,
             concurrency_max=settings.llm_concurrency_max,
             breaker_failures=settings.llm_breaker_failures,
-            breaker_open_seconds=settings.llm_breaker_open_seconds,
+            breaker_open_seconds=BREAKER_OPEN_SECONDS,
         )
 
 

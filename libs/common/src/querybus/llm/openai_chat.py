@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault
 from querybus.llm.openai_client import OpenAIClient, fault_of
-from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.settings import CONNECT_SECONDS_MAX, SILENCE_SECONDS_MAX, ModelServiceSettings
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
@@ -32,8 +32,8 @@ class OpenAIChatAddress:
         self._client = OpenAIClient(
             settings.llm_base_url,
             settings.llm_api_key,
-            connect_timeout_seconds=settings.llm_connect_timeout_seconds,
-            read_timeout_seconds=settings.llm_read_timeout_seconds,
+            connect_timeout_seconds=CONNECT_SECONDS_MAX,
+            read_timeout_seconds=SILENCE_SECONDS_MAX,
             pool_timeout_seconds=settings.llm_total_timeout_seconds,
         )
         self._chats: dict[str, ChatOpenAI] = {}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from querybus.ops.settings import ServiceSettings
+
+CONNECT_SECONDS_MAX: Final = 5.0
+SILENCE_SECONDS_MAX: Final = 60.0
+"""How long an open connection may say nothing."""
+BREAKER_OPEN_SECONDS: Final = 10.0
+"""How long an open breaker waits until one call may try again."""
 
 
 class ModelServiceSettings(ServiceSettings):
@@ -19,15 +27,26 @@ class ModelServiceSettings(ServiceSettings):
     llm_temperature: float = Field(default=0.0, ge=0, le=2)
     llm_streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")
     llm_tokens_out_max: int = Field(default=4_096, ge=16, le=131_072, description="tokens of one reply")
-    llm_connect_timeout_seconds: float = Field(default=5.0, gt=0)
-    llm_read_timeout_seconds: float = Field(default=60.0, gt=0, description="silence on an open connection")
     llm_total_timeout_seconds: float = Field(
         default=90.0, gt=0, description="one call with its retries; never longer than the query's deadline allows"
     )
     llm_retries_max: int = Field(default=1, ge=0, le=2, description="quick retries of one call on 429, 5xx, no connect")
     llm_concurrency_max: int = Field(default=64, ge=1, le=1_024, description="calls of one replica at once")
     llm_breaker_failures: int = Field(default=5, ge=1, description="failures in a row that open the breaker")
-    llm_breaker_open_seconds: float = Field(default=10.0, gt=0, description="until one call may try again")
+
+
+class EmbeddingLimits(BaseModel):
+    """What embedding may take: of a request, of a replica, of all replicas together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dimensions_max: int = Field(default=512, ge=16, le=4_096, description="what a model says beyond them is cut")
+    timeout_seconds: float = Field(default=2.0, gt=0, description="what a question waits; then words stand alone")
+    batch_max: int = Field(default=64, ge=1, le=2_048, description="texts in one request")
+    concurrency_max: int = Field(default=8, ge=1, le=256, description="requests of one replica at once")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
+    bytes_max: int = Field(default=32 * 1_024 * 1_024, ge=0, description="of vectors of catalogs and taught questions")
 
 
 class EmbeddingServiceSettings(ModelServiceSettings):
@@ -36,16 +55,6 @@ class EmbeddingServiceSettings(ModelServiceSettings):
     embeddings_base_url: str = Field(default="", description="of an OpenAI-compatible API, up to /v1; empty: none")
     embeddings_model: str = Field(default="embeddings", max_length=100, description="the model's name at that address")
     embeddings_api_key: SecretStr | None = Field(default=None, description="absent for addresses that ask for none")
-    embeddings_dimensions_max: int = Field(
-        default=512, ge=16, le=4_096, description="of a vector; what a model says beyond them is cut"
-    )
-    embeddings_timeout_seconds: float = Field(
-        default=2.0, gt=0, description="what a question waits for them; then words stand alone"
-    )
-    embeddings_batch_max: int = Field(default=64, ge=1, le=2_048, description="texts in one request")
-    embeddings_concurrency_max: int = Field(default=8, ge=1, le=256, description="requests of one replica at once")
-    embeddings_requests_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
-    embeddings_tokens_per_minute: int | None = Field(default=None, ge=1, description="of all replicas together")
-    embeddings_bytes_max: int = Field(
-        default=32 * 1_024 * 1_024, ge=0, description="that vectors of catalogs and of taught questions may take"
+    embeddings_limits: EmbeddingLimits = Field(
+        default=EmbeddingLimits(), description='as JSON where they differ: {"timeout_seconds": 1, "batch_max": 32}'
     )

@@ -53,9 +53,11 @@ class Nearness:
 
     def __init__(self, client: EmbeddingClient, settings: EmbeddingServiceSettings) -> None:
         self._client = client
-        self._seconds_max = settings.embeddings_timeout_seconds
-        self._bytes_max = settings.embeddings_bytes_max
-        self._bytes_each = 4 * settings.embeddings_dimensions_max + settings.embeddings_dimensions_max // 8 + 160
+        self._seconds_max = settings.embeddings_limits.timeout_seconds
+        self._bytes_max = settings.embeddings_limits.bytes_max
+        self._bytes_each = (
+            4 * settings.embeddings_limits.dimensions_max + settings.embeddings_limits.dimensions_max // 8 + 160
+        )
         self._kept: OrderedDict[str, NearIndex] = OrderedDict()
         self._failed: dict[str, _Failed] = {}
         self._making: dict[str, _Making] = {}
