@@ -230,7 +230,8 @@ ROWS: Mapping[str, Row] = {
         "executors killed and paused at changes",
         write_changes,
         Plan(replicas={StageName.EXECUTOR: 2}, connection=ledger_connection),
-        must_see=("written", "begun_twice"),
+        # A change that a second executor received and did not begin again; progress is sent only for what takes longer.
+        must_see=("written", "unknown"),
     ),
     "batch": Row(
         "both gateways killed while one runs a batch",

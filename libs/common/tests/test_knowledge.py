@@ -17,7 +17,6 @@ from querybus.text.knowledge import (
     KnowledgeIndex,
     answers_alone,
     normalised,
-    terms_in,
     with_synonyms,
 )
 from querybus.text.synonyms import link_words
@@ -81,11 +80,6 @@ def test_synonyms_and_terms_become_part_of_the_catalog_and_nothing_else_changes(
     assert named.glossary["big order"] == "total above 1000"
     assert with_synonyms(CATALOG, ()) is CATALOG
     assert named.fingerprint != CATALOG.fingerprint
-
-
-def test_terms_are_whole_words_in_english_and_any_part_in_chinese():
-    entries = [Entry(kind=EntryKind.TERM, key=name, text="x") for name in ("order", "大客户", "rat")]
-    assert [entry.key for entry in terms_in("Orders of 我们的大客户, ratio", entries)] == ["order", "大客户"]
 
 
 def test_nearness_adds_to_the_words_and_never_replaces_them():

@@ -26,7 +26,7 @@ from querybus.core.messages import (
 )
 from querybus.core.policy import Connection
 from querybus.core.subjects import StageName
-from querybus.text.words import words_of
+from querybus.text.words import word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
 from querybus_generator.ports import ChatModel, Meaning, Progress
@@ -111,53 +111,11 @@ def bare_words(text: str) -> frozenset[str]:
     return frozenset(word for word in words_of(text) if len(word) > 1 and word not in _JOINING)
 
 
-_JOINING: Final = frozenset(
-    [
-        "the",
-        "of",
-        "in",
-        "on",
-        "to",
-        "for",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "with",
-        "about",
-        "back",
-        "question",
-        "query",
-        "result",
-        "earlier",
-        "asked",
-        "that",
-        "this",
-        "you",
-        "me",
-        "my",
-        "all",
-        "how",
-        "many",
-        "what",
-        "which",
-        "show",
-        "list",
-        "only",
-        "just",
-        "again",
-        "问题",
-        "之前",
-        "那个",
-        "回到",
-        "关于",
-        "多少",
-        "哪些",
-        "一共",
-        "只看",
-    ]
+_JOINING: Final = word_set(
+    """
+    the of in on to for and or is are was were with about back question query result earlier asked that this you
+    me my all how many what which show list only just again 问题 之前 那个 回到 关于 多少 哪些 一共 只看
+    """
 )
 
 

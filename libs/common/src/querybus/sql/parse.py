@@ -21,7 +21,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe
+from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe, written
 from querybus.sql.limits.token_caps import over_the_caps
 
 SQL_BYTES_MAX: Final = 20_000
@@ -378,7 +378,7 @@ def _spell_out_tables(tree: exp.Expr, dialect: Dialect) -> exp.Expr | Failure:
         if field is None or (dialect is Dialect.CLICKHOUSE and isinstance(field, _SETS)):
             continue
         if not isinstance(field, exp.Column) or not isinstance(field.this, exp.Identifier):
-            return unsafe(Rule.TABLE_FORM, "only a list, a query or a table may follow IN", field.sql()[:80])
+            return unsafe(Rule.TABLE_FORM, "only a list, a query or a table may follow IN", written(field))
         table = exp.Table(this=field.this, db=field.args.get("table"), catalog=field.args.get("db"))
         node.set("field", None)
         node.set("expressions", None)

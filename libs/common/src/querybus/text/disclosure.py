@@ -15,15 +15,12 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Language
 from querybus.text.vocabulary import is_word
+from querybus.text.words import word_set
 
 TEXT_LENGTH_MAX: Final = 20_000
 FOUND_MAX: Final = 20
 TEXTS_KEPT: Final = 2_048
 KEPT_LENGTH_MAX: Final = 200
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _SHORT_WORDS: Final = frozenset({"id", "no"})
@@ -35,8 +32,8 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_$#]*"
 
 # ASCII throughout: a Chinese character beside a name is a border, not a part of it.
 _DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])", re.ASCII)
-_SAID_OF_TABLES: Final = _words("name names number numbers title titles type types size")
-_TABLES_OF_PEOPLE: Final = _words("time league price first last next same other result results top")
+_SAID_OF_TABLES: Final = word_set("name names number numbers title titles type types size")
+_TABLES_OF_PEOPLE: Final = word_set("time league price first last next same other result results top")
 _IN_CODE = re.compile(r"`([^`\n]{1,128})`", re.ASCII)
 _OF_TABLES = re.compile(r"column|field|table|view|schema|alias|字段|列|表", re.IGNORECASE)
 _REPORTED_AS_NAME = re.compile(
@@ -98,7 +95,7 @@ _SELECTED = re.compile(
     r"(?P<goes_on>\s*;|\s+(?:where|group\s+by|order\s+by|limit|join)\b)?",
     re.IGNORECASE | re.ASCII,
 )
-_TECHNICAL_WORDS: Final = _words("""
+_TECHNICAL_WORDS: Final = word_set("""
     psycopg psycopg2 psycopg3 asyncpg asyncmy aiomysql postgres mariadb duckdb clickhouse oracledb cx_oracle bigquery odbc
     jdbc faststream jetstream langchain openai pydantic stacktrace traceback errno database databases schema schemas varchar
     nvarchar bigint smallint timestamptz subquery subqueries db2 redshift sqlalchemy uvloop

@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -20,7 +20,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import Catalog, Column, Table
-from querybus.text.words import han_words, stem, words_of
+from querybus.text.words import han_words, stem, word_set, words_of
 
 ENTRIES_MAX: Final = 2_000
 BYTES_MAX: Final = 900 * 1_024
@@ -215,110 +215,14 @@ _LEXICON: Final = 0.7
 _FIGURE: Final = 0.8
 _ASKED: Final = 1.2
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_SAID_BY_ANY: Final = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "find",
-        "for",
-        "from",
-        "get",
-        "give",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "let",
-        "list",
-        "many",
-        "me",
-        "much",
-        "of",
-        "on",
-        "or",
-        "our",
-        "please",
-        "return",
-        "see",
-        "show",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "there",
-        "they",
-        "this",
-        "those",
-        "to",
-        "us",
-        "want",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whose",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "each",
-        "every",
-        "per",
-        "number",
-        "count",
-        "total",
-        "sum",
-        "average",
-        "mean",
-        "most",
-        "least",
-        "highest",
-        "lowest",
-        "top",
-        "多少",
-        "有多",
-        "少个",
-        "哪些",
-        "什么",
-        "列出",
-        "显示",
-        "所有",
-        "一共",
-        "总共",
-        "共有",
-        "请问",
-        "查询",
-        "告诉",
-        "分别",
-        "各个",
-        "每个",
-        "是多",
-        "是什",
-    ]
+_SAID_BY_ANY: Final = word_set(
+    """
+    a an and are as at be been by can could did do does find for from get give had has have how i in is it its
+    let list many me much of on or our please return see show tell than that the their them there they this
+    those to us want was we were what when where which who whose will with would you your each every per number
+    count total sum average mean most least highest lowest top 多少 有多 少个 哪些 什么 列出 显示 所有 一共 总共 共有 请问 查询 告诉 分别 各个
+    每个 是多 是什
+    """
 )
 _ASKS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (mark, re.compile(pattern, re.IGNORECASE))
@@ -341,17 +245,6 @@ _ASKS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ("@none", r"\b(no|not|never|without|n't|none)\b|没有|从未|未|不"),
     )
 )
-
-
-def terms_in(question: str, entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield the terms that occur in a question: English ones as whole words."""
-    folded = question.casefold()
-    for entry in entries:
-        word = entry.key.casefold().strip()
-        if entry.kind is not EntryKind.TERM or not word or word not in folded:
-            continue
-        if not word.isascii() or re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", folded):
-            yield entry
 
 
 def with_synonyms(catalog: Catalog, entries: Sequence[Entry]) -> Catalog:

@@ -13,6 +13,12 @@ from typing import Final
 
 WORD_HAN_MAX: Final = 6
 
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as prose."""
+    return frozenset(text.split())
+
+
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z\u3400-\u9fff]+|\d+|[\u3400-\u4dbf\u4e00-\u9fff]+")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 

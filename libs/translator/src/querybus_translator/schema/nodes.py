@@ -12,6 +12,7 @@ from datetime import date
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import (
@@ -161,31 +162,10 @@ def _number(text: str) -> int | float:
 
 
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
-_BRIDGING = frozenset(
-    {
-        "of",
-        "the",
-        "in",
-        "for",
-        "to",
-        "on",
-        "per",
-        "'s",
-        "a",
-        "-",
-        "at",
-        "by",
-        "s",
-        ".",
-        "they",
-        "it",
-        "was",
-        "were",
-        "their",
-        "its",
-        "his",
-        "her",
-    }
+_BRIDGING = word_set(
+    """
+    of the in for to on per 's a - at by s . they it was were their its his her
+    """
 )
 _BOUNDING = frozenset(
     {"their", "its", "his", "her", "they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"}

@@ -11,9 +11,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.facts import StatementFacts
 from querybus.sql.guard.allowed import functions
-from querybus.sql.guard.allowed.nodes import words
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, unsafe
+from querybus.text.words import word_set
 
 
 def bare_function_names(facts: StatementFacts, context: Context) -> Failure | None:
@@ -51,7 +51,7 @@ def bare_function_names(facts: StatementFacts, context: Context) -> Failure | No
 
 _LAMBDA_KINDS: Final = (exp.Transform, exp.ArrayFilter, exp.ArrayAll, exp.ArrayAny, exp.ArraySort, exp.Reduce)
 _LAMBDA_NAMES: Final = re.compile(r"(array|map)\w*", re.IGNORECASE)
-_NO_LAMBDA: Final = words(
+_NO_LAMBDA: Final = word_set(
     """arrayelement arrayconcat arrayslice arrayresize arraypushback arraypushfront arraypopback arraypopfront
     arraystringconcat arrayzip arrayzipunaligned arrayintersect arrayunion arrayexcept arrayenumerate arrayenumerateuniq
     arrayenumeratedense arraydifference arrayjoin arrayuniq arraydistinct arrayreverse arrayreduce arrayreduceinranges

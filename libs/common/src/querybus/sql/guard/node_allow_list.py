@@ -15,7 +15,7 @@ from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.call import call
 from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, STRUCTURE
 from querybus.sql.guard.context import Context
-from querybus.sql.guard.rules import Rule, unsafe
+from querybus.sql.guard.rules import Rule, unsafe, written
 
 _WORD: Final = re.compile(r"[^\W\d][\w$]*")
 _NAME: Final = re.compile(r"\w[\w$]*")
@@ -93,7 +93,7 @@ def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if node.this in _TYPES_REFUSED:
         return unsafe(Rule.CAST, "type is not allowed", str(node.this))
     if node.this is exp.DataType.Type.USERDEFINED and dialect is not Dialect.SQLITE:
-        return unsafe(Rule.CAST, "user-defined type is not allowed", node.sql()[:80])
+        return unsafe(Rule.CAST, "user-defined type is not allowed", written(node))
     return None
 
 
@@ -101,9 +101,9 @@ def _dot(node: exp.Expr) -> Failure | None:
     member = node.args.get("expression")
     if isinstance(member, exp.Identifier | exp.Star | exp.Literal) or type(member) in functions.BY_NAME_KINDS:
         if isinstance(node.this, exp.Identifier) and not isinstance(member, exp.Func):
-            return unsafe(Rule.FUNCTION_QUALIFIED, "qualifier is not a table or alias", node.sql()[:80])
+            return unsafe(Rule.FUNCTION_QUALIFIED, "qualifier is not a table or alias", written(node))
         return None
-    return unsafe(Rule.FUNCTION_QUALIFIED, "schema-qualified function call is not allowed", node.sql()[:80])
+    return unsafe(Rule.FUNCTION_QUALIFIED, "schema-qualified function call is not allowed", written(node))
 
 
 def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
@@ -118,10 +118,10 @@ _SOURCES: Final = (exp.Table, exp.Subquery, exp.Unnest, exp.Values, exp.TableFro
 def _source(node: exp.Expr) -> Failure | None:
     # The parser turns every table behind ARRAY JOIN into a column, those of a query in brackets there too: what the
     # engine reads as a table would be none for us.
-    if isinstance(node.this, _SOURCES) or (isinstance(node, exp.Join) and node.args.get("kind") == "ARRAY"):
+    source = node.this.this if isinstance(node.this, exp.Final) else node.this
+    if isinstance(source, _SOURCES) or (isinstance(node, exp.Join) and node.args.get("kind") == "ARRAY"):
         return None
-    name = node.this.sql()[:80] if isinstance(node.this, exp.Expr) else ""
-    return unsafe(Rule.TABLE_FORM, "only tables and queries may stand in FROM and JOIN", name)
+    return unsafe(Rule.TABLE_FORM, "only tables and queries may stand in FROM and JOIN", written(source))
 
 
 def _table_form(node: exp.Expr, dialect: Dialect) -> Failure | None:
@@ -141,7 +141,7 @@ def _source_function(node: exp.Expr) -> Failure | None:
         return None
     if isinstance(node, exp.Lateral) and isinstance(source, exp.Subquery | exp.Unnest | exp.Query):
         return None
-    name = source.sql()[:80] if isinstance(source, exp.Expr) else str(source)[:80]
+    name = written(source)
     if isinstance(source, exp.Dot):
         return unsafe(Rule.FUNCTION_QUALIFIED, "schema-qualified function in FROM is not allowed", name)
     rule = Rule.TABLE_FUNCTION if isinstance(source, exp.Func) else Rule.TABLE_FORM

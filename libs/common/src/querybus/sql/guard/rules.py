@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from sqlglot import exp
+
 from querybus.core.failure import Facts, Failure, FailureCode
 
 
@@ -78,6 +80,14 @@ _KINDS: Final = """INSERT UPDATE DELETE MERGE REPLACE TRUNCATE DROP CREATE ALTER
     UNDROP UNINSTALL UNLISTEN UNLOAD UNLOCK UNPIVOT UNSET USE VACUUM XA"""
 STATEMENT_KINDS: Final = frozenset(_KINDS.split())
 """First words that name a statement; words that prose may begin with are left out."""
+
+
+def written(node: object) -> str:
+    """Return a node's text, at most 80 characters; its kind where the parser cannot write it by itself."""
+    try:
+        return node.sql()[:80] if isinstance(node, exp.Expr) else str(node)[:80]
+    except ValueError:
+        return node.key if isinstance(node, exp.Expr) else ""
 
 
 def unsafe(rule: Rule, detail: str, name: str | None = None) -> Failure:

@@ -15,110 +15,24 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read
 from querybus.sql.parse import GRAMMARS, parse
+from querybus.text.words import word_set
 from querybus_recovery.rules.candidate import Candidate
 
 WORDS_MAX: Final = 4
 _QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 _BACKTICKS: Final = (Dialect.MYSQL, Dialect.BIGQUERY)
-_RESERVED: Final = frozenset(
-    [
-        "ADD",
-        "ALL",
-        "ALTER",
-        "AND",
-        "ANY",
-        "AS",
-        "ASC",
-        "BETWEEN",
-        "BY",
-        "CASE",
-        "CHECK",
-        "COLUMN",
-        "CREATE",
-        "CROSS",
-        "DEFAULT",
-        "DELETE",
-        "DESC",
-        "DISTINCT",
-        "DROP",
-        "ELSE",
-        "END",
-        "EXCEPT",
-        "EXISTS",
-        "FETCH",
-        "FOR",
-        "FOREIGN",
-        "FROM",
-        "FULL",
-        "GRANT",
-        "GROUP",
-        "HAVING",
-        "IN",
-        "INDEX",
-        "INNER",
-        "INSERT",
-        "INTERSECT",
-        "INTO",
-        "IS",
-        "JOIN",
-        "KEY",
-        "LEFT",
-        "LIKE",
-        "LIMIT",
-        "NATURAL",
-        "NOT",
-        "NULL",
-        "OFFSET",
-        "ON",
-        "OR",
-        "ORDER",
-        "OUTER",
-        "PRIMARY",
-        "REFERENCES",
-        "RIGHT",
-        "ROW",
-        "ROWS",
-        "SELECT",
-        "SET",
-        "TABLE",
-        "THEN",
-        "TO",
-        "TRANSACTION",
-        "UNION",
-        "UNIQUE",
-        "UPDATE",
-        "USER",
-        "USING",
-        "VALUES",
-        "VIEW",
-        "WHEN",
-        "WHERE",
-        "WINDOW",
-        "WITH",
-    ]
+_RESERVED: Final = word_set(
+    """
+    ADD ALL ALTER AND ANY AS ASC BETWEEN BY CASE CHECK COLUMN CREATE CROSS DEFAULT DELETE DESC DISTINCT DROP
+    ELSE END EXCEPT EXISTS FETCH FOR FOREIGN FROM FULL GRANT GROUP HAVING IN INDEX INNER INSERT INTERSECT INTO
+    IS JOIN KEY LEFT LIKE LIMIT NATURAL NOT NULL OFFSET ON OR ORDER OUTER PRIMARY REFERENCES RIGHT ROW ROWS
+    SELECT SET TABLE THEN TO TRANSACTION UNION UNIQUE UPDATE USER USING VALUES VIEW WHEN WHERE WINDOW WITH
+    """
 )
-_LEADS: Final = frozenset(
-    {
-        "SELECT",
-        "DISTINCT",
-        "FROM",
-        "JOIN",
-        "WHERE",
-        "AND",
-        "OR",
-        "ON",
-        "BY",
-        "HAVING",
-        ",",
-        "(",
-        "=",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "<>",
-        "!=",
-    }
+_LEADS: Final = word_set(
+    """
+    SELECT DISTINCT FROM JOIN WHERE AND OR ON BY HAVING , ( = < > <= >= <> !=
+    """
 )
 
 

@@ -10,12 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.sql.guard.rules import Rule
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a list that is written as prose."""
-    return frozenset(text.split())
-
+from querybus.text.words import word_set
 
 _NODE_NAMES: Final = """
 Select Union Except Intersect Subquery Values CTE With RecursiveWithSearch TableAlias From Join Lateral Where Group Having
@@ -37,7 +32,7 @@ NODES: Final[frozenset[type[exp.Expr]]] = frozenset(
     kind for name in _NODE_NAMES.split() if isinstance(kind := getattr(exp, name, None), type)
 )
 
-_QUERY_ARGS: Final = words(
+_QUERY_ARGS: Final = word_set(
     """with_ this expression expressions distinct kind from_ joins laterals connect pivots prewhere where group having qualify
     windows order limit offset sample by_name on side alias exclude"""
 )
@@ -58,7 +53,7 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Lateral: frozenset({"this", "view", "outer", "alias", "cross_apply", "ordinality"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "scalar", "materialized"}),
-    exp.Pivot: words(
+    exp.Pivot: word_set(
         """this alias expressions fields unpivot using group columns into include_nulls default_on_null
         identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first"""
     ),

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from querybus.core.catalog import Dialect
-from querybus.sql.guard.allowed.nodes import words
+from querybus.text.words import word_set
 
-SYSTEM_SCHEMAS: Final = words(
+SYSTEM_SCHEMAS: Final = word_set(
     """information_schema pg_catalog pg_toast mysql sys performance_schema system sqlite_temp temp snowflake
     account_usage organization_usage ctxsys mdsys xdb dbsnmp outln wmsys"""
 )
