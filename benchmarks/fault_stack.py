@@ -22,8 +22,7 @@ from typing import Any, Self
 from typing_extensions import override
 
 from benchmarks.process_group import free_ports
-from querybus.bus.admin.embedded_cluster import EmbeddedBus, EmbeddedCluster
-from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats
 from querybus.bus.admin.migrate import migrate
 from querybus.bus.client import BusClient
 from querybus.core.subjects import StageName
@@ -33,6 +32,7 @@ from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, StackPlan, admit_locals, environment_of
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.local.up import is_ready
+from tests.support.embedded_cluster import EmbeddedCluster
 
 ROOT = Path(__file__).resolve().parents[1]
 MIB = 1_024 * 1_024

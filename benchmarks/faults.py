@@ -29,11 +29,11 @@ from benchmarks.fault_batch import batch_under_faults
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
 from benchmarks.fault_stack import ROOT, FaultStack, Plan
 from benchmarks.fault_writes import ledger_connection, write_under_faults
-from querybus.bus.admin.embedded_cluster import EmbeddedCluster
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.core.subjects import StageName
 from querybus.core.topology import ANSWERS, BATCHES, EVENTS, HISTORY, LIMITS, QUERY_THREADS, RESULTS, SUBMIT, THREADS
 from querybus_cli.local.local_stack import SERVICES
+from tests.support.embedded_cluster import EmbeddedCluster
 
 RATE_MAX = 45.0
 """Questions per second that the load is spread to at most."""

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from querybus.bus.admin.embedded_cluster import SERVERS, EmbeddedBus, EmbeddedCluster
-from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats
 from querybus.bus.admin.snapshots import Publisher, StreamState
 from querybus.bus.application import NotSafe, assert_sync
 from querybus.bus.connection import Held
@@ -24,6 +23,7 @@ from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import back_up, restore
 from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
+from tests.support.embedded_cluster import SERVERS, EmbeddedCluster
 
 from .queries import append, asked, sizes
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import pytest
 
-from querybus.bus.admin.embedded_cluster import EmbeddedBus
+from querybus.bus.admin.embedded_server import EmbeddedBus
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
 from querybus.core.delivery import Delivery

@@ -556,3 +556,18 @@ async def test_a_catalog_that_is_late_or_in_trouble_is_none() -> None:
     assert await PatientCatalogs(Late(), wait_seconds=0.01).read("shop") is None
     assert await PatientCatalogs(Broken(), wait_seconds=1).read("shop") is None
     assert await PatientCatalogs(Catalogs(CATALOG), wait_seconds=1).read("shop") is CATALOG
+
+
+def test_a_part_that_the_cells_do_not_allow_is_left_out_and_reported():
+    # More digits than a decimal number may have: an engine's numeric can, and no sentence can be made of it.
+    body = answered({"name": ColumnKind.TEXT, "total": ColumnKind.NUMBER}, ("a", "1e999999"), ("b", "2"))
+    reported: list[tuple[str, str]] = []
+    after = render(
+        conclusion(body),
+        CATALOG,
+        WORDS["en", "analyst"],
+        lambda part, error: reported.append((part, type(error).__name__)),
+    )
+    assert after.body.answer.outcome is Outcome.ANSWERED
+    assert after.body.answer.rows == body.result.rows if body.result else ()
+    assert reported == [("summary", "InvalidOperation")]

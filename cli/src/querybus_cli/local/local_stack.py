@@ -18,8 +18,7 @@ from typing import Any, Final, Protocol, Self
 
 from pydantic import ValidationError
 
-from querybus.bus.admin.embedded_cluster import EmbeddedBus
-from querybus.bus.admin.embedded_server import EmbeddedNats, Sync
+from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats, Sync
 from querybus.bus.admin.permissions import Outsider
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held

@@ -15,7 +15,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.llm import NamedModels
-from querybus.ops.log import configure_logging
+from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
@@ -26,6 +26,8 @@ from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
 from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
 from querybus_presenter.wording.texts import load_texts
+
+_log = get_log(__name__)
 
 CATALOG_WAIT_SECONDS = 1.0
 """How long a query's words wait for the catalog; without it labels are numbered."""
@@ -55,10 +57,14 @@ def build(settings: Settings) -> Service:
     def plainly(envelope: Envelope[Any], _: Failure) -> Envelope[Any]:
         return plain_finished(envelope)
 
+    def left_out(part: str, error: Exception) -> None:
+        _log.warning("an answer goes without a part", part=part, error=type(error).__name__)
+        metrics.answer_part_left_out(part)
+
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
-        think=partial(present, catalogs=catalogs, words=load_texts(), summarizer=summarizer),
+        think=partial(present, catalogs=catalogs, words=load_texts(), summarizer=summarizer, left_out=left_out),
         slots=settings.slots,
         metrics=metrics,
         on_failure=plainly,

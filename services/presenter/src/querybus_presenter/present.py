@@ -50,6 +50,8 @@ _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
+LeftOut = Callable[[str, Exception], None]
+"""Receives which part an answer goes without, and the error that is the reason."""
 
 
 async def present(
@@ -59,22 +61,28 @@ async def present(
     catalogs: Catalogs,
     words: Words,
     summarizer: Summarizer | None = None,
+    left_out: LeftOut = lambda _part, _error: None,
 ) -> Envelope[Finished]:
     """Return the finished event; needs no catalog, but has better labels with one.
 
     With a summarizer the summary of an answer is put in a model's words, where those pass every check.
     """
     catalog = await catalogs.read(envelope.connection)
-    finished = render(envelope, catalog, words[envelope.language, envelope.audience])
+    finished = render(envelope, catalog, words[envelope.language, envelope.audience], left_out)
     is_change = envelope.body.rows_affected is not None
     if summarizer is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
     return await summarizer.report(finished, envelope.body.result, catalog, now_ms=delivery.now_ms)
 
 
-def render(envelope: Envelope[Concluded], catalog: Catalog | None, texts: Texts) -> Envelope[Finished]:
+def render(
+    envelope: Envelope[Concluded],
+    catalog: Catalog | None,
+    texts: Texts,
+    left_out: LeftOut = lambda _part, _error: None,
+) -> Envelope[Finished]:
     """Return the finished event of a conclusion."""
-    context = _Context(envelope, catalog, texts)
+    context = _Context(envelope, catalog, texts, left_out)
     finished = context.finished()
     if context.is_business and _gives_away(finished.answer, context):
         return plain_finished(envelope)
@@ -88,6 +96,7 @@ class _Context:
     envelope: Envelope[Concluded]
     catalog: Catalog | None
     texts: Texts
+    left_out: LeftOut
 
     @property
     def is_business(self) -> bool:
@@ -119,7 +128,7 @@ class _Context:
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change
-        shape = _or_none(lambda: shape_of(result, _distinct(shown))) if is_reported else None
+        shape = self._or_none("shape", lambda: shape_of(result, _distinct(shown))) if is_reported else None
         reported = self._summary(result, shape, spoken, tree) if is_reported else ""
         drawn = self._chart(shape)
         clarification = body.clarification
@@ -252,7 +261,7 @@ class _Context:
             for facet, label in zip(shape.facets, spoken, strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        reported = _or_none(lambda: summary(shape, called, self.texts, counted=plural))
+        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural))
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported
@@ -260,7 +269,15 @@ class _Context:
     def _chart(self, shape: Shape | None) -> Drawn | None:
         if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
             return None
-        return _or_none(lambda: chart(shape, self.texts, self.envelope.question))
+        return self._or_none("chart", lambda: chart(shape, self.texts, self.envelope.question))
+
+    def _or_none(self, part: str, make: Callable[[], _MadeT]) -> _MadeT | None:
+        """Return what was made, or None if the cells were not what their kinds promise: that never fails an answer."""
+        try:
+            return make()
+        except _VALUE_ERRORS as error:
+            self.left_out(part, error)
+            return None
 
     def _explanation(self, tree: exp.Expr | None) -> str:
         reported = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
@@ -307,14 +324,6 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
     return any(
         leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
     )
-
-
-def _or_none(make: Callable[[], _MadeT]) -> _MadeT | None:
-    """Return what was made, or None if the cells were not what their kinds promise: that never fails an answer."""
-    try:
-        return make()
-    except _VALUE_ERRORS:
-        return None
 
 
 def _joined(first: str, second: str, texts: Texts) -> str:

@@ -107,6 +107,7 @@ TABLE: Final[tuple[MetricRow, ...]] = (
         "querybus_bus_leader", "gauge", ("kind", "name"), "1 while the leader of a stream or consumer answers, else 0"
     ),
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
+    MetricRow("querybus_answer_parts_left_out_total", "counter", ("part",), "parts that an answer went without"),
     MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
     MetricRow("querybus_model_cost_total", "counter", ("model",), "what calls cost, in the unit of the models' prices"),
@@ -266,6 +267,10 @@ class Metrics:
     def fence_lost(self, stage: StageName) -> None:
         """Count work that was dropped because the log had moved on."""
         self._at("querybus_fence_lost_total", stage).inc()
+
+    def answer_part_left_out(self, part: str) -> None:
+        """Count a part that an answer went without, because its cells were not what their kinds promise."""
+        self._at("querybus_answer_parts_left_out_total", part).inc()
 
     def guard_refusal(self, rule: str) -> None:
         """Count a refusal; the rule is one of the guard's closed set."""

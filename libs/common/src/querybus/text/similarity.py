@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 SCORE_MIN: Final = 0.8
 MARGIN_MIN: Final = 0.08
 NAME_LENGTH_MAX: Final = 128
@@ -52,17 +54,7 @@ def typing_distance(one: str, other: str) -> int:
     >>> typing_distance("naem", "name"), typing_distance("nam", "name")
     (1, 1)
     """
-    before_last: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, left in enumerate(one, 1):
-        current = [row]
-        for place, right in enumerate(other, 1):
-            cost = min(last[place] + 1, current[-1] + 1, last[place - 1] + (left != right))
-            if row > 1 and place > 1 and left == other[place - 2] and one[row - 2] == right:
-                cost = min(cost, before_last[place - 2] + 1)
-            current.append(cost)
-        before_last, last = last, current
-    return last[-1]
+    return OSA.distance(one, other)
 
 
 @lru_cache(maxsize=REMEMBERED_MAX)

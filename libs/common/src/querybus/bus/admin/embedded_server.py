@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from nats.aio.client import Client
 
@@ -100,6 +100,48 @@ class Membership:
             f"  routes: [{routes}]",
             "}",
         ]
+
+
+class EmbeddedBus(Protocol):
+    """A bus on this machine, of one server or of more: where it is, who may connect, and its start and end."""
+
+    tenants: tuple[str, ...]
+    signing_key: str
+    verify_key: str
+
+    @property
+    def url(self) -> str:
+        """The address, or several with commas."""
+        ...
+
+    @property
+    def monitoring_url(self) -> str:
+        """The address of its figures."""
+        ...
+
+    def password(self, user: str) -> str:
+        """Return the password of a service's user."""
+        ...
+
+    def client_password(self, tenant: str, credential: str) -> str:
+        """Return the password of a tenant's credential."""
+        ...
+
+    async def connect(self, user: str, *, on_error: OnError | None = None) -> Client:
+        """Return a connection of this user."""
+        ...
+
+    async def migrate(self) -> tuple[str, ...]:
+        """Make what is missing of the topology and return what was done."""
+        ...
+
+    async def start(self) -> None:
+        """Start it and wait until it answers."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop it."""
+        ...
 
 
 class EmbeddedNats:

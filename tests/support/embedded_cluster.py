@@ -147,13 +147,9 @@ class EmbeddedCluster:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
 
-EmbeddedBus = EmbeddedNats | EmbeddedCluster
-"""A bus on this machine, of one server or of three."""
-
-
 def _is_healthy(monitoring_url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{monitoring_url}/healthz", timeout=2) as answer:  # noqa: S310 - our own server
+        with urllib.request.urlopen(f"{monitoring_url}/healthz", timeout=2) as answer:
             return bool(json.load(answer).get("status") == "ok")
     except (OSError, ValueError):
         return False
