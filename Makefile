@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
+.PHONY: help setup demo up ask snowflake test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,6 +55,10 @@ build/environments/%/.set-up: requirements-%.lock
 	@touch $@
 
 snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
+
+test-unit: $(STAMP) ## the tests of pure code, which start no process and no server; about half a minute
+	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \
+	  --ignore-glob='*/servers/*' -m 'not slow and not servers and not data and not process and not long'
 
 test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not servers"

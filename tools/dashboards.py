@@ -333,6 +333,12 @@ SQL: Final = Dashboard(
             ((rate("querybus_guard_refusals_total", "rule"), "{{rule}}"),),
         ),
         Panel(
+            "Parts left out of answers",
+            "Summaries and charts that the cells of a result did not allow; the answer went without.",
+            "reqps",
+            ((rate("querybus_answer_parts_left_out_total", "part"), "{{part}}"),),
+        ),
+        Panel(
             "Database calls",
             "Calls each second by connection and purpose.",
             "reqps",

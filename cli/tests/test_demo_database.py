@@ -42,6 +42,7 @@ def contents(path: Path) -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.long
 def test_the_shop_is_the_same_wherever_and_whenever_it_is_made(shop: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.sqlite"
     begun = time.perf_counter()

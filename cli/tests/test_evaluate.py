@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) -> None:
     out = folder / "out.jsonl"
     arguments = ["evaluate", str(folder / "items.jsonl"), "--databases", str(folder), "--items-out", str(out), "--json"]
@@ -77,6 +78,7 @@ def figures_of(
     return json.loads(result.output), [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.process
 def test_a_named_model_is_asked_again_with_advice_and_its_calls_are_counted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_model_without_an_address_is_a_mistake_of_use(folder: Path, monkeypatc
     assert "QUERYBUS_LLM_BASE_URL" in str(refused)
 
 
+@pytest.mark.long
 def test_what_a_rule_fixed_is_counted_under_its_name_and_off_repairs_nothing(folder: Path) -> None:
     item = ITEMS[1]
     figures, _ = figures_of(folder, [item])

@@ -76,6 +76,7 @@ def test_a_lost_table_is_counted_and_shown():
     assert figures["lost"] == ["nothing of the kind, lion (cage)"]
 
 
+@pytest.mark.long
 def test_the_command_prints_bm25_beside_linking(tmp_path: Path):
     ran = CliRunner().invoke(
         app, ["evaluate", "linking", "--data", str(folder_of(tmp_path)), "--tables", "50", "--json"]

@@ -33,6 +33,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
         engine.dispose()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("language", "question"), QUESTIONS)
 @pytest.mark.parametrize("name", ["column", "amount"])
 def test_an_option_changes_what_the_built_in_translator_writes(

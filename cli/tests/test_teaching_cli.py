@@ -67,6 +67,7 @@ def test_a_search_of_a_file_needs_no_bus(tmp_path: Path):
     assert json.loads(ran.output)["key"] == "How many customers?"
 
 
+@pytest.mark.process
 def test_a_search_receives_an_embeddings_model_where_one_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "shop.yaml"
     file.write_text(TEXT, encoding="utf-8")
@@ -84,6 +85,7 @@ def test_a_search_receives_an_embeddings_model_where_one_is_set(tmp_path: Path, 
     assert "503" in alone.stderr
 
 
+@pytest.mark.process
 @pytest.mark.connected
 async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
     async with EmbeddedNats(()) as bus:

@@ -58,7 +58,7 @@ DATA = {
     "libs/common/src/querybus/core/stored/batch.py",
     "libs/common/src/querybus/text/vocabulary.py",
     "libs/common/src/querybus/text/synonyms.py",
-    "services/gateway/tests/test_grpc_api.py",
+    "services/gateway/tests/servers/test_grpc_api.py",
     "tests/rules/test_words.py",
 }
 """Word lists, which are about databases, the text of the owner for batches, and this file."""

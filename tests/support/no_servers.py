@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Generator
 from typing import Any, Final
 
+import pytest
+
 _FORBIDDEN: Final = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind"})
+_running: list[str] = []
 
 
 def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event in _FORBIDDEN:
+    if _running and event in _FORBIDDEN:
         raise RuntimeError(f"{event} in a unit test: tests that start a server or a process lie under servers/")
 
 
-# The process that only hands the tests out starts the others.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    sys.addaudithook(_refuse)
+sys.addaudithook(_refuse)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Forbid it from a test's first fixture to its last."""
+    _running.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _running.pop()

@@ -69,6 +69,7 @@ def in_fenced_json(sql: str) -> str:
 WRAPS = (fenced, tilded, in_json, in_yaml, in_double_quoted_yaml, in_block_yaml, in_fenced_json)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", STATEMENTS)
 @pytest.mark.parametrize("wrap", WRAPS)
 @given(before=PROSE, after=PROSE)

@@ -65,6 +65,7 @@ def test_what_a_dead_replica_held_is_free_after_its_lease():
     assert grant.requests == 2
 
 
+@pytest.mark.long
 async def test_four_replicas_never_run_more_calls_at_once_than_the_key_allows():
     shared, running, most, done = OneValue(), 0, 0, 0
 
@@ -86,6 +87,7 @@ async def test_four_replicas_never_run_more_calls_at_once_than_the_key_allows():
     await asyncio.gather(*(limit.drain() for limit in limits))
 
 
+@pytest.mark.long
 async def test_four_replicas_keep_to_requests_per_minute_together():
     shared, begun = OneValue(), 0
 

@@ -168,14 +168,17 @@ def test_the_file_opens_no_api_for_nobody() -> None:
     assert text.count("jetstream") == 1
 
 
+@pytest.mark.process
 def test_the_server_accepts_the_file(tmp_path: Path) -> None:
     assert checked(tmp_path, permission_file(passwords(), OUTSIDERS)) == 0
 
 
+@pytest.mark.process
 def test_the_server_accepts_a_file_without_outsiders(tmp_path: Path) -> None:
     assert checked(tmp_path, permission_file(passwords())) == 0
 
 
+@pytest.mark.process
 def test_an_operators_file_holds_no_password_and_reads_them_from_the_environment(tmp_path: Path) -> None:
     names = variables(OUTSIDERS)
     text = permission_file(names, OUTSIDERS)

@@ -215,6 +215,7 @@ def hold(dialect: Dialect, sql: str) -> None:
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.DUCKDB])
 @seed(20_240_601)
 @settings(max_examples=60, deadline=None, suppress_health_check=QUIET, database=None)

@@ -95,6 +95,7 @@ def test_what_may_begin_a_typed_value_is_what_any_dialect_reads_as_a_type() -> N
     assert frozenset().union(*(GRAMMARS[dialect].parser_class.TYPE_TOKENS for dialect in Dialect)) == _TYPES
 
 
+@pytest.mark.process
 def test_a_dialect_that_nobody_speaks_is_not_loaded() -> None:
     code = (
         "import sys\n"

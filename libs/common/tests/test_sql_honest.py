@@ -58,6 +58,7 @@ def statements(name: str) -> Iterator[tuple[Dialect, str]]:
             yield dialect, sql
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_honest_analysis_passes(dialect: Dialect) -> None:
     refused = {

@@ -119,6 +119,7 @@ def postgres_url() -> Generator[str]:
         yield server.url()
 
 
+@pytest.mark.process
 async def test_no_name_shows_postgresql_what_is_kept_from_the_reader(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     try:
@@ -135,6 +136,7 @@ async def test_no_name_shows_postgresql_what_is_kept_from_the_reader(postgres_ur
         await connection.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dialect", "sql"), corpus())
 def test_no_attack_by_a_name_makes_the_check_raise(dialect: str, sql: str) -> None:
     for policy in (POLICY, ConnectionPolicy()):

@@ -106,6 +106,7 @@ def queries(draw: st.DrawFn) -> str:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(sql=queries(), dialect=st.sampled_from(list(Dialect)))
 def test_what_we_render_renders_as_itself(sql: str, dialect: Dialect) -> None:
@@ -182,6 +183,7 @@ def mutated(chance: random.Random) -> str:
     return text[:21_000]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_no_mutation_crashes_hangs_or_passes_as_anything_but_a_query(dialect: Dialect) -> None:
     chance = random.Random(f"querybus {dialect}")
@@ -223,6 +225,7 @@ APPENDED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_no_repetition_stalls_the_parser_or_the_renderer(dialect: Dialect) -> None:
     for times in (10, 38, 390, 5_000):

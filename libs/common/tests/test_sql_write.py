@@ -174,6 +174,7 @@ def test_beyond_plain_tables_nothing_is_changed_even_under_full_access(sql: str,
     bad(sql, FULL, dialect)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", list(Dialect))
 def test_a_change_reaches_only_the_reader_s_own_rows(dialect: Dialect) -> None:
     catalog = catalog_of(dialect)

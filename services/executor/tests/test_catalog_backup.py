@@ -209,6 +209,7 @@ async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: 
     await it.backup.drain()
 
 
+@pytest.mark.long
 async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) -> None:
     it = kept(shop=file)
     with closing(sqlite3.connect(file, isolation_level=None)) as writer:
@@ -221,6 +222,7 @@ async def test_a_locked_database_is_a_connection_that_says_locked(file: Path) ->
     assert "locked by another program" in result.detail
 
 
+@pytest.mark.long
 async def test_a_database_that_did_not_change_keeps_one_catalog_and_one_set_of_verdicts() -> None:
     """Five thousand readings, one new statement after each: what was made of older catalogs is let go."""
     config = parse_connections({"connections": [{"name": "shop", "url": "sqlite:////nowhere.sqlite"}]})[0]

@@ -153,6 +153,7 @@ def test_time_that_has_run_out_costs_values_and_counts_but_not_the_tables(tmp_pa
     assert (result.columns[0].name, result.columns[0].values, result.row_estimate) == ("a", (), None)
 
 
+@pytest.mark.long
 def test_the_structure_of_many_tables_takes_a_few_statements_and_a_broken_view_costs_only_its_neighbours(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
@@ -93,6 +95,7 @@ async def open_the_breaker(server: Server, database: Database) -> None:
     database.knocks = 0
 
 
+@pytest.mark.long
 async def test_a_server_that_stays_away_is_not_asked_again_for_a_while() -> None:
     database = Database()
     server = server_of(database)
@@ -103,6 +106,7 @@ async def test_a_server_that_stays_away_is_not_asked_again_for_a_while() -> None
     assert database.knocks == 0
 
 
+@pytest.mark.long
 async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_reported_at_once() -> None:
     database = Database()
     server = server_of(database)
@@ -121,6 +125,7 @@ async def test_after_that_one_asks_whether_it_is_back_and_the_others_are_reporte
     assert isinstance(await explain(server), Estimate)
 
 
+@pytest.mark.long
 async def test_a_first_statement_that_takes_long_keeps_nobody_out() -> None:
     database = Database()
     server = server_of(database)

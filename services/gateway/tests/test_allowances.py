@@ -15,7 +15,7 @@ from querybus_gateway.access.quotas import SPENT_TRUST_MS, Allowances, Allowed, 
 from querybus_gateway.access.rate import Rate
 from querybus_gateway.problems import ProblemCode
 
-from .stack_of_tests import api_stack
+from .servers.stack_of_tests import api_stack
 
 
 class MemoryCounters:
@@ -121,6 +121,7 @@ def test_a_log_that_nobody_can_read_has_used_no_tokens() -> None:
     assert tokens_of(cast("Any", ())) == 0
 
 
+@pytest.mark.process
 @pytest.mark.connected
 async def test_on_a_real_bus_replicas_share_a_tenants_questions_and_count_its_tokens() -> None:
     limits = {"other": TenantLimits(rate_burst=5, rate_per_second=0.01)}

@@ -62,6 +62,7 @@ def run(service: Service, offered_per_second: float, seconds: int) -> list[int]:
     return slices
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("times", [2, 4])
 def test_at_several_times_the_capacity_the_goodput_stays_and_nothing_waits_beyond_its_time(times: int) -> None:
     service = Service(per_second=50)
@@ -90,6 +91,7 @@ def test_a_slow_model_is_not_taken_for_overload() -> None:
     assert service.refused == 0
 
 
+@pytest.mark.long
 def test_after_the_load_the_next_query_is_taken_at_once() -> None:
     service = Service(per_second=50)
     run(service, 200, 60)

@@ -233,6 +233,7 @@ def _policy() -> Any:
     return ConnectionPolicy()
 
 
+@pytest.mark.process
 async def test_without_leave_no_value_reaches_any_model_request_of_a_conversation_with_knowledge_and_retries():
     sql = f"SELECT 1 FROM customers WHERE city = '{CANARY}'"
     result = Result(columns=(ResultColumn(name="city"),), rows=((CANARY,),), row_count=1)

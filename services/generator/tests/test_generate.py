@@ -309,6 +309,7 @@ async def test_the_classification_is_set_once_and_survives_a_failure():
     assert again.classification == earlier
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("by", ["option", "policy"])
 async def test_no_cell_value_reaches_a_model_that_may_not_see_data(by: str):
     policy = ConnectionPolicy(allow_llm_to_see_data=by != "policy")
@@ -357,6 +358,7 @@ async def test_columns_that_nobody_may_read_are_not_named():
     assert "orders" not in model.prompt
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "step", [fail(429), fail(500), hang(), cut_json(), empty_choice()], ids=["429", "500", "hang", "cut", "empty"]
 )

@@ -43,6 +43,7 @@ def kind_of(question: str, known: Prepared) -> str:
     return result.kind if result is not None else "open"
 
 
+@pytest.mark.long
 async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog: Catalog):
     known = await prepared(catalog)
     wrong = Counter[tuple[str, str]]()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.text.words import words_of
 from querybus_generator.linking.index import LinkIndex
@@ -80,6 +82,7 @@ def test_equal_questions_give_equal_tables_and_links():
     assert first == second
 
 
+@pytest.mark.long
 def test_a_question_to_ten_thousand_tables_takes_milliseconds():
     subjects = ["customer", "order", "product", "invoice", "payment", "ticket", "budget", "claim"]
     tables = tuple(

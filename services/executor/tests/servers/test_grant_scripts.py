@@ -16,7 +16,7 @@ from tests.support.database_servers import MariadbServer, PostgresServer
 
 pytestmark = pytest.mark.servers
 
-PAGE = Path(__file__).parents[3] / "docs" / "connections.md"
+PAGE = Path(__file__).parents[4] / "docs" / "connections.md"
 
 
 def scripts() -> list[str]:

@@ -22,7 +22,7 @@ pytestmark = [
     shows("Snowflake", Evidence.EMULATED, "fakesnow, which is DuckDB underneath: no claim about Snowflake's semantics"),
 ]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 ENVIRONMENTS = ROOT / "build" / "environments"
 SERVER = """
 import sys, time, fakesnow

@@ -34,7 +34,7 @@ from tests.support.file_watch import FileWatch
 
 pytestmark = [pytest.mark.servers, pytest.mark.data, pytest.mark.slow]
 
-DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[5] / "shared" / "data"))
 SECONDS_MAX = {"duckdb": 4.0}
 SECONDS_MAX_ELSE = 1.0
 """A process of DuckDB takes most of a second to begin, and the corpus has many killed."""

@@ -18,7 +18,7 @@ from .stack_of_tests import ApiStack
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from querybus_executor.engines.registry import Engines
 from tests.support.database_servers import driver
 from tests.support.engine_evidence import ENGINES, Engine, Evidence, shows, table
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.slow

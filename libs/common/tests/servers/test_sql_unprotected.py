@@ -28,9 +28,9 @@ from querybus.core.policy import ConnectionPolicy
 from querybus.sql.check import Checked, check
 from tests.support.database_servers import mariadb_server, postgres_server
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 DATA = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data"))
-FIXTURES = Path(__file__).parent / "sql"
+FIXTURES = Path(__file__).parents[1] / "sql"
 STATEMENTS_MAX = 900
 RUN_SECONDS_MAX = 1.0
 CHECK_SECONDS_MAX = 0.5
