@@ -46,6 +46,29 @@ FOUND = {
     "a semicolon in a literal": ("```sql\nSELECT ';' AS a FROM t; -- done\n```", "SELECT ';' AS a FROM t"),
     "a broken query, for the validator to name": ("SELECT FROM WHERE", "SELECT FROM WHERE"),
     "a broken literal, for the validator to name": ("```sql\nSELECT 'x FROM t\n```", "SELECT 'x FROM t"),
+    "a label before lines": ("SQL: SELECT\n  a\nFROM t", "SELECT\n  a\nFROM t"),
+    "a label before lines, then prose": ("SQL: SELECT a\nFROM t\n\nThis lists all of a.", "SELECT a\nFROM t"),
+    "an empty line after SELECT": ("SELECT\n\n  a FROM t", "SELECT\n\n  a FROM t"),
+    "a line that begins with a parenthesis": (
+        "SELECT a FROM t WHERE b IN\n(1, 2)",
+        "SELECT a FROM t WHERE b IN\n(1, 2)",
+    ),
+    "a line that begins with a condition": ("SELECT a FROM t WHERE b\n= 1", "SELECT a FROM t WHERE b\n= 1"),
+    "a backtick at the end": ("SELECT a FROM `t`", "SELECT a FROM `t`"),
+    "a backtick at the end, in prose": ("I would run:\nSELECT a FROM `t`", "SELECT a FROM `t`"),
+    "backticks around backticks": ("``SELECT a FROM `t` ``", "SELECT a FROM `t`"),
+    "a broken last line, which is not dropped": (
+        "SELECT a FROM t JOIN u ON t.x\n= u.x\nGROUP BY a\nOR DER BY a",
+        "SELECT a FROM t JOIN u ON t.x\n= u.x\nGROUP BY a\nOR DER BY a",
+    ),
+    "a broken query behind prose": (
+        "Here:\n\nSELECT a FROM t OR DER BY a\n\nIt sorts by a.",
+        "SELECT a FROM t OR DER BY a",
+    ),
+    "a condition that only looks like a template": (
+        "SELECT a FROM t WHERE a = '<b>'",
+        "SELECT a FROM t WHERE a = '<b>'",
+    ),
     "what must never run, for the guard to refuse": ("DROP TABLE customers;", "DROP TABLE customers"),
     "the same in a fence": ("```sql\nDELETE FROM orders\n```", "DELETE FROM orders"),
     "the same in prose": ("Here it is:\nUPDATE t SET a = 1;", "UPDATE t SET a = 1"),
@@ -63,6 +86,12 @@ NOT_FOUND = {
     "an apology": ("I'm sorry, but I cannot help with that.", FailureCode.LLM_EXPLANATION),
     "prose that parses as SQL": ("Select the customers from the list and show them.", FailureCode.LLM_EXPLANATION),
     "talk about a statement": ("I cannot DROP TABLE customers for you.", FailureCode.LLM_EXPLANATION),
+    "two statements under headings": (
+        "### Query 1\nSELECT a FROM t\n\n### Query 2\nSELECT b FROM u",
+        FailureCode.MULTI_STATEMENT,
+    ),
+    "a value left open": ("SELECT a FROM t WHERE id = [insert id]", FailureCode.AMBIGUOUS_QUESTION),
+    "a value left open in angles": ("SELECT a FROM t WHERE id = <customer_id>", FailureCode.AMBIGUOUS_QUESTION),
     "missing data": ("There is no table with salaries in this schema.", FailureCode.MISSING_DATABASE_INFO),
     "missing data in JSON": (
         '{"sql": null, "explanation": "The schema does not contain salaries."}',

@@ -1,6 +1,6 @@
 """One SQL text out of whatever a model said, or a Failure that says why there is none; nothing is executed or judged.
 
-The order is that of sql.md D.6: the last block fenced as SQL, else the only fenced block, else a JSON or YAML answer
+The order: the last block fenced as SQL, else the only fenced block, else a JSON or YAML answer
 with an sql key, else the text from the first SELECT or WITH that parses. A statement that a model should never write
 (DROP ...) is extracted as it stands: refusing it is the validator's work. Fragments are never joined. A reply longer
 than REPLY_LENGTH_MAX is not read.
@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any, Final, cast
 
-from sqlglot import TokenType
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Dialect
@@ -58,6 +58,17 @@ _CONTINUES = re.compile(
     r"|RIGHT|FULL|CROSS|NATURAL|ON|USING|AND|OR|WINDOW|QUALIFY|WHEN|ELSE|END|AS)\b)",
     re.IGNORECASE,
 )
+# A template instead of a statement: nobody can know the value that the model leaves to others.
+_PLACEHOLDER = re.compile(
+    r"(?:[=<>]|\bLIKE)\s*\(?\s*'?(\[(?:insert|your|enter|specify|provide)\b[^\]\n]{0,80}\]|<[a-z_][a-z_ ]{0,60}>)",
+    re.IGNORECASE,
+)
+_OTHER_LITERALS = re.compile(r"'(?!\[)(?:[^']|'')*'")
+_HEADED_QUERY = re.compile(r"^[ \t]*#{1,6}[^\n]*\n\s*(?=\(*\s*(SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
+_BROKEN_START = re.compile(r"\(*\s*(SELECT\s[\s\S]*\sFROM\s|WITH\s[\s\S]*\sAS\s*\()", re.IGNORECASE)
+_HEADING = re.compile(
+    r"[\s#>*_-]*(explanation|note|notes|answer|result|output|this|it|the|here|sql|query|please)\b", re.IGNORECASE
+)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # "Select the customers from the list" parses as SQL: an article is a column, the list a table.
 _PROSE_WORD = re.compile(r"\b(the|this|that|these|those|your|our|my|an|each|every|which|please)\b", re.IGNORECASE)
@@ -73,6 +84,14 @@ def extract(reply: str, dialect: Dialect, *, is_cut: bool = False) -> str | Fail
     >>> extract("Here you are:\\n```sql\\nSELECT 1;\\n```", Dialect.SQLITE)
     'SELECT 1'
     """
+    result = _extracted(reply, dialect, is_cut=is_cut)
+    if isinstance(result, str) and (left_open := _PLACEHOLDER.search(_OTHER_LITERALS.sub("''", result))) is not None:
+        detail = f"the statement leaves a value open: {left_open[1]}"
+        return Failure.of(FailureCode.AMBIGUOUS_QUESTION, detail)
+    return result
+
+
+def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
     text = _THOUGHTS.sub(" ", reply[:REPLY_LENGTH_MAX]).replace("\ufeff", "").replace("\r\n", "\n").strip()
     is_cut = is_cut or len(reply) > REPLY_LENGTH_MAX
     if text.startswith("{") and not is_cut and (result := _structured(text, dialect)) is not None:
@@ -155,7 +174,14 @@ def _fenced(text: str, *, closed_only: bool) -> list[tuple[str, str]]:
 
 
 def _outside_fences(text: str) -> str:
-    return text.strip().strip("`").strip()
+    bare = text.strip()
+    # A statement may end in a quoted name: only quotes around the whole, or one that nothing opened, are no part of it.
+    ticks = len(bare) - len(bare.lstrip("`"))
+    return _without_stray_quote(bare.strip("`") if ticks and bare.endswith("`" * ticks) else bare).strip()
+
+
+def _without_stray_quote(text: str) -> str:
+    return text.rstrip("`") if text.count("`") % 2 else text
 
 
 def _of_block(tag: str, body: str, dialect: Dialect) -> str | Failure | None:
@@ -175,7 +201,7 @@ def _structured(text: str, dialect: Dialect) -> str | Failure | None:
     answer = _json_object(text)
     if answer is None:
         sql = _yaml_sql(text)
-        return _one_statement(sql, dialect) if sql and _starts_as_statement(sql) else None
+        return _until_prose(sql, dialect) if sql and _starts_as_statement(sql) else None
     lower = {name.lower(): value for name, value in answer.items()}
     for key in _SQL_KEYS:
         value = lower.get(key)
@@ -227,12 +253,15 @@ def _yaml_sql(text: str) -> str | None:
     is_block = not rest or re.fullmatch(r"[|>][+-]?\d?", rest) is not None
     lines: list[str] = [] if is_block else [rest]
     for line in text[result.end() :].split("\n")[1:]:
-        if line.strip() and len(line) - len(line.lstrip()) <= len(result["indent"]):
+        is_outside = bool(line.strip()) and len(line) - len(line.lstrip()) <= len(result["indent"])
+        # "SQL: SELECT ..." is more often a label than YAML: its statement goes on wherever the next line begins.
+        if is_outside and (is_block or _NEXT_KEY.match(line)):
             break
         lines.append(line)
     return "\n".join(lines).strip() or None
 
 
+_NEXT_KEY = re.compile(r"[ \t]*[\"']?[A-Za-z_]\w*[\"']?[ \t]*:(\s|\Z)")
 _YAML_QUOTED: Final = (re.compile(r"'((?:[^']|'')*)'"), re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL))
 
 
@@ -275,9 +304,10 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
     if _CHANGING_START.match(text) or (
         re.match(r"\(*\s*(SELECT|WITH)\b", text, re.IGNORECASE) and not _reads_as_prose(text)
     ):
-        return _trimmed(text, dialect) or _one_statement(_BLANK_LINE.split(text, maxsplit=1)[0], dialect)
+        return _until_prose(text, dialect)
     changing = {match.start() for match in _CHANGING_START.finditer(text)}
     starts = sorted({*changing, *(match.start() for match in _QUERY_WORD.finditer(text))})
+    broken: str | None = None
     for start in starts[:STARTS_TRIED_MAX]:
         before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t>*-`")
         opens_line = not before or before[-1] in ":："
@@ -286,14 +316,51 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
             continue
         if start not in changing and _reads_as_prose(text[start:]):
             continue
-        spans = [text[start:].rstrip("`")]
+        spans = [_without_stray_quote(text[start:])]
         if start and text[start - 1] == "`":
             spans.insert(0, text[start:].split("`", 1)[0])
         for span in spans:
             result = _trimmed(span, dialect)
+            if isinstance(result, str) and _further_headed(text[start:], dialect):
+                return Failure.of(FailureCode.MULTI_STATEMENT, "several statements in one reply")
             if result is not None:
                 return result
-    return None
+        if broken is None and opens_line and _BROKEN_START.match(text, start):
+            broken = text[start:]
+    # What nobody can read is a statement all the same: it fails as one, and can be repaired as one.
+    return None if broken is None else _until_prose(broken, dialect)
+
+
+def _until_prose(text: str, dialect: Dialect) -> str | Failure:
+    """Return the statement that a text begins with, broken or not: no line of it is dropped, prose behind it is."""
+    result = _trimmed(text, dialect)
+    if result is not None:
+        return result
+    end = next((end.start() for end in _BLANK_LINE.finditer(text) if _is_prose(text[end.end() :])), len(text))
+    return _one_statement(text[:end], dialect)
+
+
+def _further_headed(text: str, dialect: Dialect) -> bool:
+    """Return whether another heading with a statement of its own follows."""
+    return any(_is_statement(_until_blank(text[heading.end() :]), dialect) for heading in _HEADED_QUERY.finditer(text))
+
+
+def _until_blank(text: str) -> str:
+    return re.split(r"\n[ \t]*(?:\n|#)", text, maxsplit=1)[0].rstrip().rstrip(";")
+
+
+def _is_prose(text: str) -> bool:
+    """Return whether a text goes on as a sentence, a heading or a list, and not as SQL."""
+    line = text.strip().split("\n", 1)[0][:400]
+    if _CONTINUES.match(line) or line[:1] in tuple("=<>+/|,.%"):
+        return False
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", line)
+    if re.search(r"[\u3400-\u9fff]", bare) or _HEADING.match(bare):
+        return True
+    if re.search(r"[=<>]|::|\|\|", bare):
+        return False
+    words = re.findall(r"[A-Za-z][\w'’-]*", bare)
+    return len(words) >= 3 and (bare.rstrip().endswith((".", ":", "!", "?", ")")) or len(words) >= 5)
 
 
 def _reads_as_prose(text: str) -> bool:
@@ -315,7 +382,7 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
         return whole[: sentence.start()].strip()
     ends = [result.start() for result in _BLANK_LINE.finditer(whole)][:12]
     for number, end in enumerate(ends):
-        if not _CONTINUES.match(whole, end) and _is_statement(whole[:end], dialect):
+        if not _goes_on(whole, end, dialect) and _is_statement(whole[:end], dialect):
             further = [
                 after for start in ends[number:] if _CHANGING_START.match(after := whole[start:].lstrip()) is not None
             ]
@@ -326,9 +393,20 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
         return whole.strip()
     lines = whole.split("\n")
     for count in range(len(lines) - 1, max(0, len(lines) - 13), -1):
-        if _is_statement("\n".join(lines[:count]), dialect) and not _CONTINUES.match(lines[count]):
+        if _is_statement("\n".join(lines[:count]), dialect) and _is_prose("\n".join(lines[count:])):
             return "\n".join(lines[:count]).strip()
     return None
+
+
+def _goes_on(whole: str, end: int, dialect: Dialect) -> bool:
+    """Return whether a statement goes on behind a blank line: with a word of SQL, or with what it reads on as a whole."""
+    if _CONTINUES.match(whole, end):
+        return True
+    return (
+        not _is_prose(whole[end:])
+        and _QUERY_START.match(whole[end:].lstrip()) is None
+        and _is_statement(whole, dialect)
+    )
 
 
 def _tokens(text: str, dialect: Dialect) -> list[Any] | None:
@@ -366,7 +444,11 @@ def _is_statement(text: str, dialect: Dialect) -> bool:
     bare = _COMMENT.sub("", text)
     if _CHANGING_START.match(bare):
         return True
-    return _QUERY_START.match(bare) is not None and isinstance(parse(text, dialect), Statement)
+    if _QUERY_START.match(bare) is None:
+        return False
+    parsed = parse(text, dialect)
+    # The parser takes the word SELECT alone for a query.
+    return isinstance(parsed, Statement) and not (isinstance(parsed.tree, exp.Select) and not parsed.tree.expressions)
 
 
 def _explanation(text: str) -> str:

@@ -1,0 +1,103 @@
+"""Published answers of four models in every layout and wrapping: what a model wrote comes out, no line less."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
+from querybus.sql.extract import extract
+
+DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data")) / "spider"
+EVERY = 8
+"""Of the statements, each eighth is laid out and wrapped."""
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"no shared data in {DATA}; set QUERYBUS_DATA"),
+]
+
+
+@cache
+def answers() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the statements that run and those that fail."""
+    runs: dict[str, None] = {}
+    fails: dict[str, None] = {}
+    for file in sorted((DATA / "replay").glob("*.jsonl")):
+        for line in file.read_text().splitlines():
+            row = json.loads(line)
+            if text := row["pred"].strip():
+                (fails if row.get("error") else runs)[text] = None
+    for name in ("questions_dev.json", "questions_train.json"):
+        runs |= dict.fromkeys(item["gold"].strip() for item in json.loads((DATA / name).read_text()))
+    return tuple(runs)[::EVERY], tuple(fails)
+
+
+def written(sql: str, dialect: Dialect, *, quoted: bool) -> str:
+    try:
+        return sqlglot.transpile(sql, read="sqlite", write=dialect, pretty=not quoted, identify=quoted, comments=False)[
+            0
+        ]
+    except SqlglotError:
+        return sql
+
+
+LAYOUTS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda sql: sql,
+    "a line for each clause": lambda sql: written(sql, Dialect.SQLITE, quoted=False),
+    "an empty line before each clause": lambda sql: re.sub(
+        r"\n(?=FROM|WHERE|GROUP|ORDER|LIMIT|JOIN|UNION)", "\n\n", written(sql, Dialect.SQLITE, quoted=False)
+    ),
+    "an empty line after SELECT": lambda sql: re.sub(r"^SELECT\s+", "SELECT\n\n  ", sql, count=1, flags=re.IGNORECASE),
+    "lines that begin with a condition": lambda sql: re.sub(r"\s+(FROM\b|WHERE\b|AND\b|OR\b|\(|=)\s*", r"\n\1 ", sql),
+    "names in backticks": lambda sql: written(sql, Dialect.MYSQL, quoted=True),
+}
+WRAPPINGS: dict[str, Callable[[str], str]] = {
+    "bare": lambda sql: sql,
+    "a fence": lambda sql: f"```sql\n{sql}\n```",
+    "an untagged fence": lambda sql: f"```\n{sql}\n```",
+    "a fence in prose": lambda sql: f"Sure!\n```sql\n{sql}\n```\nThis lists the rows.",
+    "prose": lambda sql: f"Here is the query:\n\n{sql}\n\nIt answers the question.",
+    "an explanation behind": lambda sql: f"{sql}\n\nExplanation: counts rows.",
+    "a label": lambda sql: f"SQL: {sql}",
+    "JSON": lambda sql: json.dumps({"sql": sql}),
+    "JSON in a fence": lambda sql: f"```json\n{json.dumps({'query': sql})}\n```",
+    "thoughts before": lambda sql: f"<think>maybe SELECT 1</think>\n{sql}",
+}
+
+
+def squeezed(sql: str) -> str:
+    return re.sub(r"\s+", "", sql.rstrip("; \n"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_answer_that_runs_comes_out_whole_however_it_is_laid_out_and_wrapped(layout: str) -> None:
+    dialect = Dialect.MYSQL if layout == "names in backticks" else Dialect.SQLITE
+    lost: list[tuple[str, str, str | Failure]] = []
+    for sql in answers()[0]:
+        text = LAYOUTS[layout](sql)
+        for name, wrap in WRAPPINGS.items():
+            result = extract(wrap(text), dialect)
+            if isinstance(result, Failure) or squeezed(result) != squeezed(text):
+                lost.append((name, text, result))
+    assert lost == []
+
+
+def test_an_answer_that_fails_is_not_cut_until_it_reads_as_another() -> None:
+    lost: list[tuple[str, str, str | Failure]] = []
+    for sql in answers()[1]:
+        for name, wrap in WRAPPINGS.items():
+            result = extract(wrap(sql), Dialect.SQLITE)
+            if isinstance(result, str) and squeezed(result) != squeezed(sql):
+                lost.append((name, sql, result))
+    assert lost == []
