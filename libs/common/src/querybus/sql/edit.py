@@ -208,9 +208,13 @@ def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Gl
 def scopes(tree: exp.Expr) -> list[Scope]:
     """Return the query's scopes, innermost first; none where they cannot be known."""
     try:
-        return traverse_scope(tree)
+        found = traverse_scope(tree)
+        for scope in found:
+            # Read once here, because a name that stands for two sources shows itself only now.
+            _ = scope.selected_sources
     except (SqlglotError, RecursionError):
         return []
+    return found
 
 
 def sites(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> Iterator[Site]:
