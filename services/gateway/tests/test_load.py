@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import ExitStack
 
 import pytest
 
@@ -108,3 +109,20 @@ def test_where_nothing_ends_any_more_a_busy_tenant_is_refused_and_a_light_one_is
         service.step()
     assert service.offer() == 60
     assert service.offer("light") is None
+
+
+def test_what_is_being_admitted_counts_as_open() -> None:
+    load = Load()
+    load.begun("acme", "alone", 1, 0)
+    load.ended("acme", "alone", 0, 5)
+    for number in range(1, 200):
+        load.begun("acme", f"q{number}", 40, number * 10)
+        load.ended("acme", f"q{number}", 40, number * 10 + 5)
+    now = 2_100
+    assert load.refusal_seconds("acme", 40, 60_000, now) is None
+    with ExitStack() as admitting:
+        for _ in range(1_000):
+            admitting.enter_context(load.admitting("acme"))
+        assert load.refusal_seconds("acme", 40, 60_000, now) is not None
+        assert load.refusal_seconds("other", 40, 60_000, now) is None
+    assert load.refusal_seconds("acme", 40, 60_000, now) is None

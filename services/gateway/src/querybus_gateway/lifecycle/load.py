@@ -9,7 +9,9 @@ Pure: time and counts are passed in. Each replica sees the ends of all queries, 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,7 +20,7 @@ BUSY_MIN: Final = 32
 WINDOW_MS: Final = 5_000
 MEASURED_MS_MIN: Final = 1_000
 """A rate that was seen for less than this refuses nobody."""
-WAIT_SECONDS_MIN: Final = 4.0
+WAIT_SECONDS_MIN: Final = 2.0
 """A wait up to this is always taken."""
 WAIT_FACTOR: Final = 3.0
 DEADLINE_SHARE: Final = 0.5
@@ -43,6 +45,18 @@ class Load:
 
     def __init__(self) -> None:
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+        self._admitting = Counter[str]()
+
+    @contextmanager
+    def admitting(self, tenant: str) -> Generator[None]:
+        """Count one query as open while it is admitted: all that come meanwhile would pass as one otherwise."""
+        self._admitting[tenant] += 1
+        try:
+            yield
+        finally:
+            self._admitting[tenant] -= 1
+            if not self._admitting[tenant]:
+                del self._admitting[tenant]
 
     def begun(self, tenant: str, query: str, open_count: int, now_ms: int) -> None:
         """Take up that a query began while so many of its tenant were open."""
@@ -63,12 +77,13 @@ class Load:
             took = max(1, now_ms - began)
             state.own_ms = took if state.own_ms is None else state.own_ms + _SMOOTHING * (took - state.own_ms)
 
-    def refusal_seconds(self, tenant: str, open_count: int, left_ms: int, now_ms: int) -> int | None:
+    def refusal_seconds(self, tenant: str, open_count: int, left_ms: float, now_ms: int) -> int | None:
         """Return after how many seconds to ask again, or None where one more query will end in time.
 
         `open_count` is how many of the tenant's queries have begun or wait; `left_ms` is what the new one has.
         """
         state = self._of(tenant)
+        open_count += self._admitting[tenant]
         self._mark(state, open_count, now_ms)
         # A rate that was seen for less than a query takes says little; how long that is may not be known yet.
         own_ms = left_ms * DEADLINE_SHARE if state.own_ms is None else state.own_ms

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
@@ -145,17 +146,24 @@ class Queries:
         Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
         question back this one answers; the caller has found it to be its own.
         """
+        # Before anything is read from the bus, which is slow just then; a key may name a query that has begun already.
+        left_ms = 1_000 * request.options.deadline_seconds
+        if not idempotency_key and (overload := self._overload(credential.tenant, left_ms)) is not None:
+            return overload
         try:
-            if (refused := await self._allowances.take(credential.tenant)) is not None:
-                return refused
-            envelope = await self.admitted(request, credential, idempotency_key, clarifies)
-            if isinstance(envelope, Problem):
-                return envelope
-            with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
-                begun = await self.begin(envelope, has_key=idempotency_key is not None)
-                if isinstance(begun, Problem):
-                    return begun
-                return await self._end_of(begun, credential, wait_seconds, watch)
+            with ExitStack() as admitting:
+                admitting.enter_context(self._load.admitting(token(credential.tenant)))
+                if (refused := await self._allowances.take(credential.tenant)) is not None:
+                    return refused
+                envelope = await self.admitted(request, credential, idempotency_key, clarifies)
+                if isinstance(envelope, Problem):
+                    return envelope
+                with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
+                    begun = await self.begin(envelope, has_key=idempotency_key is not None)
+                    admitting.close()
+                    if isinstance(begun, Problem):
+                        return begun
+                    return await self._end_of(begun, credential, wait_seconds, watch)
         except BusTrouble as trouble:
             return _trouble(trouble)
 
@@ -249,22 +257,23 @@ class Queries:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
         if self._log_is_full():
             return Problem(ProblemCode.QUEUE_FULL, "the log is full", retry_after_seconds=FULL_RETRY_SECONDS)
-        tenant, now = token(envelope.tenant), self._clock()
-        open_count = self._open.in_flight(tenant) + self._turns.waiting(tenant)
-        wait = self._load.refusal_seconds(tenant, open_count, envelope.remaining_ms(now), now)
-        if wait is not None:
-            return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=wait)
+        tenant = token(envelope.tenant)
+        if has_key and (overload := self._overload(envelope.tenant, envelope.remaining_ms(self._clock()))) is not None:
+            return overload
         if self._turns.is_full(tenant):
-            if not self._can_wait(tenant) or await self._is_crowded(tenant):
+            waiting = max(self._turns.waiting(tenant), await self._submissions.waiting(tenant))
+            if not self._can_wait(tenant) or waiting >= HELD_MAX:
                 return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
             await self._submissions.put(envelope)
             return Begun(envelope, is_queued=True)
         with self._turns.taken(tenant):
             return await self.mint(envelope)
 
-    async def _is_crowded(self, tenant: str) -> bool:
-        """Return whether as many of a tenant's queries wait as may. BusTrouble."""
-        return self._turns.waiting(tenant) >= HELD_MAX or await self._submissions.waiting(tenant) >= HELD_MAX
+    def _overload(self, tenant: str, left_ms: float) -> Problem | None:
+        """Return the refusal of one more query of a tenant whose queries would not end in time."""
+        open_count = self._open.in_flight(token(tenant)) + self._turns.waiting(token(tenant))
+        wait = self._load.refusal_seconds(token(tenant), open_count, left_ms, self._clock())
+        return None if wait is None else Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=wait)
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
