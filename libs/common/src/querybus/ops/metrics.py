@@ -21,6 +21,7 @@ PASSES: Final = ("first", "retry", "none")
 REPAIR_OUTCOMES: Final = ("success", "failure", "contradicted")
 NO_RULE: Final = "none"
 """The rule of a second draft that no rule made."""
+ANSWER_PARTS: Final = ("shape", "summary", "chart")
 PURPOSES: Final = ("explain", "probe", "introspect", "execute")
 STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak")
 
@@ -168,6 +169,8 @@ class Metrics:
                 self._metrics["querybus_stage_messages_total"].labels(stage, settled)
             for code in FailureCode:
                 self._metrics["querybus_failures_total"].labels(stage, code)
+        for part in ANSWER_PARTS:
+            self._metrics["querybus_answer_parts_left_out_total"].labels(part)
         for dialect in Dialect:
             self._metrics["querybus_execution_seconds"].labels(dialect)
         for origin in Origin:

@@ -175,7 +175,6 @@ async def counted_and_estimated(
         await engines.drain()
 
 
-@pytest.mark.process
 async def test_sqlite_counts_and_has_no_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as opened:
         opened.executescript("CREATE TABLE item (id INT); INSERT INTO item VALUES (1), (2), (3)")

@@ -57,7 +57,6 @@ async def test_a_file_that_is_missing_or_no_database_is_named_with_its_path(tmp_
     assert (result.trouble, str(tmp_path) in result.detail) == (Trouble.DATABASE_FILE, True)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("engine", ["postgresql", "mariadb"])
 async def test_nobody_at_the_port_and_a_name_of_no_host_are_distinguished(tmp_path: Path, engine: str) -> None:
     refused = await diagnose(listed(tmp_path, f"{engine}://u:p@127.0.0.1:{free_port()}/d"), "it")
