@@ -61,6 +61,10 @@ FOUND = {
         "SELECT a FROM t JOIN u ON t.x\n= u.x\nGROUP BY a\nOR DER BY a",
         "SELECT a FROM t JOIN u ON t.x\n= u.x\nGROUP BY a\nOR DER BY a",
     ),
+    "a broken query with a WITH table named as a heading": (
+        "WITH a AS (SELECT 1),\n\nresult AS (SELECT 2 FRM a)\nSELECT * FROM result",
+        "WITH a AS (SELECT 1),\n\nresult AS (SELECT 2 FRM a)\nSELECT * FROM result",
+    ),
     "a broken query behind prose": (
         "Here:\n\nSELECT a FROM t OR DER BY a\n\nIt sorts by a.",
         "SELECT a FROM t OR DER BY a",
@@ -88,6 +92,10 @@ NOT_FOUND = {
     "talk about a statement": ("I cannot DROP TABLE customers for you.", FailureCode.LLM_EXPLANATION),
     "two statements under headings": (
         "### Query 1\nSELECT a FROM t\n\n### Query 2\nSELECT b FROM u",
+        FailureCode.MULTI_STATEMENT,
+    ),
+    "a second statement under a heading": (
+        "SELECT a FROM t\n\n### Query 2\nSELECT b FROM u",
         FailureCode.MULTI_STATEMENT,
     ),
     "a value left open": ("SELECT a FROM t WHERE id = [insert id]", FailureCode.AMBIGUOUS_QUESTION),

@@ -67,7 +67,8 @@ _OTHER_LITERALS = re.compile(r"'(?!\[)(?:[^']|'')*'")
 _HEADED_QUERY = re.compile(r"^[ \t]*#{1,6}[^\n]*\n\s*(?=\(*\s*(SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
 _BROKEN_START = re.compile(r"\(*\s*(SELECT\s[\s\S]*\sFROM\s|WITH\s[\s\S]*\sAS\s*\()", re.IGNORECASE)
 _HEADING = re.compile(
-    r"[\s#>*_-]*(explanation|note|notes|answer|result|output|this|it|the|here|sql|query|please)\b", re.IGNORECASE
+    r"[\s#>*_-]*(explanation|note|notes|answer|result|output|this|it|the|here|sql|query|please)\b(?!\s*(\.|,|\(|AS\b))",
+    re.IGNORECASE,
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # "Select the customers from the list" parses as SQL: an article is a column, the list a table.
@@ -320,9 +321,7 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
         if start and text[start - 1] == "`":
             spans.insert(0, text[start:].split("`", 1)[0])
         for span in spans:
-            result = _trimmed(span, dialect)
-            if isinstance(result, str) and _further_headed(text[start:], dialect):
-                return Failure.of(FailureCode.MULTI_STATEMENT, "several statements in one reply")
+            result = _only(span, dialect)
             if result is not None:
                 return result
         if broken is None and opens_line and _BROKEN_START.match(text, start):
@@ -333,11 +332,19 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
 
 def _until_prose(text: str, dialect: Dialect) -> str | Failure:
     """Return the statement that a text begins with, broken or not: no line of it is dropped, prose behind it is."""
-    result = _trimmed(text, dialect)
+    result = _only(text, dialect)
     if result is not None:
         return result
     end = next((end.start() for end in _BLANK_LINE.finditer(text) if _is_prose(text[end.end() :])), len(text))
     return _one_statement(text[:end], dialect)
+
+
+def _only(text: str, dialect: Dialect) -> str | Failure | None:
+    """Return the statement that a text begins with, if no heading with another follows; None if none parses."""
+    result = _trimmed(text, dialect)
+    if isinstance(result, str) and _further_headed(text, dialect):
+        return Failure.of(FailureCode.MULTI_STATEMENT, "several statements in one reply")
+    return result
 
 
 def _further_headed(text: str, dialect: Dialect) -> bool:
@@ -357,7 +364,7 @@ def _is_prose(text: str) -> bool:
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", line)
     if re.search(r"[\u3400-\u9fff]", bare) or _HEADING.match(bare):
         return True
-    if re.search(r"[=<>]|::|\|\|", bare):
+    if re.search(r"[=<>]|::|\|\||\bAS\s*\(|\(\s*SELECT\b", bare, re.IGNORECASE):
         return False
     words = re.findall(r"[A-Za-z][\w'’-]*", bare)
     return len(words) >= 3 and (bare.rstrip().endswith((".", ":", "!", "?", ")")) or len(words) >= 5)
