@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
-MEMBERS := libs/common libs/translator libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
+MEMBERS := libs/common libs/semantic libs/translator libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
 # Whole files go to one worker, so that what a file shares is started once; more workers than that only compete.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
@@ -85,7 +85,7 @@ faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that n
 kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -traces, -translator
+bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -semantic, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$*.py
 
 pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures

@@ -38,7 +38,7 @@ def declared(member: str) -> list[str]:
     import tomllib
 
     _, _, short = member.partition("-")
-    folder = {"": "libs/common", "client": "libs/client", "translator": "libs/translator", "cli": "cli"}.get(
+    folder = {"": "libs/common", "client": "libs/client", "semantic": "libs/semantic", "translator": "libs/translator", "cli": "cli"}.get(
         short, f"services/{short}"
     )
     project = tomllib.loads((LOCK.parent / folder / "pyproject.toml").read_text())["project"]

@@ -1,0 +1,360 @@
+"""Measures definitions: are compiled numbers right, are refusals refused, is nothing of a file lost without a word.
+
+Every request of the shared layers is compiled for SQLite, checked by the guard as any statement is, and run; its rows
+are compared with rows that were computed without SQL. `speed` compiles over a layer of 500 definitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
+from querybus.core.metrics_query import MetricsQuery
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.check import check
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_semantic.checks.probes import (
+    Finding,
+    Severity,
+    Subject,
+    failed,
+    finding_of,
+    measured,
+    probes,
+    static_findings,
+)
+from querybus_semantic.compiling.compile import Compiled, compile_request
+from querybus_semantic.formats.document import Report
+from querybus_semantic.formats.files import Format, read_layers
+from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Relation
+from querybus_semantic.layer.request import Dimension, Filter, Op, Request, request_of
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMATS: tuple[Format, ...] = ("ossie", "dbt", "snowflake", "cube")
+DEFINITIONS = 500
+COMPILES = 2_000
+SOME = re.compile(r"^some ([\w.]+) = '(.*)'$")
+POLICY = ConnectionPolicy(rows_max=100_000)
+Json = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    asked: int = 0
+    right: int = 0
+    lost_in_format: int = 0
+    refused_by_guard: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database with the catalog and the layer that is bound to it."""
+
+    opened: sqlite3.Connection
+    catalog: Any
+    layer: Layer
+    report: Report
+    findings: tuple[Finding, ...]
+
+
+def lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def opened(database: Path, files: Sequence[Path], format_: Format) -> Place:
+    """Read a layer, take its tables from this database, and measure what it claims."""
+    (layer, report), *_ = read_layers([path.read_text() for path in files], format_, database.stem)
+    # The files name a warehouse's database and schema; the tables are the same.
+    sources = {
+        name: replace(dataset, source=dataset.source if dataset.is_query else dataset.source.rpartition(".")[2])
+        for name, dataset in layer.datasets.items()
+    }
+    layer = replace(layer, datasets=sources)
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    findings = list(static_findings(layer, Dialect.SQLITE))
+    results: dict[str, Sequence[Sequence[object]]] = {}
+    for probe in probes(layer, Dialect.SQLITE):
+        try:
+            rows = connection.execute(probe.sql).fetchall()
+        except sqlite3.Error as error:
+            findings.append(failed(probe.about, error))
+            continue
+        if probe.subject is Subject.RELATION:
+            results[probe.about] = rows
+        found = finding_of(layer, probe, rows)
+        if found is not None:
+            findings.append(found)
+    catalog = open_sqlite_catalog(database)
+    return Place(connection, catalog, measured(layer, results), report, tuple(findings))
+
+
+def normal(value: object) -> str:
+    if isinstance(value, int | float):
+        return f"{float(value):.6g}"
+    return str(value)
+
+
+def same(left: Sequence[Sequence[object]], right: Sequence[Sequence[object]]) -> bool:
+    """Whether rows are equal as multisets, numbers within a millionth."""
+    return sorted([normal(value) for value in row] for row in left) == sorted(
+        [normal(value) for value in row] for row in right
+    )
+
+
+def judged(place: Place, request: Request, item: Json, row: Row) -> bool:
+    """Return whether a request ends as it must; the reason why not is kept."""
+    expect = item.get("expect", "rows")
+    compiled = compile_request(place.layer, request, Dialect.SQLITE)
+    if not isinstance(compiled, Compiled):
+        right = expect in {"refuse", "ask"} or bool(item.get("also_right", {}).get("refuse"))
+        if not right:
+            row.wrong.append(f"{item['id']}: refused, {compiled.detail}")
+        return right
+    checked = check(compiled.sql, dialect=Dialect.SQLITE, catalog=place.catalog, policy=POLICY, row_limit=10_000)
+    if isinstance(checked, Failure):
+        row.refused_by_guard += 1
+        row.wrong.append(f"{item['id']}: the guard refuses, {checked.detail}")
+        return False
+    rows = place.opened.execute(checked.sql).fetchall()
+    right = expect == "rows" and same(rows, item["expected"]["rows"])
+    if "rows" in item.get("also_right", {}) and compiled.notes:
+        right = right or same(rows, item["also_right"]["rows"])
+    if not right:
+        row.wrong.append(f"{item['id']}: {str(rows)[:120]} for {str(item.get('expected'))[:160]}")
+    return right
+
+
+def structured(item: Json) -> Request:
+    """Return a request of the fan-out corpus."""
+
+    def role(name: str) -> tuple[str, list[str]]:
+        via, _, plain = name.rpartition(":")
+        return plain, [via] if via else []
+
+    filters: list[Json] = []
+    for one in item["filters"]:
+        plain, via = role(one["field"])
+        per = one["op"].endswith("(per head)")
+        filters.append(
+            {
+                "field": plain,
+                "op": one["op"].split(" (")[0],
+                "value": one["value"],
+                "via": via,
+                "per": "row" if per else "",
+            }
+        )
+    groups = [
+        one | {"via": [one["via"]] if isinstance(one.get("via"), str) else one.get("via", [])}
+        for one in item["group_by"]
+    ]
+    query = MetricsQuery.model_validate(
+        {
+            "metrics": item["metrics"],
+            "group_by": groups,
+            "filters": filters,
+            "period": item["period"],
+            "fill": bool(item.get("fill")),
+        }
+    )
+    return request_of(query)
+
+
+def named(item: Json, dimension: Callable[[str], Dimension] = Dimension) -> Request:
+    """Return a request whose condition is a text."""
+    where = item.get("where")
+    found = SOME.match(where) if where else None
+    period = item.get("period")
+    request = request_of(
+        MetricsQuery.model_validate(
+            {
+                "metrics": item["metrics"],
+                "period": {"field": period[0], "from": period[1], "until": period[2]} if period else None,
+            }
+        )
+    )
+    return replace(
+        request,
+        dimensions=tuple(dimension(name) for name in item["group_by"]),
+        filters=(Filter(found.group(1), Op.SOME, (found.group(2),)),) if found else (),
+        conditions=(where,) if where and not found else (),
+    )
+
+
+def is_lost(item: Json, losses: Sequence[str]) -> bool:
+    """Whether a format cannot say what a request needs, by the list of losses beside it."""
+    about_metric = any(
+        name in loss for name in item["metrics"] for loss in losses if "left out" in loss or "other meaning" in loss
+    )
+    about_shape = any(
+        loss.startswith(("relation", "dataset", "calendar")) or "distinct range" in loss for loss in losses
+    )
+    return about_metric or about_shape
+
+
+def fan_out(data: Path) -> Iterator[Row]:
+    items = lines(data / "fanout" / "requests.jsonl")
+    for format_ in FORMATS:
+        row = Row(f"fan-out, {format_}")
+        places: dict[str, Place] = {}
+        for item in items:
+            folder = data / "fanout" / item["schema"]
+            place = places.setdefault(
+                item["schema"], opened(folder / "data.sqlite", [folder / f"layer.{format_}.yaml"], format_)
+            )
+            row.asked += 1
+            if item["expect"] == "finding":
+                values = {
+                    value for found in place.findings if found.severity is Severity.ERROR for value in found.values
+                }
+                row.right += values >= set(item["options"])
+                continue
+            losses = json.loads((folder / "losses.json").read_text())[format_]
+            if judged(place, structured(item), item, row):
+                row.right += 1
+            elif is_lost(item, losses):
+                row.lost_in_format += 1
+                row.wrong.pop()
+        yield row
+
+
+def jaffle_dimension(layer: Layer) -> Callable[[str], Dimension]:
+    def of(name: str) -> Dimension:
+        entity, _, rest = name.partition("__")
+        if entity == "metric_time":
+            return request_of(
+                MetricsQuery.model_validate({"group_by": [{"field": "default", "grain": rest or "day"}]})
+            ).dimensions[0]
+        roles = {relation.one for relation in layer.relations if relation.role == entity}
+        found = [key for key, dataset in layer.datasets.items() if rest in dataset.fields and key in roles]
+        return Dimension(f"{found[0]}.{rest}" if found else name)
+
+    return of
+
+
+def others(data: Path) -> Iterator[Row]:
+    for format_ in FORMATS:
+        folder = data / "billing"
+        row = Row(f"billing, {format_}")
+        place = opened(folder / "billing.sqlite", [folder / f"layer.{format_}.yaml"], format_)
+        losses = json.loads((folder / "losses.json").read_text())[format_]
+        for item in lines(folder / "questions.jsonl"):
+            row.asked += 1
+            if any(name in loss for name in item["metrics"] for loss in losses):
+                row.lost_in_format += 1
+            else:
+                row.right += judged(place, named(item), item, row)
+        yield row
+    row = Row("foundation, ossie")
+    for item in lines(data / "foundation" / "requests.jsonl"):
+        database = data / "foundation" / f"{item['database']}.sqlite"
+        row.asked += 1
+        row.right += judged(opened(database, [database.with_suffix(".ossie.yaml")], "ossie"), named(item), item, row)
+    yield row
+    for name, database, pattern, format_ in (
+        ("tpcds, ossie", "tpcds/tpcds_small.sqlite", "tpcds/*.ossie.yaml", "ossie"),
+        ("tpcds, snowflake", "tpcds/tpcds_small.sqlite", "tpcds/*.snowflake.yaml", "snowflake"),
+        ("multi_fact, cube", "cube/multi_fact.sqlite", "cube/multi_fact.yaml", "cube"),
+        ("jaffle, dbt", "jaffle/jaffle_small.sqlite", "jaffle/dbt_legacy/**/*.y*ml", "dbt"),
+    ):
+        row = Row(name)
+        place = opened(data / database, sorted(data.glob(pattern)), format_)
+        dimension = jaffle_dimension(place.layer) if format_ == "dbt" else Dimension
+        for item in lines(data / Path(database).parent / "requests.jsonl"):
+            row.asked += 1
+            row.right += judged(place, named(item, dimension), item, row)
+        yield row
+
+
+def large_layer() -> Layer:
+    """Return a layer of DEFINITIONS metrics over 20 facts that share ten dimension tables."""
+    datasets: dict[str, Dataset] = {}
+    relations: list[Relation] = []
+    metrics: dict[str, Metric] = {}
+    for number in range(10):
+        fields = {name: Field(name, name) for name in ("id", "name", "kind")}
+        datasets[f"d{number}"] = Dataset(f"d{number}", f"d{number}", ("id",), fields=fields)
+    for number in range(20):
+        fields = {
+            name: Field(name, name, is_time=name == "day")
+            for name in ("id", "day", *(f"v{place}" for place in range(25)))
+        }
+        datasets[f"f{number}"] = Dataset(f"f{number}", f"f{number}", ("id",), fields=fields)
+        relations += [
+            Relation(f"r{number}_{other}", f"f{number}", f"d{other}", (f"d{other}_id",), ("id",)) for other in range(10)
+        ]
+        for place in range(DEFINITIONS // 20):
+            metrics[f"m{number}_{place}"] = Metric(f"m{number}_{place}", f"SUM(f{number}.v{place})")
+    return Layer("large", datasets, tuple(relations), metrics)
+
+
+def speed() -> tuple[float, float]:
+    """Return the median and p99 of compiling one request over a large layer, in milliseconds."""
+    layer = large_layer()
+    taken: list[float] = []
+    for number in range(COMPILES):
+        metrics = tuple(f"m{(number + step) % 20}_{(number * 7 + step) % 25}" for step in range(1 + number % 3))
+        request = request_of(
+            MetricsQuery.model_validate(
+                {
+                    "metrics": metrics,
+                    "group_by": [{"field": f"d{number % 10}.kind"}, {"field": "default", "grain": "month"}],
+                    "filters": [{"field": f"d{(number + 1) % 10}.name", "value": "x"}],
+                    "period": {"from": "2025-01-01", "until": "2026-01-01"},
+                }
+            )
+        )
+        begun = time.perf_counter()
+        compiled = compile_request(layer, request, Dialect.POSTGRESQL)
+        taken.append((time.perf_counter() - begun) * 1_000)
+        assert isinstance(compiled, Compiled), compiled
+    percentiles = quantiles(taken, n=100)
+    return percentiles[49], percentiles[98]
+
+
+def main() -> int:
+    default = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data")) / "semantic"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--show", action="store_true", help="print every request that did not end as it must")
+    options = parser.parse_args()
+    rows = [*fan_out(options.data), *others(options.data)]
+    print(f"{'layer':<22}{'asked':>7}{'right':>7}{'lost in format':>16}{'wrong':>7}{'guard refuses':>15}")
+    for row in rows:
+        print(
+            f"{row.name:<22}{row.asked:>7}{row.right:>7}{row.lost_in_format:>16}{len(row.wrong):>7}{row.refused_by_guard:>15}"
+        )
+        for line in row.wrong if options.show else ():
+            print(f"    {line}")
+    median, p99 = speed()
+    print(f"compile over {DEFINITIONS} definitions: p50 {median:.2f} ms, p99 {p99:.2f} ms (required: 10)")
+    asked = sum(row.asked - row.lost_in_format for row in rows)
+    right = sum(row.right for row in rows)
+    print(f"right of what the formats can say: {right}/{asked}, {right / asked:.1%} (required: 95 %)")
+    result = {
+        "rows": [{"name": row.name, "asked": row.asked, "right": row.right, "lost": row.lost_in_format} for row in rows]
+    }
+    target = ROOT / "build" / "bench" / "semantic.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(result | {"compile_p50_ms": median, "compile_p99_ms": p99}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

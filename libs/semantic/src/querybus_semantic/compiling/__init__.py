@@ -1,0 +1,1 @@
+"""Metrics, dimensions and filters become one SQL statement: each fact at its own grain, then combined."""

@@ -1,0 +1,361 @@
+"""A request and a layer become one SQL statement, or a refusal that says what is missing. Pure: no I/O, same text for the same request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+from querybus.core.catalog import Dialect
+from querybus_semantic.compiling.branches import (
+    BUCKETS_MAX,
+    Branch,
+    branches_of,
+    listed,
+)
+from querybus_semantic.compiling.conditions import Context, compared, is_on_metric
+from querybus_semantic.compiling.dates import literal, starts_between
+from querybus_semantic.compiling.engines import finished
+from querybus_semantic.compiling.joins import name_of
+from querybus_semantic.compiling.leaves import Leaf, Leaves, field_named, formula_of
+from querybus_semantic.compiling.paths import path_between
+from querybus_semantic.layer.definitions import Grain, Layer, Type
+from querybus_semantic.layer.refusal import Code, Refusal, RefusedError
+from querybus_semantic.layer.request import (
+    DIMENSIONS_MAX,
+    FILTERS_MAX,
+    LIMIT_MAX,
+    METRICS_MAX,
+    OWN_DATE,
+    Dimension,
+    Filter,
+    Order,
+    Request,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the answer: a dimension (with its grain) or a metric (with its unit)."""
+
+    name: str
+    metric: str = ""
+    field: str = ""
+    grain: Grain | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A statement, its columns in order, what a reader must be told, and the version of the layer it was made from."""
+
+    sql: str
+    outputs: tuple[Output, ...]
+    notes: tuple[str, ...]
+    version: str
+
+
+def compile_request(layer: Layer, request: Request, dialect: Dialect) -> Compiled | Refusal:
+    """Return the SQL for a request in a dialect. Draft definitions answer nothing."""
+    try:
+        return _compiled(Context(layer, dialect, request))
+    except RefusedError as error:
+        return error.refusal
+
+
+def _compiled(context: Context) -> Compiled:
+    layer, request = context.layer, context.request
+    _within_limits(request)
+    outputs = [_dimension_output(item) for item in request.dimensions]
+    if not request.metrics:
+        query, notes = _distinct(context, outputs), list[str]()
+    else:
+        leaves = Leaves(layer)
+        formulas = {name: _formula(layer, name, leaves) for name in request.metrics}
+        wanted = {
+            item.field: _formula(layer, item.field, leaves) for item in request.filters if _is_result(layer, item)
+        }
+        for name in request.metrics:
+            metric = layer.metric(name)
+            outputs.append(Output(name=name, metric=name, unit=metric.unit if metric is not None else ""))
+        branches = branches_of(context, leaves.found)
+        notes = list(dict.fromkeys(note for branch in branches for note in branch.notes))
+        query = _combined(context, branches, leaves.found, formulas, wanted, outputs)
+        if len({leaf.time for leaf in leaves.found if leaf.time}) > 1 and _by_own_date(request):
+            notes.append(
+                "Each figure is dated by its own date: " + ", ".join(sorted({leaf.time for leaf in leaves.found})) + "."
+            )
+    query = _ordered(query, request, outputs)
+    tree = finished(query, context.dialect)
+    sql = tree.sql(dialect=context.dialect.value, pretty=False)
+    return Compiled(sql, tuple(outputs), tuple(notes), layer.version)
+
+
+def _is_result(layer: Layer, item: Filter) -> bool:
+    return not item.per and is_on_metric(layer, item)
+
+
+def _by_own_date(request: Request) -> bool:
+    return (request.period is not None and request.period.field == OWN_DATE) or any(
+        item.field == OWN_DATE for item in request.dimensions
+    )
+
+
+def _within_limits(request: Request) -> None:
+    for what, count, most in (
+        ("metrics", len(request.metrics), METRICS_MAX),
+        ("dimensions", len(request.dimensions), DIMENSIONS_MAX),
+        ("filters", len(request.filters) + len(request.named) + len(request.conditions), FILTERS_MAX),
+        ("rows", request.limit or 0, LIMIT_MAX),
+    ):
+        if count > most:
+            raise RefusedError(Code.TOO_MUCH, f"{count:,} {what} are asked for; at most {most:,} are allowed.")
+    if not request.metrics and not request.dimensions:
+        raise RefusedError(Code.UNKNOWN_METRIC, "The request names no metric and no dimension.")
+
+
+def _formula(layer: Layer, name: str, leaves: Leaves) -> exp.Expr:
+    metric = layer.metric(name)
+    if metric is None:
+        raise RefusedError(
+            Code.UNKNOWN_METRIC, f"There is no metric `{name}`.", name, tuple(sorted(layer.metrics))[:20]
+        )
+    if metric.words.state == "draft":
+        raise RefusedError(
+            Code.NOT_APPROVED, f"Metric {name} is a draft; nothing is answered with it until it is approved.", name
+        )
+    return formula_of(layer, metric, leaves)
+
+
+def _dimension_output(item: Dimension) -> Output:
+    name = item.name or (item.grain.value if item.field == OWN_DATE and item.grain else item.field.rpartition(".")[2])
+    return Output(name=name, field=item.field, grain=item.grain)
+
+
+def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
+    """Return the values of dimensions alone, from the dataset that reaches them all over the fewest relations."""
+    layer, request = context.layer, context.request
+    wanted = [field_named(layer, item.field)[0] for item in request.dimensions if item.field != OWN_DATE]
+    if len(wanted) != len(request.dimensions):
+        raise RefusedError(Code.NO_DATE, "Without a metric a date has to be named, dataset.field.")
+    reached: list[tuple[int, str]] = []
+    for name in layer.datasets:
+        try:
+            paths = [
+                path_between(layer, name, target, item.via)
+                for target, item in zip(wanted, request.dimensions, strict=True)
+            ]
+        except RefusedError:
+            continue
+        if all(path is not None for path in paths):
+            reached.append((sum(len(path) for path in paths if path is not None), name))
+    if not reached:
+        raise RefusedError(Code.NO_PATH, f"No dataset holds {' and '.join(dict.fromkeys(wanted))} together.")
+    home = min(reached)[1]
+    leaf = Leaf(exp.Count(this=exp.Star()), home, "")
+    plain = _branch_of(context, leaf)
+    return plain.select(
+        *[exp.alias_(exp.column(f"g{place}"), name_of(output.name)) for place, output in enumerate(outputs)],
+        append=False,
+    )
+
+
+def _branch_of(context: Context, leaf: Leaf) -> exp.Select:
+    inner = branches_of(context, [leaf])[0].query
+    return exp.Select().from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v"))))
+
+
+def _combined(
+    context: Context,
+    branches: list[Branch],
+    leaves: Sequence[Leaf],
+    formulas: Mapping[str, exp.Expr],
+    wanted: Mapping[str, exp.Expr],
+    outputs: Sequence[Output],
+) -> exp.Select:
+    """Join branches on their dimensions by UNION ALL and GROUP BY: it keeps the group without a value whole on every engine."""
+    request = context.request
+    count = len(request.dimensions)
+    parts = [branch for branch in branches if not branch.total]
+    totals = [branch for branch in branches if branch.total]
+    filled = _filled(context)
+    if len(parts) == 1 and not totals and not wanted and filled is None:
+        return _direct(parts[0], formulas, outputs, count)
+    query = exp.Select()
+    for place, branch in enumerate(branches):
+        query = query.with_(f"b{place}", as_=branch.query)
+    union = _union(parts, branches, leaves, count, context.dialect)
+    if filled is not None:
+        place, steps = filled
+        query = query.with_("steps", as_=steps)
+        union = exp.union(union, _steps(branches, leaves, place, count, context.dialect), distinct=False)
+    query = query.with_("u", as_=union)
+    collected = exp.select(*[exp.column(f"g{place}") for place in range(count)])
+    for branch in parts:
+        for number in branch.leaves:
+            merged: exp.Expr = exp.Max(this=exp.column(f"m{number}"))
+            if leaves[number].is_count and leaves[number].cumulative is None:
+                merged = exp.Coalesce(this=merged, expressions=[exp.Literal.number(0)])
+            collected = collected.select(exp.alias_(merged, f"m{number}"))
+    collected = collected.from_("u")
+    if count:
+        collected = collected.group_by(*[exp.column(f"g{place}") for place in range(count)])
+        if any(not branch.shows for branch in parts) and any(branch.shows for branch in parts):
+            collected = collected.having(
+                exp.EQ(this=exp.Max(this=exp.column("shown")), expression=exp.Literal.number(1))
+            )
+    query = query.with_("c", as_=collected)
+    for place, output in enumerate(outputs[:count]):
+        query = query.select(exp.alias_(exp.column(f"g{place}", table="c"), name_of(output.name)))
+    scalars = {
+        number: exp.Subquery(this=exp.select(f"m{number}").from_(f"b{place}"))
+        for place, branch in enumerate(branches)
+        if branch.total
+        for number in branch.leaves
+    }
+    for output in outputs[count:]:
+        query = query.select(exp.alias_(_with_scalars(formulas[output.metric], scalars), name_of(output.name)))
+    query = query.from_("c")
+    for item in request.filters:
+        if not item.per and item.field in wanted:
+            query = query.where(
+                compared(_with_scalars(wanted[item.field], scalars), item.op, item.values, None, context.dialect)
+            )
+    return query
+
+
+def _with_scalars(formula: exp.Expr, scalars: Mapping[int, exp.Expr]) -> exp.Expr:
+    tree = formula.copy()
+    for column in list(tree.find_all(exp.Column)):
+        number = int(column.name[1:])
+        new = scalars[number].copy() if number in scalars else exp.column(column.name, table="c")
+        if column is tree:
+            return new
+        column.replace(new)
+    return tree
+
+
+def _direct(branch: Branch, formulas: Mapping[str, exp.Expr], outputs: Sequence[Output], count: int) -> exp.Select:
+    """Return the one branch itself, with formulas written over its aggregates: nothing has to be combined."""
+    calls = {
+        item.alias_or_name: item.this if isinstance(item, exp.Alias) else item for item in branch.query.expressions
+    }
+    query = branch.query.copy()
+    query.set("expressions", [])
+    for place, output in enumerate(outputs[:count]):
+        query = query.select(exp.alias_(calls[f"g{place}"].copy(), name_of(output.name)))
+    for output in outputs[count:]:
+        tree = formulas[output.metric].copy()
+        for column in list(tree.find_all(exp.Column)):
+            new = calls[column.name].copy()
+            if column is tree:
+                tree = new
+            else:
+                column.replace(new)
+        query = query.select(exp.alias_(tree, name_of(output.name)))
+    return query
+
+
+_NULLS: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE, Dialect.BIGQUERY})
+
+
+def _nothing(leaf: Leaf, dialect: Dialect) -> exp.Expr:
+    """Return NULL, typed where a union needs it."""
+    if dialect in _NULLS:
+        return exp.Null()
+    if leaf.is_count:
+        return exp.cast(exp.Null(), "BIGINT")
+    if isinstance(leaf.call, exp.Max | exp.Min):
+        return exp.Null()
+    return exp.cast(exp.Null(), "DOUBLE")
+
+
+def _union(
+    parts: list[Branch], branches: list[Branch], leaves: Sequence[Leaf], count: int, dialect: Dialect
+) -> exp.Query:
+    numbers = [number for branch in parts for number in branch.leaves]
+    query: exp.Query | None = None
+    for branch in parts:
+        one = exp.select(*[exp.column(f"g{place}") for place in range(count)])
+        for number in numbers:
+            value = exp.column(f"m{number}") if number in branch.leaves else _nothing(leaves[number], dialect)
+            one = one.select(exp.alias_(value, f"m{number}") if number not in branch.leaves else value)
+        one = one.select(exp.alias_(exp.Literal.number(int(branch.shows)), "shown")).from_(f"b{branches.index(branch)}")
+        query = one if query is None else exp.union(query, one, distinct=False)
+    if query is None:
+        raise RefusedError(Code.UNSUPPORTED, "Only shares of the whole are asked for; name what they are shares of.")
+    return query
+
+
+def _filled(context: Context) -> tuple[int, exp.Select] | None:
+    """Return which dimension's periods are all shown, and those periods; None where none are to be filled."""
+    request = context.request
+    if not request.fill:
+        return None
+    timed = [(place, item) for place, item in enumerate(request.dimensions) if item.grain is not None]
+    if not timed:
+        return None
+    place, item = timed[0]
+    period = request.period
+    if period is None or period.start is None or period.until is None or item.grain is None:
+        raise RefusedError(Code.NO_DATE, "Empty periods can be shown only within a period that begins and ends.")
+    starts = starts_between(period.start, period.until, item.grain, context.layer.calendar, BUCKETS_MAX)
+    rows = [[literal(day, Type.DATE, context.dialect)] for day in starts]
+    return place, listed(rows, ("g",), context.dialect)
+
+
+def _steps(branches: list[Branch], leaves: Sequence[Leaf], place: int, count: int, dialect: Dialect) -> exp.Select:
+    """Return a row without figures for every step, and for every combination of the other dimensions that occurs."""
+    parts = [(number, branch) for number, branch in enumerate(branches) if not branch.total]
+    others = [other for other in range(count) if other != place]
+    query = exp.select(
+        *[
+            exp.column("g", table="steps") if other == place else exp.column(f"g{other}", table="o")
+            for other in range(count)
+        ]
+    )
+    for _, branch in parts:
+        for number in branch.leaves:
+            query = query.select(exp.alias_(_nothing(leaves[number], dialect), f"m{number}"))
+    query = query.select(exp.alias_(exp.Literal.number(1), "shown")).from_("steps")
+    if others:
+        known: exp.Query | None = None
+        for number, _ in parts:
+            one = exp.select(*[exp.column(f"g{other}") for other in others]).from_(f"b{number}")
+            known = one if known is None else exp.union(known, one, distinct=True)
+        if known is not None:
+            query = query.join(
+                exp.Subquery(this=known, alias=exp.TableAlias(this=exp.to_identifier("o"))), join_type="CROSS"
+            )
+    return query
+
+
+def _ordered(query: exp.Select, request: Request, outputs: Sequence[Output]) -> exp.Select:
+    """Order as asked; else by period, else by the first figure; then by the other columns, so that ties are settled."""
+    names = {output.name.lower(): output for output in outputs}
+    order: list[Order] = []
+    for item in request.order:
+        if item.name.lower() not in names:
+            raise RefusedError(
+                Code.UNKNOWN_FIELD, f"`{item.name}` is no column of the answer.", item.name, tuple(names)
+            )
+        order.append(item)
+    dimensions = [output for output in outputs if not output.metric]
+    if not order and dimensions:
+        timed = [output for output in dimensions if output.grain is not None]
+        first = [output for output in outputs if output.metric][:1]
+        order = [Order(timed[0].name)] if timed else [Order(first[0].name, descending=True)] if first else []
+    used = {item.name.lower() for item in order}
+    order += [Order(output.name) for output in dimensions if output.name.lower() not in used]
+    if order and dimensions:
+        query = query.order_by(
+            *[
+                exp.Ordered(
+                    this=exp.column(name_of(names[item.name.lower()].name)), desc=item.descending, nulls_first=False
+                )
+                for item in order
+            ]
+        )
+    return query.limit(request.limit) if request.limit is not None else query

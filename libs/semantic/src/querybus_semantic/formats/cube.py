@@ -1,0 +1,366 @@
+"""Cube's data model, as YAML. References in braces are replaced by names before anything is parsed; Jinja is never run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from sqlglot import exp
+
+from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
+from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
+from querybus_semantic.formats.ossie import span_of
+from querybus_semantic.layer.definitions import (
+    Calendar,
+    Cumulative,
+    Dataset,
+    Field,
+    Grain,
+    Input,
+    Layer,
+    Metric,
+    NamedFilter,
+    Range,
+    Relation,
+    Type,
+    Words,
+)
+from querybus_semantic.layer.refusal import Code, RefusedError
+
+_ONE_SIDE: Final = frozenset({"many_to_one", "belongsto", "belongs_to", "one_to_one", "hasone", "has_one"})
+_TYPES: Final = {
+    "string": Type.TEXT,
+    "number": Type.NUMBER,
+    "time": Type.DATE,
+    "boolean": Type.BOOLEAN,
+    "switch": Type.TEXT,
+}
+_AGGREGATES: Final = {
+    "sum": "SUM({})",
+    "avg": "AVG({})",
+    "min": "MIN({})",
+    "max": "MAX({})",
+    "count": "COUNT({})",
+    "count_distinct": "COUNT(DISTINCT {})",
+    "count_distinct_approx": "COUNT(DISTINCT {})",
+}
+_UNUSED: Final = ("hierarchies", "pre_aggregations", "access_policy", "refresh_key", "data_source")
+_REFERENCE: Final = re.compile(r"\$?\{\s*([A-Za-z_][\w.]*)\s*\}(\.?)")
+
+
+def read_cube(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str) -> tuple[Layer, Report]:
+    """Return the layer that Cube's files make together. No cube in them: BadFileError."""
+    lines: dict[str, int] = {}
+    cubes: dict[str, Document] = {}
+    views: list[Document] = []
+    for document, found in documents:
+        lines |= {key: line for key, line in found.items() if key not in lines}
+        cubes |= {text(node.get("name")): node for node in items(document.get("cubes"))}
+        views += items(document.get("views"))
+    if not cubes:
+        raise BadFileError("The files have no `cubes`: they are no data model of Cube.")
+    report = Report(lines)
+    flat = {key: _extended(node, cubes) for key, node in cubes.items()}
+    datasets = {key: _dataset(node, report) for key, node in flat.items()}
+    layer = Layer(
+        name=name,
+        datasets=datasets,
+        relations=_relations(flat, datasets, report),
+        filters=_segments(flat, report),
+        calendar=_calendar(flat),
+        instructions="\n".join(text(mapping(view.get("meta")).get("ai_context")) for view in views if view.get("meta")),
+    )
+    return replace(layer, metrics=_metrics(flat, datasets, report)), report
+
+
+def _extended(node: Document, cubes: Mapping[str, Document]) -> Document:
+    result: dict[str, Any] = dict(node)
+    seen = {text(node.get("name"))}
+    parent = text(node.get("extends"))
+    while parent in cubes and parent not in seen:
+        seen.add(parent)
+        for key, value in cubes[parent].items():
+            if key in {"joins", "dimensions", "measures", "segments"}:
+                own = {text(one.get("name")) for one in items(result.get(key))}
+                result[key] = [
+                    *items(result.get(key)),
+                    *[one for one in items(value) if text(one.get("name")) not in own],
+                ]
+            elif key not in {"name", "public", "extends"}:
+                result.setdefault(key, value)
+        parent = text(cubes[parent].get("extends"))
+    return result
+
+
+def _sql(given: object, cube: str, *, qualified: bool = True) -> str:
+    """Return SQL with references replaced: {CUBE}.x and {x} by cube.x, {other.x} by other.x."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, dot = found.group(1), found.group(2)
+        if name in {"CUBE", "TABLE"}:
+            return f"{cube}{dot}" if dot else cube
+        if name.startswith("CUBE."):
+            return f"{cube}.{name[5:]}{dot}"
+        if "." in name or dot:
+            return f"{name}{dot}"
+        return f"{cube}.{name}" if qualified else name
+
+    return _REFERENCE.sub(replaced, text(given))
+
+
+def _words(node: Document) -> Words:
+    meta = mapping(node.get("meta"))
+    spoken = text(meta.get("ai_context"))
+    title = text(node.get("title"))
+    return Words(
+        description=text(node.get("description")),
+        label={"en": title} if title else {},
+        synonyms=texts(meta.get("synonyms")) or tuple(part.strip() for part in spoken.split(",") if part.strip()),
+        offered=node.get("public") is not False and node.get("shown") is not False,
+    )
+
+
+def _is_jinja(node: object) -> bool:
+    return "{%" in str(node) or "{{" in str(node) or "FILTER_PARAMS" in str(node) or "SECURITY_CONTEXT" in str(node)
+
+
+def _dataset(node: Document, report: Report) -> Dataset:
+    name = text(node.get("name"))
+    for unused in _UNUSED:
+        if node.get(unused):
+            report.list(f"cubes.{name}.{unused}", "no counterpart; permission is the connection's policy")
+    fields: dict[str, Field] = {}
+    key: list[str] = []
+    for one in items(node.get("dimensions")):
+        field = _field(one, name, report)
+        if field is not None:
+            fields[field.name] = field
+            if one.get("primary_key"):
+                key.append(field.name)
+    times = [field.name for field in fields.values() if field.is_time]
+    return Dataset(
+        name=name,
+        source=text(node.get("sql_table")) or text(node.get("sql")) or name,
+        primary_key=tuple(key),
+        fields=fields,
+        time=times[0] if len(times) == 1 else "",
+        words=_words(node),
+    )
+
+
+def _field(node: Document, cube: str, report: Report) -> Field | None:
+    name, kind = text(node.get("name")), text(node.get("type"))
+    path = f"cubes.{cube}.dimensions.{name}"
+    if node.get("time_shift"):
+        report.list(f"{path}.time_shift", "an own shift of the calendar is not taken; periods are shifted by date")
+    if kind == "geo" or node.get("sub_query") or _is_jinja(node):
+        reason = (
+            "a point of a map"
+            if kind == "geo"
+            else "a sub-query per row"
+            if node.get("sub_query")
+            else "Jinja is never run"
+        )
+        report.list(path, f"left out: {reason}")
+        return None
+    expression = _sql(node.get("sql"), cube) or name
+    case = mapping(node.get("case"))
+    if case:
+        branches = " ".join(
+            f"WHEN {_sql(one.get('sql'), cube)} THEN '{text(one.get('label')).replace(chr(39), chr(39) * 2)}'"
+            for one in items(case.get("when"))
+        )
+        other = text(mapping(case.get("else")).get("label")).replace("'", "''")
+        expression = f"CASE {branches} ELSE '{other}' END"
+    try:
+        tree = parse(expression, "")
+    except RefusedError as error:
+        report.list(path, f"left out: {error.refusal.detail}")
+        return None
+    if aggregates(tree) or is_windowed(tree):
+        report.list(path, "left out: a dimension is a value of one row")
+        return None
+    # A cube's own column may be called like the dimension: its name alone then means the column.
+    if isinstance(tree, exp.Column) and tree.table == cube and tree.name == name:
+        tree = exp.column(tree.this.copy())
+    return Field(
+        name,
+        tree.sql(),
+        type=_TYPES.get(kind, Type.UNKNOWN),
+        is_time=kind == "time",
+        unit=text(node.get("currency")),
+        words=_words(node),
+    )
+
+
+def _relations(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], report: Report) -> tuple[Relation, ...]:
+    found: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], Relation] = {}
+    for cube, node in cubes.items():
+        for join in items(node.get("joins")):
+            target = text(join.get("name"))
+            path = f"cubes.{cube}.joins.{target}"
+            condition = _condition(_sql(join.get("sql"), cube, qualified=False), cube, target)
+            if target not in datasets or condition is None:
+                report.list(
+                    path,
+                    "left out: only equal columns and [from, to) ranges are joined; it has another condition or no target",
+                )
+                continue
+            pairs, between = condition
+            towards = text(join.get("relationship")).lower() in _ONE_SIDE
+            many, one = (cube, target) if towards else (target, cube)
+            columns = [(left, right) if towards else (right, left) for left, right in pairs]
+            relation = Relation(
+                f"{many}.{one}",
+                many,
+                one,
+                tuple(pair[0] for pair in columns),
+                tuple(pair[1] for pair in columns),
+                one,
+                between,
+            )
+            if between is not None:
+                # Versions of one thing are told apart by when they begin.
+                relation = replace(
+                    relation,
+                    many_columns=(*relation.many_columns, between.at),
+                    one_columns=(*relation.one_columns, between.valid_from),
+                )
+            if not datasets[one].keys:
+                report.list(path, f"{one} has no primary key: its cardinality must be measured before it may be used")
+            found.setdefault((many, one, relation.many_columns, relation.one_columns), relation)
+    return tuple(found.values())
+
+
+def _condition(sql: str, cube: str, target: str) -> tuple[list[tuple[str, str]], Range | None] | None:
+    """Return the columns that a join makes equal, the cube's own first, and its [from, to) range; None for anything else."""
+    try:
+        tree = parse(sql, "")
+    except RefusedError:
+        return None
+    pairs: list[tuple[str, str]] = []
+    bounds: dict[str, tuple[str, str]] = {}
+    for part in tree.flatten() if isinstance(tree, exp.And) else [tree]:
+        node = part.unnest()
+        if isinstance(node, exp.Or):
+            # `until IS NULL OR day < until`: an open end.
+            sides = [side for side in (node.this.unnest(), node.expression.unnest()) if not isinstance(side, exp.Is)]
+            node = sides[0] if len(sides) == 1 else node
+        left, right = (node.this, node.expression) if isinstance(node, exp.EQ | exp.GTE | exp.LT) else (None, None)
+        if (
+            not isinstance(left, exp.Column)
+            or not isinstance(right, exp.Column)
+            or {left.table, right.table} != {cube, target}
+        ):
+            return None
+        if isinstance(node, exp.EQ):
+            pairs.append((left.name, right.name) if left.table == cube else (right.name, left.name))
+        elif left.table == cube:
+            bounds["from" if isinstance(node, exp.GTE) else "to"] = (left.name, right.name)
+        else:
+            return None
+    if not bounds:
+        return (pairs, None) if pairs else None
+    if set(bounds) != {"from", "to"} or bounds["from"][0] != bounds["to"][0] or not pairs:
+        return None
+    return pairs, Range(bounds["from"][0], bounds["from"][1], bounds["to"][1])
+
+
+def _segments(cubes: Mapping[str, Document], report: Report) -> dict[str, NamedFilter]:
+    found: dict[str, NamedFilter] = {}
+    for cube, node in cubes.items():
+        for one in items(node.get("segments")):
+            name = text(one.get("name"))
+            if _is_jinja(one):
+                report.list(f"cubes.{cube}.segments.{name}", "left out: Jinja is never run")
+                continue
+            found[name] = NamedFilter(name, cube, _sql(one.get("sql"), cube), _words(one))
+    return found
+
+
+def _calendar(cubes: Mapping[str, Document]) -> Calendar:
+    for node in cubes.values():
+        for dimension in items(node.get("dimensions")):
+            for grain in items(dimension.get("granularities")):
+                offset = span_of(grain.get("offset"))
+                if "fiscal" in text(grain.get("name")) and offset is not None and offset.unit is Grain.MONTH:
+                    return Calendar(fiscal_starts_month=offset.count % 12 + 1)
+    return Calendar()
+
+
+def _metrics(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], report: Report) -> dict[str, Metric]:
+    names = [text(one.get("name")) for node in cubes.values() for one in items(node.get("measures"))]
+    found: dict[str, Metric] = {}
+    for cube, node in cubes.items():
+        for one in items(node.get("measures")):
+            metric = _metric(one, datasets[cube], report)
+            if metric is not None:
+                key = metric.name if names.count(metric.name) == 1 else f"{cube}.{metric.name}"
+                found[key] = metric
+    return found
+
+
+def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
+    name, kind = text(node.get("name")), text(node.get("type")).lower()
+    path = f"cubes.{cube.name}.measures.{name}"
+    if node.get("drill_members"):
+        report.list(f"{path}.drill_members", "no counterpart")
+    if _is_jinja(node):
+        report.list(path, "left out: Jinja is never run")
+        return None
+    inner = _sql(node.get("sql"), cube.name)
+    if kind == "count" and not inner:
+        inner = f"{cube.name}.{cube.primary_key[0]}" if cube.primary_key else "*"
+    if kind == "count_distinct_approx":
+        report.list(path, "approximate there: the exact count is computed instead")
+    base = Metric(name, inner, dataset=cube.name, words=_words(node))
+    try:
+        if kind in {"number", "number_agg"}:
+            return _number(node, base)
+        if kind == "running_total":
+            return replace(base, expression=f"SUM({inner})", cumulative=Cumulative())
+        if kind not in _AGGREGATES:
+            report.list(path, f"left out: a measure of type {kind} is no figure that can be aggregated")
+            return None
+        if node.get("multi_stage"):
+            if node.get("group_by") == []:
+                return replace(base, of_total=True)
+            report.list(path, "left out: stages other than the whole have no counterpart")
+            return None
+        conditions = [_sql(one.get("sql"), cube.name) for one in items(node.get("filters"))]
+        if conditions:
+            inner = f"CASE WHEN {' AND '.join(f'({part})' for part in conditions)} THEN {inner if inner != '*' else '1'} END"
+        metric = replace(base, expression=_AGGREGATES[kind].format(inner))
+        parse(metric.expression, "")
+        return _rolling(node, metric, path, report)
+    except RefusedError as error:
+        report.list(path, f"left out: {error.refusal.detail}")
+        return None
+
+
+def _number(node: Document, base: Metric) -> Metric:
+    parse(base.expression, "")
+    shifts = items(node.get("time_shift"))
+    if not shifts:
+        return base
+    span = span_of(shifts[0].get("interval"))
+    tree = parse(base.expression, "")
+    if span is None or not isinstance(tree, exp.Column):
+        raise RefusedError(Code.UNSUPPORTED, "a shift of anything but one measure has no counterpart", base.name)
+    return replace(base, expression="x", inputs=(Input(tree.sql().replace(f"{base.dataset}.", ""), "x", span),))
+
+
+def _rolling(node: Document, metric: Metric, path: str, report: Report) -> Metric | None:
+    rolling = mapping(node.get("rolling_window"))
+    if not rolling:
+        return metric
+    if text(rolling.get("type")) == "to_date":
+        grain = text(rolling.get("granularity"))
+        return replace(metric, cumulative=Cumulative(None, Grain(grain) if grain in set(Grain) else None))
+    if text(rolling.get("leading")) or text(rolling.get("trailing")) == "":
+        report.list(path, "left out: a window that looks ahead")
+        return None
+    trailing = text(rolling.get("trailing"))
+    return replace(metric, cumulative=Cumulative(None if trailing == "unbounded" else span_of(trailing)))
