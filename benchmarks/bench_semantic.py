@@ -267,12 +267,13 @@ def others(data: Path) -> Iterator[Row]:
         row.asked += 1
         row.right += judged(opened(database, [database.with_suffix(".ossie.yaml")], "ossie"), named(item), item, row)
     yield row
-    for name, database, pattern, format_ in (
+    more: tuple[tuple[str, str, str, Format], ...] = (
         ("tpcds, ossie", "tpcds/tpcds_small.sqlite", "tpcds/*.ossie.yaml", "ossie"),
         ("tpcds, snowflake", "tpcds/tpcds_small.sqlite", "tpcds/*.snowflake.yaml", "snowflake"),
         ("multi_fact, cube", "cube/multi_fact.sqlite", "cube/multi_fact.yaml", "cube"),
         ("jaffle, dbt", "jaffle/jaffle_small.sqlite", "jaffle/dbt_legacy/**/*.y*ml", "dbt"),
-    ):
+    )
+    for name, database, pattern, format_ in more:
         row = Row(name)
         place = opened(data / database, sorted(data.glob(pattern)), format_)
         dimension = jaffle_dimension(place.layer) if format_ == "dbt" else Dimension

@@ -125,12 +125,16 @@ def _repeated(layer: Layer, dataset: Dataset, key: Sequence[str], dialect: Diale
     joins = Joins(layer, dialect, dataset.name)
     columns = [joins.own(column) for column in key]
     count = exp.Count(this=exp.Star())
-    query = joins.select().select(*[column.copy() for column in columns], exp.alias_(count.copy(), "times"))
+    query = joins.select().select(*[column.copy() for column in columns], exp.alias_(count, "times"), copy=False)
     # A key without a value is no key of a row; it can never be joined to, so it does not multiply.
-    query = query.where(*[exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in columns])
-    query = query.group_by(*columns).having(exp.GT(this=count, expression=exp.Literal.number(1)))
-    ordered = query.order_by(*[exp.Ordered(this=column.copy()) for column in columns])
-    return _text(ordered.limit(EXAMPLES_MAX), dialect)
+    query = query.where(
+        *[exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in columns], copy=False
+    )
+    query = query.group_by(*columns, copy=False).having(
+        exp.GT(this=count, expression=exp.Literal.number(1)), copy=False
+    )
+    ordered = query.order_by(*[exp.Ordered(this=column.copy()) for column in columns], copy=False)
+    return _text(ordered.limit(EXAMPLES_MAX, copy=False), dialect)
 
 
 def _other_values(layer: Layer, dataset: Dataset, name: str, dialect: Dialect) -> str:
@@ -142,8 +146,13 @@ def _other_values(layer: Layer, dataset: Dataset, name: str, dialect: Dialect) -
         exp.Literal.number(code) if numbers and field.type.value in {"integer", "number"} else exp.Literal.string(code)
         for code in field.values
     ]
-    query = joins.select().select(value).distinct().where(exp.Not(this=exp.In(this=value.copy(), expressions=codes)))
-    return _text(query.limit(EXAMPLES_MAX), dialect)
+    query = (
+        joins.select()
+        .select(value, copy=False)
+        .distinct(copy=False)
+        .where(exp.Not(this=exp.In(this=value.copy(), expressions=codes)), copy=False)
+    )
+    return _text(query.limit(EXAMPLES_MAX, copy=False), dialect)
 
 
 def _overlaps(layer: Layer, dataset: Dataset, dialect: Dialect) -> str:
@@ -157,16 +166,19 @@ def _overlaps(layer: Layer, dataset: Dataset, dialect: Dialect) -> str:
         partition_by=[key.copy()],
         order=exp.Order(expressions=[exp.Ordered(this=start.copy())]),
     )
-    inner = joins.select().select(exp.alias_(key, "k"), exp.alias_(end, "e"), exp.alias_(following, "f"))
+    inner = joins.select().select(exp.alias_(key, "k"), exp.alias_(end, "e"), exp.alias_(following, "f"), copy=False)
     query = (
-        exp.select("k").distinct().from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("r"))))
+        exp.select("k")
+        .distinct(copy=False)
+        .from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("r"))), copy=False)
     )
     f, e = exp.column("f"), exp.column("e")
     query = query.where(
         exp.Not(this=exp.Is(this=f, expression=exp.Null())),
         exp.paren(exp.or_(exp.Is(this=e, expression=exp.Null()), exp.GT(this=e.copy(), expression=f.copy()))),
+        copy=False,
     )
-    return _text(query.limit(EXAMPLES_MAX), dialect)
+    return _text(query.limit(EXAMPLES_MAX, copy=False), dialect)
 
 
 def _orphans(layer: Layer, relation: Relation, dialect: Dialect) -> str:
@@ -175,11 +187,11 @@ def _orphans(layer: Layer, relation: Relation, dialect: Dialect) -> str:
     left = [many.own(column) for column in relation.many_columns]
     right = [one.own(column) for column in relation.one_columns]
     present = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in right]
-    inner = one.select().select(*right).where(*present)
+    inner = one.select().select(*right, copy=False).where(*present, copy=False)
     key = left[0] if len(left) == 1 else exp.Tuple(expressions=left)
-    query = many.select().select(exp.alias_(exp.Count(this=exp.Star()), "n"))
+    query = many.select().select(exp.alias_(exp.Count(this=exp.Star()), "n"), copy=False)
     has_value = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in left]
-    query = query.where(*has_value, exp.Not(this=exp.In(this=key.copy(), query=exp.Subquery(this=inner))))
+    query = query.where(*has_value, exp.Not(this=exp.In(this=key.copy(), query=exp.Subquery(this=inner))), copy=False)
     return _text(query, dialect)
 
 

@@ -124,11 +124,11 @@ class _Columns:
         return f"c{len(self.selected) - 1}"
 
     def aliased(self) -> list[exp.Expr]:
-        return [exp.alias_(value.copy(), f"c{number}") for number, value in enumerate(self.selected.values())]
+        return [exp.alias_(value, f"c{number}") for number, value in enumerate(self.selected.values())]
 
 
 def _groups(values: Sequence[exp.Expr]) -> list[exp.Expr]:
-    return [exp.alias_(value.copy(), f"g{place}") for place, value in enumerate(values)]
+    return [exp.alias_(value, f"g{place}") for place, value in enumerate(values)]
 
 
 def _named_groups(count: int) -> list[exp.Expr]:
@@ -140,7 +140,7 @@ def _inner(query: exp.Select, alias: str = "r") -> exp.Subquery:
 
 
 def _grouped(query: exp.Select, groups: Sequence[exp.Expr]) -> exp.Select:
-    return query.group_by(*[group.copy() for group in groups]) if groups else query
+    return query.group_by(*[group.copy() for group in groups], copy=False) if groups else query
 
 
 def _plain(context: Context, leaf: Leaf, group: list[Numbered]) -> tuple[exp.Select, list[str]]:
@@ -152,8 +152,10 @@ def _plain(context: Context, leaf: Leaf, group: list[Numbered]) -> tuple[exp.Sel
         return _level(context, leaf, joins, groups, where, calls), []
     if joins.multiplied:
         return _once_per_group(context, leaf, joins, groups, where, calls)
-    query = joins.select().select(*_groups(groups), *[exp.alias_(call, f"m{number}") for number, call in calls])
-    return _grouped(query.where(*where) if where else query, groups), []
+    query = joins.select().select(
+        *_groups(groups), *[exp.alias_(call, f"m{number}") for number, call in calls], copy=False
+    )
+    return _grouped(query.where(*where, copy=False) if where else query, groups), []
 
 
 def _once_per_group(
@@ -178,9 +180,9 @@ def _once_per_group(
         outer.append(exp.alias_(columns.call(call), f"m{number}"))
     for column in home.keys[0]:
         columns.name_of(joins.own(column))
-    inner = joins.select().select(*_groups(groups), *columns.aliased()).distinct()
-    inner = inner.where(*where) if where else inner
-    query = exp.select(*_named_groups(len(groups)), *outer).from_(_inner(inner))
+    inner = joins.select().select(*_groups(groups), *columns.aliased(), copy=False).distinct(copy=False)
+    inner = inner.where(*where, copy=False) if where else inner
+    query = exp.select(*_named_groups(len(groups)), *outer).from_(_inner(inner), copy=False)
     said = f"A row of {leaf.home} counts once in each group that it belongs to: groups overlap and do not add up to the total."
     notes = [said] if groups and weight is None else []
     return _grouped(query, _named_groups(len(groups))), notes
@@ -204,12 +206,14 @@ def _level(
     outer = [(number, columns.call(call)) for number, call in calls]
     names = _named_groups(len(groups))
     if rule.choice == "average":
-        inner = joins.select().select(*_groups(groups), exp.alias_(moment, "t"), *columns.aliased())
-        inner = inner.where(*where) if where else inner
-        by_moment = exp.select(*names, *[exp.alias_(call, f"m{number}") for number, call in outer]).from_(_inner(inner))
-        by_moment = by_moment.group_by(*[name.copy() for name in names], exp.column("t"))
+        inner = joins.select().select(*_groups(groups), exp.alias_(moment, "t"), *columns.aliased(), copy=False)
+        inner = inner.where(*where, copy=False) if where else inner
+        by_moment = exp.select(*names, *[exp.alias_(call, f"m{number}") for number, call in outer]).from_(
+            _inner(inner), copy=False
+        )
+        by_moment = by_moment.group_by(*[name.copy() for name in names], exp.column("t"), copy=False)
         averages = [exp.alias_(exp.Avg(this=exp.column(f"m{number}")), f"m{number}") for number, _ in outer]
-        return _grouped(exp.select(*names, *averages).from_(_inner(by_moment, "s")), names)
+        return _grouped(exp.select(*names, *averages).from_(_inner(by_moment, "s"), copy=False), names)
     members: list[exp.Expr] = []
     for name in rule.per:
         owner, per = field_named(context.layer, name)
@@ -222,11 +226,13 @@ def _level(
     chosen = exp.Max(this=moment.copy()) if rule.choice == "last" else exp.Min(this=moment.copy())
     window = exp.Window(this=chosen, partition_by=[value.copy() for value in (*members, *periods)])
     inner = joins.select().select(
-        *_groups(groups), *columns.aliased(), exp.alias_(moment, "t"), exp.alias_(window, "chosen")
+        *_groups(groups), *columns.aliased(), exp.alias_(moment, "t"), exp.alias_(window, "chosen"), copy=False
     )
-    inner = inner.where(*where) if where else inner
-    query = exp.select(*names, *[exp.alias_(call, f"m{number}") for number, call in outer]).from_(_inner(inner))
-    return _grouped(query.where(exp.EQ(this=exp.column("t"), expression=exp.column("chosen"))), names)
+    inner = inner.where(*where, copy=False) if where else inner
+    query = exp.select(*names, *[exp.alias_(call, f"m{number}") for number, call in outer]).from_(
+        _inner(inner), copy=False
+    )
+    return _grouped(query.where(exp.EQ(this=exp.column("t"), expression=exp.column("chosen")), copy=False), names)
 
 
 def _converted(context: Context, leaf: Leaf, group: list[Numbered]) -> exp.Select:
@@ -269,13 +275,15 @@ def _converted(context: Context, leaf: Leaf, group: list[Numbered]) -> exp.Selec
     )
     inner = (
         joins.select()
-        .join(source_of(target, later.home_alias, dialect), on=exp.and_(*on), join_type="INNER")
-        .select(*_groups(groups), *columns.aliased(), exp.alias_(rank, "place"), exp.alias_(fits, "fits"))
+        .join(source_of(target, later.home_alias, dialect), on=exp.and_(*on), join_type="INNER", copy=False)
+        .select(*_groups(groups), *columns.aliased(), exp.alias_(rank, "place"), exp.alias_(fits, "fits"), copy=False)
     )
-    query = exp.select(*_named_groups(len(groups)), *outer).from_(_inner(inner))
+    query = exp.select(*_named_groups(len(groups)), *outer).from_(_inner(inner), copy=False)
     one = exp.Literal.number(1)
     query = query.where(
-        exp.EQ(this=exp.column("place"), expression=one), exp.EQ(this=exp.column("fits"), expression=one.copy())
+        exp.EQ(this=exp.column("place"), expression=one),
+        exp.EQ(this=exp.column("fits"), expression=one.copy()),
+        copy=False,
     )
     return _grouped(query, _named_groups(len(groups)))
 
@@ -309,14 +317,18 @@ def _running(context: Context, leaf: Leaf, rule: Cumulative, group: list[Numbere
         for day, comparison in ((first, exp.GTE), (last, exp.LT)):
             if day is not None and kind is not None:
                 where.append(comparison(this=moment.copy(), expression=literal(day, kind, context.dialect)))
-        query = joins.select().select(*_groups(others), *[exp.alias_(call, f"m{number}") for number, call in calls])
-        return _grouped(query.where(*where) if where else query, others)
+        query = joins.select().select(
+            *_groups(others), *[exp.alias_(call, f"m{number}") for number, call in calls], copy=False
+        )
+        return _grouped(query.where(*where, copy=False) if where else query, others)
     grain = dimensions[timed[0]].grain or Grain.DAY
     columns = _Columns()
     outer = [exp.alias_(columns.call(call), f"m{number}") for number, call in calls]
-    rows = joins.select().select(*[exp.alias_(value.copy(), f"o{place}") for place, value in enumerate(others)])
-    rows = rows.select(exp.alias_(moment, "t"), exp.alias_(exp.Literal.number(1), "one"), *columns.aliased())
-    rows = rows.where(*where) if where else rows
+    rows = joins.select().select(*[exp.alias_(value, f"o{place}") for place, value in enumerate(others)], copy=False)
+    rows = rows.select(
+        exp.alias_(moment, "t"), exp.alias_(exp.Literal.number(1), "one"), *columns.aliased(), copy=False
+    )
+    rows = rows.where(*where, copy=False) if where else rows
     buckets = _buckets(context, leaf, rule, grain)
     on: list[exp.Expr] = [
         exp.EQ(this=exp.column("one", table="r"), expression=exp.column("one", table="b")),
@@ -326,11 +338,11 @@ def _running(context: Context, leaf: Leaf, rule: Cumulative, group: list[Numbere
         on.append(exp.GTE(this=exp.column("t", table="r"), expression=exp.column("since", table="b")))
     named: list[exp.Expr] = [exp.column(f"o{place}", table="r") for place in range(len(others))]
     named.insert(timed[0], exp.column("g", table="b"))
-    query = exp.select(*[exp.alias_(value.copy(), f"g{place}") for place, value in enumerate(named)], *outer)
-    query = query.from_(_inner(buckets, "b")).join(
-        _inner(rows), on=exp.and_(*on), join_type="INNER" if others else "LEFT"
+    query = exp.select(*[exp.alias_(value, f"g{place}") for place, value in enumerate(named)], *outer)
+    query = query.from_(_inner(buckets, "b"), copy=False).join(
+        _inner(rows), on=exp.and_(*on), join_type="INNER" if others else "LEFT", copy=False
     )
-    return query.group_by(*[value.copy() for value in named])
+    return query.group_by(*[value.copy() for value in named], copy=False)
 
 
 def _whole_period(context: Context, leaf: Leaf, rule: Cumulative) -> tuple[date | None, date | None]:
@@ -365,9 +377,11 @@ def _buckets(context: Context, leaf: Leaf, rule: Cumulative, grain: Grain) -> ex
     moment = joins.column(dataset, found.name if found is not None else own_date(leaf).rpartition(".")[2])
     present = exp.Not(this=exp.Is(this=moment.copy(), expression=exp.Null()))
     start = truncated(moment, grain, context.dialect, calendar)
-    starts_query = joins.select().select(exp.alias_(start, "g")).distinct().where(present)
+    starts_query = (
+        joins.select().select(exp.alias_(start, "g"), copy=False).distinct(copy=False).where(present, copy=False)
+    )
     if period is not None:
-        starts_query = starts_query.where(*period_conditions(context, leaf, joins))
+        starts_query = starts_query.where(*period_conditions(context, leaf, joins), copy=False)
     until = shifted(exp.column("g"), 1, grain, context.dialect)
     since: exp.Expr = exp.Null()
     if rule.window is not None:
@@ -380,7 +394,7 @@ def _buckets(context: Context, leaf: Leaf, rule: Cumulative, grain: Grain) -> ex
         exp.alias_(until, "ends"),
         exp.alias_(since, "since"),
         exp.alias_(exp.Literal.number(1), "one"),
-    ).from_(_inner(starts_query, "d"))
+    ).from_(_inner(starts_query, "d"), copy=False)
 
 
 def _known_buckets(context: Context, rule: Cumulative, grain: Grain, starts: list[date]) -> exp.Select:
@@ -401,9 +415,9 @@ def listed(rows: Sequence[Sequence[exp.Expr]], names: Sequence[str], dialect: Di
             exp.alias_(exp.Literal.number(1), "one"),
         )
         if dialect is Dialect.ORACLE:
-            one = one.from_("DUAL")
+            one = one.from_("DUAL", copy=False)
         query = one if query is None else exp.union(query, one, distinct=False, copy=False)
     if query is None:
         raise RefusedError(Code.UNSUPPORTED, "The period holds no step to show.")
     wrapped = exp.select(*[exp.column(name) for name in (*names, "one")])
-    return wrapped.from_(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("v"))))
+    return wrapped.from_(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)

@@ -159,12 +159,13 @@ def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
     return plain.select(
         *[exp.alias_(exp.column(f"g{place}"), name_of(output.name)) for place, output in enumerate(outputs)],
         append=False,
+        copy=False,
     )
 
 
 def _branch_of(context: Context, leaf: Leaf) -> exp.Select:
     inner = branches_of(context, [leaf])[0].query
-    return exp.Select().from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v"))))
+    return exp.Select().from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
 
 
 def _combined(
@@ -185,43 +186,46 @@ def _combined(
         return _direct(parts[0], formulas, outputs, count)
     query = exp.Select()
     for place, branch in enumerate(branches):
-        query = query.with_(f"b{place}", as_=branch.query)
+        query = query.with_(exp.to_identifier(f"b{place}"), as_=branch.query, copy=False)
     union = _union(parts, branches, leaves, count, context.dialect)
     if filled is not None:
         place, steps = filled
-        query = query.with_("steps", as_=steps)
-        union = exp.union(union, _steps(branches, leaves, place, count, context.dialect), distinct=False)
-    query = query.with_("u", as_=union)
+        query = query.with_(exp.to_identifier("steps"), as_=steps, copy=False)
+        union = exp.union(union, _steps(branches, leaves, place, count, context.dialect), distinct=False, copy=False)
+    query = query.with_(exp.to_identifier("u"), as_=union, copy=False)
     collected = exp.select(*[exp.column(f"g{place}") for place in range(count)])
     for branch in parts:
         for number in branch.leaves:
             merged: exp.Expr = exp.Max(this=exp.column(f"m{number}"))
             if leaves[number].is_count and leaves[number].cumulative is None:
                 merged = exp.Coalesce(this=merged, expressions=[exp.Literal.number(0)])
-            collected = collected.select(exp.alias_(merged, f"m{number}"))
-    collected = collected.from_("u")
+            collected = collected.select(exp.alias_(merged, f"m{number}"), copy=False)
+    collected = collected.from_(_table("u"), copy=False)
     if count:
-        collected = collected.group_by(*[exp.column(f"g{place}") for place in range(count)])
+        collected = collected.group_by(*[exp.column(f"g{place}") for place in range(count)], copy=False)
         if any(not branch.shows for branch in parts) and any(branch.shows for branch in parts):
             collected = collected.having(
-                exp.EQ(this=exp.Max(this=exp.column("shown")), expression=exp.Literal.number(1))
+                exp.EQ(this=exp.Max(this=exp.column("shown")), expression=exp.Literal.number(1)), copy=False
             )
-    query = query.with_("c", as_=collected)
+    query = query.with_(exp.to_identifier("c"), as_=collected, copy=False)
     for place, output in enumerate(outputs[:count]):
-        query = query.select(exp.alias_(exp.column(f"g{place}", table="c"), name_of(output.name)))
+        query = query.select(exp.alias_(exp.column(f"g{place}", table="c"), name_of(output.name)), copy=False)
     scalars = {
-        number: exp.Subquery(this=exp.select(f"m{number}").from_(f"b{place}"))
+        number: exp.Subquery(this=exp.select(exp.column(f"m{number}")).from_(_table(f"b{place}"), copy=False))
         for place, branch in enumerate(branches)
         if branch.total
         for number in branch.leaves
     }
     for output in outputs[count:]:
-        query = query.select(exp.alias_(_with_scalars(formulas[output.metric], scalars), name_of(output.name)))
-    query = query.from_("c")
+        query = query.select(
+            exp.alias_(_with_scalars(formulas[output.metric], scalars), name_of(output.name)), copy=False
+        )
+    query = query.from_(_table("c"), copy=False)
     for item in request.filters:
         if not item.per and item.field in wanted:
             query = query.where(
-                compared(_with_scalars(wanted[item.field], scalars), item.op, item.values, None, context.dialect)
+                compared(_with_scalars(wanted[item.field], scalars), item.op, item.values, None, context.dialect),
+                copy=False,
             )
     return query
 
@@ -245,7 +249,7 @@ def _direct(branch: Branch, formulas: Mapping[str, exp.Expr], outputs: Sequence[
     query = branch.query.copy()
     query.set("expressions", [])
     for place, output in enumerate(outputs[:count]):
-        query = query.select(exp.alias_(calls[f"g{place}"].copy(), name_of(output.name)))
+        query = query.select(exp.alias_(calls[f"g{place}"].copy(), name_of(output.name)), copy=False)
     for output in outputs[count:]:
         tree = formulas[output.metric].copy()
         for column in list(tree.find_all(exp.Column)):
@@ -254,7 +258,7 @@ def _direct(branch: Branch, formulas: Mapping[str, exp.Expr], outputs: Sequence[
                 tree = new
             else:
                 column.replace(new)
-        query = query.select(exp.alias_(tree, name_of(output.name)))
+        query = query.select(exp.alias_(tree, name_of(output.name)), copy=False)
     return query
 
 
@@ -266,10 +270,10 @@ def _nothing(leaf: Leaf, dialect: Dialect) -> exp.Expr:
     if dialect in _NULLS:
         return exp.Null()
     if leaf.is_count:
-        return exp.cast(exp.Null(), "BIGINT")
+        return exp.Cast(this=exp.Null(), to=exp.DType.BIGINT.into_expr())
     if isinstance(leaf.call, exp.Max | exp.Min):
         return exp.Null()
-    return exp.cast(exp.Null(), "DOUBLE")
+    return exp.Cast(this=exp.Null(), to=exp.DType.DOUBLE.into_expr())
 
 
 def _union(
@@ -281,12 +285,18 @@ def _union(
         one = exp.select(*[exp.column(f"g{place}") for place in range(count)])
         for number in numbers:
             value = exp.column(f"m{number}") if number in branch.leaves else _nothing(leaves[number], dialect)
-            one = one.select(exp.alias_(value, f"m{number}") if number not in branch.leaves else value)
-        one = one.select(exp.alias_(exp.Literal.number(int(branch.shows)), "shown")).from_(f"b{branches.index(branch)}")
-        query = one if query is None else exp.union(query, one, distinct=False)
+            one = one.select(exp.alias_(value, f"m{number}") if number not in branch.leaves else value, copy=False)
+        one = one.select(exp.alias_(exp.Literal.number(int(branch.shows)), "shown"), copy=False).from_(
+            f"b{branches.index(branch)}", copy=False
+        )
+        query = one if query is None else exp.union(query, one, distinct=False, copy=False)
     if query is None:
         raise RefusedError(Code.UNSUPPORTED, "Only shares of the whole are asked for; name what they are shares of.")
     return query
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name))
 
 
 def _filled(context: Context) -> tuple[int, exp.Select] | None:
@@ -318,16 +328,18 @@ def _steps(branches: list[Branch], leaves: Sequence[Leaf], place: int, count: in
     )
     for _, branch in parts:
         for number in branch.leaves:
-            query = query.select(exp.alias_(_nothing(leaves[number], dialect), f"m{number}"))
-    query = query.select(exp.alias_(exp.Literal.number(1), "shown")).from_("steps")
+            query = query.select(exp.alias_(_nothing(leaves[number], dialect), f"m{number}"), copy=False)
+    query = query.select(exp.alias_(exp.Literal.number(1), "shown"), copy=False).from_(_table("steps"), copy=False)
     if others:
         known: exp.Query | None = None
         for number, _ in parts:
-            one = exp.select(*[exp.column(f"g{other}") for other in others]).from_(f"b{number}")
-            known = one if known is None else exp.union(known, one, distinct=True)
+            one = exp.select(*[exp.column(f"g{other}") for other in others]).from_(_table(f"b{number}"), copy=False)
+            known = one if known is None else exp.union(known, one, distinct=True, copy=False)
         if known is not None:
             query = query.join(
-                exp.Subquery(this=known, alias=exp.TableAlias(this=exp.to_identifier("o"))), join_type="CROSS"
+                exp.Subquery(this=known, alias=exp.TableAlias(this=exp.to_identifier("o"))),
+                join_type="CROSS",
+                copy=False,
             )
     return query
 
@@ -356,6 +368,7 @@ def _ordered(query: exp.Select, request: Request, outputs: Sequence[Output]) -> 
                     this=exp.column(name_of(names[item.name.lower()].name)), desc=item.descending, nulls_first=False
                 )
                 for item in order
-            ]
+            ],
+            copy=False,
         )
-    return query.limit(request.limit) if request.limit is not None else query
+    return query.limit(request.limit, copy=False) if request.limit is not None else query

@@ -172,7 +172,7 @@ def _on_many_side(context: Context, joins: Joins, home: str, item: Filter) -> ex
     keys = [inner.own(column) for column in relation.many_columns]
     fits = compared(value, Op.IN if len(item.values) > 1 else Op.EQUAL, item.values, field, context.dialect)
     present = [exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in keys]
-    query = inner.select().select(*keys).where(fits, *present)
+    query = inner.select().select(*keys, copy=False).where(fits, *present, copy=False)
     return _among([joins.at(before, column) for column in relation.one_columns], query, negated=item.op is Op.NONE)
 
 
@@ -206,9 +206,9 @@ def _per_row(context: Context, joins: Joins, leaf: Leaf, item: Filter) -> exp.Ex
     # Rows without any row on the many side count zero: they fit exactly if the opposite does not.
     zero_fits = leaves.found[0].is_count and _fits_zero(item)
     op = _NEGATED[item.op] if zero_fits else item.op
-    query = inner.select().select(*keys).where(*present, *conditions)
-    query = query.group_by(*[key.copy() for key in keys]).having(
-        compared(formula, op, item.values, None, context.dialect)
+    query = inner.select().select(*keys, copy=False).where(*present, *conditions, copy=False)
+    query = query.group_by(*[key.copy() for key in keys], copy=False).having(
+        compared(formula, op, item.values, None, context.dialect), copy=False
     )
     return _among(outer_keys, query, negated=zero_fits)
 

@@ -186,8 +186,8 @@ def literal(day: date, kind: Type, dialect: Dialect) -> exp.Expr:
     text = exp.Literal.string(day.isoformat())
     if dialect is Dialect.SQLITE or kind is Type.TEXT:
         return text
-    name = "TIMESTAMP" if kind is Type.DATETIME and dialect in {Dialect.BIGQUERY, Dialect.POSTGRESQL} else "DATE"
-    return exp.cast(text, name)
+    moment = kind is Type.DATETIME and dialect in {Dialect.BIGQUERY, Dialect.POSTGRESQL}
+    return exp.Cast(this=text, to=(exp.DType.TIMESTAMP if moment else exp.DType.DATE).into_expr())
 
 
 def start_of(day: date, grain: Grain, calendar: Calendar) -> date:

@@ -48,7 +48,7 @@ def _quotients(tree: exp.Select) -> None:
     """7 / 2 is 3 on some engines and 3.5 on others: every quotient is of fractions, and by zero it is nothing."""
     for division in list(tree.find_all(exp.Div)):
         left, right = division.this, division.expression
-        division.set("this", exp.cast(left.copy(), "DOUBLE"))
+        division.set("this", exp.Cast(this=left.copy(), to=exp.DType.DOUBLE.into_expr()))
         divisor = right.unnest()
         if not isinstance(divisor, exp.Nullif) and not (
             isinstance(divisor, exp.Literal) and divisor.name not in {"0", "0.0"}
@@ -88,5 +88,5 @@ def _nullable(select: exp.Select, join: exp.Join) -> None:
         )
         for column in used.values()
     ]
-    query = exp.select(*columns).from_(table)
+    query = exp.select(*columns).from_(table, copy=False)
     join.set("this", exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias))))

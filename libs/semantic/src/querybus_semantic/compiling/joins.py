@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import sqlglot
@@ -22,31 +23,38 @@ JOINS_MAX: Final = 20
 
 def name_of(text: str) -> exp.Identifier:
     """Return a name, quoted where it is a word of SQL or no plain word."""
+    return exp.Identifier(this=text, quoted=not _is_plain(text))
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(text: str) -> bool:
     tokens = Tokenizer().tokenize(text)
-    plain = len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
-    return exp.to_identifier(text, quoted=not plain)
+    return len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
 
 
 def source_of(dataset: Dataset, alias: str, dialect: Dialect) -> exp.Expr:
     """Return a dataset's table or query under an alias. What is neither: RefusedError."""
-    text = dataset.source.strip()
     try:
-        if dataset.is_query:
-            tree = sqlglot.parse_one(text, read=dialect.value)
-            query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
-            if _is_whole_table(query):
-                return exp.alias_(query.args["from_"].this.copy(), name_of(alias), table=True)
-            if not isinstance(query, exp.Query):
-                raise RefusedError(Code.BAD_EXPRESSION, f"The source of {dataset.name} is no query.", dataset.name)
-            return exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=name_of(alias)))
-        table = exp.to_table(text)
+        tree = _source(dataset.source.strip(), dialect, is_query=dataset.is_query).copy()
     except (SqlglotError, ValueError) as error:
         raise RefusedError(
-            Code.BAD_EXPRESSION, f"The source of {dataset.name} cannot be read.", dataset.name
+            Code.BAD_EXPRESSION, f"The source of {dataset.name} is neither a table nor a query.", dataset.name
         ) from error
+    tree.set("alias", exp.TableAlias(this=name_of(alias)))
+    return tree
+
+
+@lru_cache(maxsize=1024)
+def _source(text: str, dialect: Dialect, *, is_query: bool) -> exp.Expr:
+    if is_query:
+        tree = sqlglot.parse_one(text, read=dialect.value)
+        query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
+        if not isinstance(query, exp.Query):
+            raise ValueError("no query")
+        return query.args["from_"].this if _is_whole_table(query) else exp.Subquery(this=query)
+    table = exp.to_table(text)
     for part in table.parts:
-        part.set("quoted", part.args.get("quoted") or name_of(part.name).args.get("quoted"))
-    table.set("alias", exp.TableAlias(this=name_of(alias)))
+        part.set("quoted", part.args.get("quoted") or not _is_plain(part.name))
     return table
 
 
@@ -113,7 +121,7 @@ class Joins:
 
     def select(self) -> exp.Select:
         """Return SELECT without columns, FROM the home and all that was joined."""
-        query = exp.Select().from_(source_of(self._dataset(self._home), self.home_alias, self._dialect))
+        query = exp.Select().from_(source_of(self._dataset(self._home), self.home_alias, self._dialect), copy=False)
         for join in self._joined:
             query.append("joins", join.copy())
         return query
@@ -248,7 +256,7 @@ class Joins:
             order=exp.Order(expressions=[exp.Ordered(this=self._own(dataset, right, inner))]),
         )
         star = exp.Column(this=exp.Star(), table=exp.to_identifier(inner))
-        query = exp.select(star, exp.alias_(end, _UNTIL)).from_(source_of(dataset, inner, self._dialect))
+        query = exp.select(star, exp.alias_(end, _UNTIL)).from_(source_of(dataset, inner, self._dialect), copy=False)
         return exp.Subquery(this=query, alias=exp.TableAlias(this=name_of(alias)))
 
 

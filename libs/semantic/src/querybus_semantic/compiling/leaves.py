@@ -36,12 +36,14 @@ LEAVES_MAX: Final = 60
 class Leaf:
     """One aggregate call with resolved columns, over rows of `home`; `time` is dataset.field or empty.
 
+    `text` is the call as text: equal leaves have equal texts.
     `total` ignores the request's dimensions; `offsets` move its periods forward; `narrowed` are metrics' own conditions.
     """
 
     call: exp.Expr
     home: str
     time: str
+    text: str = ""
     narrowed: tuple[str, ...] = ()
     non_additive: NonAdditive | None = None
     cumulative: Cumulative | None = None
@@ -49,11 +51,6 @@ class Leaf:
     offsets: tuple[Span, ...] = ()
     total: bool = False
     within: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The call as text: equal leaves have equal texts."""
-        return self.call.sql()
 
     @property
     def is_count(self) -> bool:
@@ -180,6 +177,7 @@ def _leaf(layer: Layer, metric: Metric, call: exp.Expr, here: _Within) -> Leaf:
     return Leaf(
         call=call,
         home=home,
+        text=call.sql(),
         time=metric.time or time_of(layer, home),
         narrowed=here.narrowed,
         non_additive=metric.non_additive,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from querybus_semantic.layer.definitions import Cardinality, Layer, Relation
 from querybus_semantic.layer.refusal import Code, RefusedError
@@ -86,8 +87,14 @@ def _is_called(step: Step, wanted: str) -> bool:
     return wanted in {name, role} or role.startswith(f"{wanted}_")
 
 
-def safe_paths(layer: Layer, start: str, target: str) -> list[Path]:
-    """Return every path from `start` to `target` that multiplies no row, at most HOPS_MAX steps each, shortest first."""
+_STEPS: WeakKeyDictionary[Layer, dict[str, list[Step]]] = WeakKeyDictionary()
+_PATHS: WeakKeyDictionary[Layer, dict[tuple[str, str], list[Path]]] = WeakKeyDictionary()
+
+
+def _safe_steps(layer: Layer) -> dict[str, list[Step]]:
+    known = _STEPS.get(layer)
+    if known is not None:
+        return known
     steps: dict[str, list[Step]] = {}
     for relation in layer.relations:
         kind = cardinality(layer, relation)
@@ -95,6 +102,16 @@ def safe_paths(layer: Layer, start: str, target: str) -> list[Path]:
             steps.setdefault(relation.many, []).append(Step(relation))
         if kind is Cardinality.ONE_TO_ONE and relation.range is None and relation.asof is None:
             steps.setdefault(relation.one, []).append(Step(relation, reverse=True))
+    _STEPS[layer] = steps
+    return steps
+
+
+def safe_paths(layer: Layer, start: str, target: str) -> list[Path]:
+    """Return every path from `start` to `target` that multiplies no row, at most HOPS_MAX steps each, shortest first."""
+    known = _PATHS.setdefault(layer, {})
+    if (start, target) in known:
+        return known[start, target]
+    steps = _safe_steps(layer)
     found: list[Path] = []
     open_paths: list[tuple[str, Path]] = [(start, ())]
     while open_paths and len(found) < PATHS_MAX:
@@ -106,6 +123,7 @@ def safe_paths(layer: Layer, start: str, target: str) -> list[Path]:
             continue
         visited = {start, *(step.target for step in path)}
         open_paths.extend((step.target, (*path, step)) for step in steps.get(here, ()) if step.target not in visited)
+    known[start, target] = found
     return found
 
 

@@ -283,9 +283,9 @@ class VerifiedQuery:
     sql: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
-    """Everything that an owner defined for one connection."""
+    """Everything that an owner defined for one connection. Equal definitions have equal versions."""
 
     name: str
     datasets: Mapping[str, Dataset]
