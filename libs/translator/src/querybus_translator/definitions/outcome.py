@@ -1,0 +1,121 @@
+"""What reading a question gives: what was found so far, and the request, the unread words or the choice it ends in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from querybus_semantic.layer.definitions import Grain, Input, Layer, Metric, Span
+from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op, Order, Period, Request
+
+Values = Callable[[str], Sequence[tuple[str, str]]]
+"""What a text may be a value of: pairs of dataset.field and the value as it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request and the layer it is meant for, which may hold metrics that only this question made."""
+
+    layer: Layer
+    request: Request
+    used: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The words that no definition covers; empty where the question names no metric at all."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A phrase that stands for more than one definition; each option is one of them."""
+
+    about: str
+    options: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class State:
+    """What the words read so far say; changed while a question is read."""
+
+    metrics: list[str] = field(default_factory=list[str])
+    dimensions: list[Dimension] = field(default_factory=list[Dimension])
+    values: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    named: list[str] = field(default_factory=list[str])
+    roles: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    period: tuple[date, date] | None = None
+    compared: Grain | None = None
+    descending: bool | None = None
+    limit: int | None = None
+    share: bool = False
+    closing: bool = False
+    ungrouped: list[str] = field(default_factory=list[str])
+    nouns: list[str] = field(default_factory=list[str])
+    date: str = OWN_DATE
+    each: bool = False
+    dimension_ends: int = -1
+    unread: list[str] = field(default_factory=list[str])
+    several: Several | None = None
+
+
+def asked_of(layer: Layer, state: State) -> Asked | Unread:
+    """Return the request that was read, or the words that make no sense in it."""
+    dimensions = list(state.dimensions)
+    for place, role in state.roles:
+        timed = [(abs(place - where), number) for where, number in state.places]
+        if not timed:
+            return Unread((role,))
+        number = min(timed)[1]
+        dimensions[number] = replace(dimensions[number], via=(*dimensions[number].via, role))
+    # "Where the area was A": a field that is named beside its value says nothing more than the value.
+    left = [name for name in state.ungrouped if name not in state.values]
+    if left:
+        return Unread(tuple(left))
+    several = [name for name, codes in state.values.items() if len(codes) > 1]
+    if state.each and several and not dimensions:
+        dimensions = [Dimension(name) for name in several]
+    if state.date != OWN_DATE and state.period is None:
+        return Unread((state.date,))
+    metrics, made = list(state.metrics), dict(layer.metrics)
+    if state.closing and any((metric := layer.metric(name)) is None or metric.non_additive is None for name in metrics):
+        return Unread(("end",))
+    if state.share:
+        metrics = [_share(name, made) for name in metrics]
+    if state.compared is not None:
+        metrics = [item for name in metrics for item in (name, _before(name, state.compared, made))]
+    order = (Order(metrics[0], state.descending),) if state.descending is not None else ()
+    if order and not dimensions:
+        return Unread(("top",))
+    request = Request(
+        metrics=tuple(metrics),
+        dimensions=tuple(dimensions),
+        filters=tuple(
+            Filter(name, Op.IN if len(codes) > 1 else Op.EQUAL, tuple(dict.fromkeys(codes)))
+            for name, codes in state.values.items()
+        ),
+        named=tuple(dict.fromkeys(state.named)),
+        period=Period(state.date, *state.period) if state.period is not None else None,
+        order=order,
+        limit=state.limit,
+        fill=state.period is not None
+        and any(item.grain is not None for item in dimensions)
+        and any((metric := layer.metric(name)) is not None and metric.fill_with is not None for name in state.metrics),
+    )
+    changed = replace(layer, metrics=made) if len(made) != len(layer.metrics) else layer
+    return Asked(changed, request, tuple(state.metrics))
+
+
+def _share(name: str, made: dict[str, Metric]) -> str:
+    shared = f"{name}_share"
+    made[shared] = Metric(shared, "x", inputs=(Input(name, "x"),), share_of_total=True)
+    return shared
+
+
+def _before(name: str, unit: Grain, made: dict[str, Metric]) -> str:
+    earlier = f"{name}_{unit.value}_before"
+    made[earlier] = Metric(earlier, "x", inputs=(Input(name, "x", Span(1, unit)),))
+    return earlier

@@ -1,0 +1,434 @@
+"""A question in the words of a layer becomes a request for figures. Every word must be accounted for, or nothing is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from querybus_semantic.layer.definitions import Grain, Layer
+from querybus_semantic.layer.request import OWN_DATE, Dimension
+from querybus_translator.definitions.dates import fiscal_year_at, month_after, period_at
+from querybus_translator.definitions.outcome import Asked, Several, State, Unread, Values, asked_of
+from querybus_translator.definitions.vocabulary import (
+    BARE_NOUN,
+    PHRASE_WORDS_MAX,
+    Meaning,
+    Sort,
+    Vocabulary,
+    phrase_of,
+    vocabulary_of,
+)
+from querybus_translator.definitions.words import question_words
+from querybus_translator.language.periods import chinese_number
+from querybus_translator.language.segment import segment
+from querybus_translator.language.tokens import Token, TokenKind, tokenize
+
+LIMIT_MAX: Final = 1_000
+
+
+def read_request(
+    question: str, layer: Layer, today: date, values: Values | None = None, *, dates_as_fields: bool = False
+) -> Asked | Unread | Several:
+    """Return what a question asks of a layer; `dates_as_fields` takes "by year" for a field of that name.
+
+    `values` finds stored values that the layer does not list. A word that no definition, value or period takes leaves
+    the whole question unread: nothing is guessed and nothing is passed over.
+    """
+    vocabulary = vocabulary_of(layer)
+    tokens = _cut(tokenize(question.replace("_", " ")), vocabulary)
+    state = State()
+    _read(tokens, layer, today, vocabulary, values, state, dates_as_fields=dates_as_fields)
+    if state.several is not None:
+        return state.several
+    if state.metrics:
+        state.metrics += [name for name in state.nouns if name not in state.metrics]
+    if not state.metrics:
+        return Unread(())
+    if state.unread:
+        return Unread(tuple(state.unread))
+    return asked_of(layer, state)
+
+
+def _cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
+    """Cut Chinese runs into the pieces that are known; an unknown piece stays one token."""
+    known = question_words().han | vocabulary.han | _translatable(vocabulary)
+    length = max((len(word) for word in known), default=1)
+    result: list[Token] = []
+    for token in tokens:
+        if token.kind is not TokenKind.HAN:
+            result.append(token)
+            continue
+        result += [Token(text, text, text, TokenKind.HAN) for text, _ in segment(token.text, known, length)]
+    return result
+
+
+_TRANSLATABLE: WeakKeyDictionary[Vocabulary, frozenset[str]] = WeakKeyDictionary()
+
+
+def _translatable(vocabulary: Vocabulary) -> frozenset[str]:
+    """Return the Chinese words for which an English one is a phrase of the vocabulary."""
+    known = _TRANSLATABLE.get(vocabulary)
+    if known is None:
+        known = frozenset(
+            word
+            for word, others in link_words().items()
+            if not word.isascii() and any(phrase_of(other) in vocabulary.phrases for other in others)
+        )
+        _TRANSLATABLE[vocabulary] = known
+    return known
+
+
+def _phrase(tokens: Sequence[Token], start: int, length: int) -> tuple[str, ...]:
+    return tuple(token.base for token in tokens[start : start + length])
+
+
+def _read(
+    tokens: Sequence[Token],
+    layer: Layer,
+    today: date,
+    vocabulary: Vocabulary,
+    values: Values | None,
+    state: State,
+    *,
+    dates_as_fields: bool,
+) -> None:
+    place, grouping, just_opened = 0, False, False
+    while place < len(tokens):
+        token = tokens[place]
+        taken = (
+            _fixed(tokens, place)
+            or _compared(tokens, place, state)
+            or (0 if just_opened else _period(tokens, place, today, layer, vocabulary, state))
+            or _ranking(tokens, place, state)
+            or (0 if dates_as_fields else _grain(tokens, place, vocabulary, state, grouping=grouping))
+            or _meaning(tokens, place, layer, vocabulary, state, grouping=grouping)
+            or _small(tokens, place, state)
+            or _stored_value(tokens, place, values, state)
+        )
+        if taken:
+            place += taken
+            just_opened = False
+            continue
+        opened = _grouping(tokens, place)
+        if opened:
+            grouping = just_opened = True
+            place += opened
+            continue
+        state.each = state.each or token.norm in {"各", "各有", "each", "分别", "respectively"}
+        if token.kind is not TokenKind.MARK and (
+            token.norm not in question_words().glue or token.norm in question_words().weighty
+        ):
+            state.unread.append(token.text)
+        elif token.norm not in _JOINING:
+            grouping = just_opened = False
+        place += 1
+
+
+_JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，"})
+
+
+def _fixed(tokens: Sequence[Token], place: int) -> int:
+    """Return the length of a set phrase that says nothing: "in total", "calendar year"."""
+    norms = [token.norm for token in tokens[place : place + 2]]
+    if norms == ["in", "total"]:
+        return 2
+    following = tokens[place + 2].norm if place + 2 < len(tokens) else ""
+    return 2 if norms == ["calendar", "year"] and following.isdecimal() else 0
+
+
+def _grouping(tokens: Sequence[Token], place: int) -> int:
+    for phrase in sorted(question_words().grouping, key=len, reverse=True):
+        if _phrase(tokens, place, len(phrase)) == phrase:
+            return len(phrase)
+    return 0
+
+
+def _longest(
+    tokens: Sequence[Token], place: int, known: Mapping[tuple[str, ...], object] | frozenset[tuple[str, ...]]
+) -> int:
+    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
+        if _phrase(tokens, place, length) in known:
+            return length
+    return 0
+
+
+def _compared(tokens: Sequence[Token], place: int, state: State) -> int:
+    length = _longest(tokens, place, question_words().compared)
+    if length:
+        state.compared = question_words().compared[_phrase(tokens, place, length)]
+    return length
+
+
+def _small(tokens: Sequence[Token], place: int, state: State) -> int:
+    words = question_words()
+    length = _longest(tokens, place, words.share)
+    if length:
+        state.share = True
+        return length
+    length = _longest(tokens, place, words.closing)
+    if length:
+        state.closing = True
+        return length
+    length = _longest(tokens, place, words.trend)
+    if length:
+        if not any(item.grain for item in state.dimensions):
+            state.dimensions.append(Dimension(OWN_DATE, Grain.MONTH))
+        return length
+    return 0
+
+
+def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: State, *, grouping: bool) -> int:
+    length = _longest(tokens, place, question_words().grains)
+    if not length:
+        return 0
+    named = tuple(question_words().grains[_phrase(tokens, place, length)].value.split("_"))
+    if len(named) > 1 and _names_field(vocabulary, named):
+        if not grouping:
+            return 0
+        name = next(one.name for one in vocabulary.phrases[named] if one.sort is Sort.FIELD)
+        state.dimensions.append(Dimension(name))
+        state.dimension_ends = place + length
+        return length
+    word = tokens[place].norm
+    alone = word.endswith("ly") or word == "annual"
+    if not grouping and not alone:
+        return 0
+    state.dimension_ends = place + length
+    grain = question_words().grains[_phrase(tokens, place, length)]
+    if not any(item.grain is grain for item in state.dimensions):
+        state.dimensions.append(Dimension(OWN_DATE, grain))
+        state.places.append((place, len(state.dimensions) - 1))
+    return length
+
+
+def _ranking(tokens: Sequence[Token], place: int, state: State) -> int:
+    words, token = question_words(), tokens[place]
+    descending = token.norm in words.descending
+    if not descending and token.norm not in words.ascending:
+        return 0
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    number = None
+    if following is not None:
+        number = (
+            int(following.norm)
+            if following.kind is TokenKind.NUMBER and following.norm.isdecimal()
+            else chinese_number(following.text)
+        )
+    if number is None or not 0 < number <= LIMIT_MAX:
+        return 0
+    state.descending, state.limit = descending, number
+    after = tokens[place + 2].norm if place + 2 < len(tokens) else ""
+    return 3 if after in {"名", "个", "位", "大", "条", "家"} else 2
+
+
+def _names_field(vocabulary: Vocabulary, phrase: tuple[str, ...]) -> bool:
+    return any(one.sort is Sort.FIELD for one in vocabulary.phrases.get(phrase, ()))
+
+
+def _period(
+    tokens: Sequence[Token], place: int, today: date, layer: Layer, vocabulary: Vocabulary, state: State
+) -> int:
+    named = vocabulary.phrases.get(("fiscal", "year"), [])
+    texts = _phrase(tokens, place, 3)
+    english = texts[:2] == ("fiscal", "year") and texts[2:] and texts[2].isdecimal()
+    chinese = texts[:1] and texts[0].isdecimal() and texts[1:2] == ("财年",)
+    if (english or chinese) and any(one.sort is Sort.FIELD for one in named):
+        year = texts[2] if english else texts[0]
+        state.values.setdefault(next(one.name for one in named if one.sort is Sort.FIELD), []).append(year)
+        return 3 if english else 2
+    fiscal = fiscal_year_at(tokens, place, today, layer.calendar)
+    read = fiscal or period_at(tokens, place, today)
+    if read is None:
+        return 0
+    end, (start, until) = read
+    joint = tokens[end].norm if end < len(tokens) else ""
+    if joint in {"to", "-", "until", "through", "till", "至", "到", "–", "and", "和"} and end + 1 < len(tokens):
+        later = period_at(tokens, end + 1, today) or month_after(tokens, end + 1, start)
+        if later is not None:
+            if start > later[1][0]:
+                # "December 2024 to April 2025" is dated; "January to June 2025" takes its year from the end.
+                start = start.replace(year=later[1][0].year)
+            adjoining = until == later[1][0] or joint not in {"and", "和"}
+            if start < later[1][1] and adjoining:
+                end, until = later[0], later[1][1]
+    after = tokens[end : end + 2]
+    if [token.norm for token in after] == ["to", "date"] or (after and after[0].norm in {"至今", "以来"}):
+        until = min(until, today + timedelta(days=1))
+        end += 2 if after[0].norm == "to" else 1
+    if state.period is not None:
+        state.unread.append(" ".join(token.text for token in tokens[place:end]))
+    state.period = (start, until)
+    return end - place
+
+
+def _meaning(
+    tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
+) -> int:
+    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
+        meanings = vocabulary.phrases.get(_phrase(tokens, place, length))
+        if not meanings:
+            continue
+        owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
+        chosen = _chosen(meanings, layer, grouping=grouping, owner=owner)
+        if isinstance(chosen, Several):
+            state.several = state.several or replace(
+                chosen, about=" ".join(token.text for token in tokens[place : place + length])
+            )
+            return length
+        if chosen is None:
+            continue
+        if chosen.sort is Sort.METRIC and chosen.rank == BARE_NOUN and not _is_asked_for(tokens, place, length):
+            chosen = next((one for one in meanings if one.sort is Sort.DATASET), chosen)
+        if not _take(
+            chosen,
+            place,
+            layer,
+            state,
+            grouping=grouping,
+            joined=tokens[place - 1].norm if place else "",
+            following=_norm(tokens, place + length),
+        ):
+            continue
+        if grouping and chosen.sort in {Sort.FIELD, Sort.DATASET}:
+            state.dimension_ends = place + length
+        return length
+    return _translated(tokens, place, layer, vocabulary, state, grouping=grouping)
+
+
+def _translated(
+    tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
+) -> int:
+    """Take a Chinese word for the one metric or field that an English word for it names."""
+    if tokens[place].kind is not TokenKind.HAN or tokens[place].norm in question_words().glue:
+        return 0
+    found = {
+        one
+        for other in link_words().get(tokens[place].norm, ())
+        for one in vocabulary.phrases.get(phrase_of(other), ())
+        if one.sort is (Sort.FIELD if grouping else Sort.METRIC) and one.rank < BARE_NOUN
+    }
+    if len({one.name for one in found}) != 1:
+        return 0
+    return int(_take(next(iter(found)), place, layer, state, grouping=grouping, joined="", following=""))
+
+
+def _norm(tokens: Sequence[Token], place: int) -> str:
+    return tokens[place].norm if place < len(tokens) else ""
+
+
+def _is_asked_for(tokens: Sequence[Token], place: int, length: int) -> bool:
+    """Whether a bare noun at this place is a figure that is asked for ("revenue and customers"), not whose figure it is."""
+    if _norm(tokens, place + length) in {"数", "数量", "个数", "总数"}:
+        return True
+    last = tokens[place + length - 1]
+    if last.kind is TokenKind.WORD and last.norm == last.base:
+        return False
+    before = next((token.norm for token in reversed(tokens[:place]) if token.norm not in {"the", "all", "our"}), "")
+    return before in {"", "and", ",", "、", "和", "与", "及", "，"}
+
+
+def _chosen(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owner: bool) -> Meaning | Several | None:
+    """Return the meaning that fits the place: after "by" a field, elsewhere a metric, value or filter before a field.
+
+    `owner`: after "region of" only whose region it is can follow.
+    """
+    order = (
+        (Sort.ROLE, Sort.DATASET)
+        if owner
+        else (Sort.FIELD, Sort.ROLE, Sort.DATASET, Sort.METRIC, Sort.VALUE, Sort.FILTER)
+        if grouping
+        else (Sort.METRIC, Sort.FILTER, Sort.VALUE, Sort.ROLE, Sort.DATE, Sort.FIELD, Sort.DATASET)
+    )
+    for sort in order:
+        found = [one for one in meanings if one.sort is sort]
+        if not found:
+            continue
+        nearest = [one for one in found if one.rank == min(other.rank for other in found)]
+        if sort is Sort.FIELD:
+            nearest = _one_side(nearest, layer) or nearest
+        if len({(one.name, one.value) for one in nearest}) > 1:
+            return Several("", tuple(sorted(one.name for one in nearest)))
+        return nearest[0]
+    return None
+
+
+def _one_side(found: Sequence[Meaning], layer: Layer) -> list[Meaning]:
+    """Return the fields among equally named ones that the others only refer to: a key's home rather than its copies."""
+    places = {one.name for one in found}
+    copies = {
+        f"{relation.many}.{left}"
+        for relation in layer.relations
+        for left, right in zip(relation.many_columns, relation.one_columns, strict=True)
+        if f"{relation.one}.{right}" in places
+    }
+    return [one for one in found if one.name not in copies]
+
+
+def _take(
+    chosen: Meaning, place: int, layer: Layer, state: State, *, grouping: bool, joined: str, following: str
+) -> bool:
+    """Note a meaning; False where it has none at this place."""
+    if chosen.sort is Sort.DATASET:
+        if not grouping:
+            # "Revenue of customers": whose figure it is changes nothing; a noun by itself may mean anything.
+            return joined in {"of", "all", "the", "for", "in", "from", "our", "在"} or following == "的"
+        key = _shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
+        if key is None:
+            return False
+        chosen = Meaning(Sort.FIELD, key)
+    if chosen.sort is Sort.FIELD and not grouping:
+        state.ungrouped.append(chosen.name)
+        return True
+    if chosen.sort is Sort.FIELD and state.dimension_ends == place:
+        # Two nouns in a row are one thing that has no definition, not two groupings.
+        return False
+    if chosen.sort is Sort.DATE:
+        state.date = chosen.name
+    elif chosen.sort is Sort.METRIC:
+        kept = state.nouns if chosen.rank == BARE_NOUN else state.metrics
+        if chosen.name not in kept:
+            kept.append(chosen.name)
+    elif chosen.sort is Sort.FIELD:
+        if all(item.field != chosen.name for item in state.dimensions):
+            state.dimensions.append(Dimension(chosen.name))
+            state.places.append((place, len(state.dimensions) - 1))
+    elif chosen.sort is Sort.VALUE:
+        state.values.setdefault(chosen.name, []).append(chosen.value)
+    elif chosen.sort is Sort.FILTER:
+        state.named.append(chosen.name)
+    elif chosen.sort is Sort.ROLE:
+        state.roles.append((place, chosen.name))
+    return True
+
+
+def _shown_by(layer: Layer, name: str) -> str | None:
+    """Return the field by which people know a row of a dataset: its name, else its key."""
+    dataset = layer.dataset(name)
+    if dataset is None:
+        return None
+    names = [
+        item
+        for item in dataset.fields
+        if item.lower() in {"name", f"{name.lower()}_name", f"{name.lower().rstrip('s')}_name"}
+    ]
+    if names:
+        return f"{dataset.name}.{names[0]}"
+    return f"{dataset.name}.{dataset.primary_key[0]}" if len(dataset.primary_key) == 1 else None
+
+
+def _stored_value(tokens: Sequence[Token], place: int, values: Values | None, state: State) -> int:
+    if values is None or tokens[place].kind is TokenKind.MARK or tokens[place].norm in question_words().glue:
+        return 0
+    for length in range(min(4, len(tokens) - place), 0, -1):
+        pieces = [token.text for token in tokens[place : place + length]]
+        text = " ".join(pieces)
+        found = values(text) or values("".join(pieces))
+        if found:
+            if len({name for name, _ in found}) > 1:
+                state.several = state.several or Several(text, tuple(sorted({name for name, _ in found})))
+            state.values.setdefault(found[0][0], []).append(found[0][1])
+            return length
+    return 0
