@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from querybus.text.synonyms import link_words
 from querybus_semantic.layer.definitions import Grain, Layer
 from querybus_semantic.layer.request import OWN_DATE, Dimension
 from querybus_translator.definitions.dates import fiscal_year_at, month_after, period_at

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from querybus_semantic.layer.definitions import Grain
 from querybus_translator.definitions.vocabulary import phrase_of, word_list
+from querybus_translator.language.periods import time_words
 
 
 @dataclass(frozen=True, slots=True)
