@@ -29,6 +29,7 @@ from querybus_semantic.layer.definitions import (
     AsOf,
     Bridge,
     Calendar,
+    Cardinality,
     Conversion,
     Cumulative,
     Dataset,
@@ -44,6 +45,7 @@ from querybus_semantic.layer.definitions import (
     Span,
     Type,
     Validity,
+    VerifiedQuery,
     Words,
 )
 from querybus_semantic.layer.refusal import RefusedError
@@ -98,6 +100,8 @@ _METRIC_KEYS: Final = frozenset(
         "through",
         "offered",
         "within",
+        "of_total",
+        "as",
     ]
 )
 
@@ -189,6 +193,10 @@ def _model(model: Document, report: Report) -> tuple[Layer, Report]:
             for node in items(extension.get("filters"))
         },
         calendar=_calendar(mapping(extension.get("calendar"))),
+        verified=tuple(
+            VerifiedQuery(text(one.get("name")), text(one.get("question")), text(one.get("sql")))
+            for one in items(extension.get("verified"))
+        ),
         description=text(model.get("description")),
         instructions=text(mapping(model.get("ai_context")).get("instructions")),
     )
@@ -196,7 +204,8 @@ def _model(model: Document, report: Report) -> tuple[Layer, Report]:
     for node in items(model.get("metrics")):
         metric = _metric(node, layer, report)
         if metric is not None:
-            metrics[metric.name] = metric
+            key = text(_extension(node, "", Report()).get("as")) or metric.name
+            metrics[key] = metric
     for relation in layer.relations:
         one = layer.dataset(relation.one)
         if one is not None and not one.keys:
@@ -224,6 +233,7 @@ def _dataset(node: Document, report: Report) -> Dataset:
         unique_keys=tuple(texts(key) for key in cast("list[object]", node.get("unique_keys") or [])),
         fields=fields,
         time=text(extension.get("time")),
+        raw_names=bool(extension.get("raw_names")),
         validity=Validity(text(validity.get("key")), text(validity.get("from")), text(validity.get("to")))
         if validity
         else None,
@@ -285,11 +295,17 @@ def _relation(node: Document, datasets: Mapping[str, Dataset], report: Report) -
         one_columns=one_columns,
         role=text(extension.get("role")),
         range=Range(text(between.get("at")), text(between.get("from")), text(between.get("to"))) if between else None,
+        measured=_measured(extension),
         asof=AsOf(text(asof.get("left")), text(asof.get("right"))) if asof else None,
         bridge=Bridge("weighted" if bridge.get("rule") == "weighted" else "once_per_group", text(bridge.get("weight")))
         if bridge
         else None,
     )
+
+
+def _measured(extension: Document) -> Cardinality | None:
+    given = text(extension.get("measured"))
+    return Cardinality(given) if given in set(Cardinality) else None
 
 
 def span_of(given: object) -> Span | None:
@@ -317,7 +333,7 @@ def _metric(node: Document, layer: Layer, report: Report) -> Metric | None:
     metric = Metric(
         name=name,
         expression=expression[0],
-        dialect=expression[1],
+        dialect=text(extension.get("dialect")) or expression[1],
         dataset=text(extension.get("dataset")),
         time=text(extension.get("time")),
         condition=text(extension.get("condition")),
@@ -325,6 +341,7 @@ def _metric(node: Document, layer: Layer, report: Report) -> Metric | None:
             text(level.get("time")),
             cast("Literal['last', 'first', 'average']", text(level.get("choice")) or "last"),
             texts(level.get("per")),
+            by_group=bool(level.get("by_group")),
         )
         if level
         else None,
@@ -340,6 +357,7 @@ def _metric(node: Document, layer: Layer, report: Report) -> Metric | None:
             for one in items(extension.get("inputs"))
         ),
         share_of_total=bool(extension.get("share_of_total")),
+        of_total=bool(extension.get("of_total")),
         fill_with=fill if isinstance(fill, int) else None,
         within=texts(extension.get("within")),
         type=_TYPES.get(text(node.get("datatype")).lower(), Type.UNKNOWN),
@@ -364,7 +382,12 @@ def _stands(metric: Metric, layer: Layer, path: str, report: Report) -> bool:
         )
         return False
     calls = aggregates(tree)
-    if any(not datasets_of(call) for call in calls) and len(layer.datasets) > 1 and not metric.dataset:
+    if (
+        any(not datasets_of(call) for call in calls)
+        and len(layer.datasets) > 1
+        and not metric.dataset
+        and metric.conversion is None
+    ):
         report.list(path, "left out: COUNT(*) and unqualified columns name no dataset")
         return False
     return True
@@ -400,4 +423,4 @@ def _calendar(node: Document) -> Calendar:
 
 def as_json(value: Mapping[str, Any]) -> str:
     """Return extension data as Ossie wants it: JSON as a text."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return json.dumps(value, ensure_ascii=False)
