@@ -38,9 +38,13 @@ def declared(member: str) -> list[str]:
     import tomllib
 
     _, _, short = member.partition("-")
-    folder = {"": "libs/common", "client": "libs/client", "semantic": "libs/semantic", "translator": "libs/translator", "cli": "cli"}.get(
-        short, f"services/{short}"
-    )
+    folder = {
+        "": "libs/common",
+        "client": "libs/client",
+        "semantic": "libs/semantic",
+        "translator": "libs/translator",
+        "cli": "cli",
+    }.get(short, f"services/{short}")
     project = tomllib.loads((LOCK.parent / folder / "pyproject.toml").read_text())["project"]
     result = list(project.get("dependencies", ()))
     for extra, requirements in project.get("optional-dependencies", {}).items():

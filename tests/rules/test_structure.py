@@ -32,7 +32,7 @@ MEMBERS = [
 # Which members use a library that is no contract of everybody's.
 LIBRARY_USERS = {
     "querybus_translator": {"generator"},
-    "querybus_semantic": {"translator", "generator", "gateway"},
+    "querybus_semantic": {"translator", "generator", "gateway", "executor"},
 }
 NAMED_PACKAGES = {
     "faststream": "faststream",

@@ -424,6 +424,7 @@ def demo_connection(path: Path) -> dict[str, Any]:
             "average order value": "the average total of orders",
             "客单价": "订单金额的平均值",
         },
+        "definitions": str(DEMO_DATA / "definitions.yaml"),
         "personal": ["customers.email", "customers.phone", "addresses.street"],
     }
 

@@ -21,6 +21,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
 from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.messages import Asked, Clarifies, Operation
+from querybus.core.metrics_query import MetricsQuery
 from querybus.core.options import OptionCaps, Options, cap
 from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName, StageName
@@ -54,6 +55,9 @@ class AskRequest(BaseModel):
     connection: str | None = Field(default=None, max_length=200, description="may be left out if there is only one")
     operation: Operation = Operation.ASK
     sql: str | None = Field(default=None, max_length=SQL_LENGTH_MAX, description="for run, validate and explain")
+    metrics: MetricsQuery | None = Field(
+        default=None, description="figures by the names of definitions, instead of words"
+    )
     thread_id: str | None = Field(default=None, max_length=36, description="continues this thread")
     options: RequestOptions = RequestOptions()
 
@@ -136,7 +140,7 @@ def admit(
     connection = _connection(request, credential, connections, preferences.connection)
     if isinstance(connection, Problem):
         return connection
-    question = _CONTROL.sub(" ", request.question).strip()
+    question = _CONTROL.sub(" ", request.question).strip() or _in_words(request.metrics)
     silent = silent_options(preferences, frozenset(request.options.model_fields_set))
     options = cap(cap(Options.model_construct(**(dict(request.options) | silent)), caps), credential.caps)
     if credential.audience != "analyst":
@@ -165,6 +169,7 @@ def admit(
         body=Asked(
             operation=request.operation,
             sql=request.sql,
+            metrics=request.metrics,
             clarifies=clarifies,
             body_sha256=body_hash(request, clarifies),
             thread_until_sequence=thread_until_sequence,
@@ -197,7 +202,9 @@ def _fault(request: AskRequest, credential: Credential, idempotency_key: str | N
         return None
     if request.sql is not None:
         return Problem(ProblemCode.SQL_UNEXPECTED, f"{request.operation} takes a question, not `sql`")
-    if not _CONTROL.sub(" ", request.question).strip():
+    if request.metrics is not None and request.operation is not Operation.ASK:
+        return Problem(ProblemCode.INVALID, "`metrics` are asked for, they cannot be run, validated or explained")
+    if not _CONTROL.sub(" ", request.question).strip() and request.metrics is None:
         return Problem(ProblemCode.QUESTION_EMPTY, "a question is needed")
     return None
 
@@ -216,6 +223,14 @@ def _connection(
     if request.connection not in own:
         return Problem(ProblemCode.UNKNOWN_CONNECTION, f"there is no such connection for this credential{_choice(own)}")
     return request.connection
+
+
+def _in_words(metrics: MetricsQuery | None) -> str:
+    """Return what a thread shows of a request by name."""
+    if metrics is None:
+        return ""
+    groups = [item.name or item.field for item in metrics.group_by]
+    return ", ".join(metrics.metrics) + (f" by {', '.join(groups)}" if groups else "")
 
 
 def _choice(names: Sequence[str]) -> str:

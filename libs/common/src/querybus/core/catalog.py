@@ -115,6 +115,9 @@ class Catalog(_Value):
     tables: tuple[Table, ...] = ()
     default_schema: str | None = None
     glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning in words")
+    definitions: Mapping[str, str] = Field(
+        default={}, description="`metric:revenue`, `dataset:orders` or the like -> the owner's definition, as JSON"
+    )
 
     def table(self, name: str, schema_name: str | None = None) -> Table | None:
         """Return the table of that name, case ignored; without a schema the default schema wins."""
@@ -145,7 +148,9 @@ class Catalog(_Value):
     def fingerprint(self) -> str:
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         # Table by table: one call for ten thousand of them would let no other thread work for a third of a second.
-        hashed = hashlib.sha256(self.model_copy(update={"tables": ()}).model_dump_json().encode())
+        # What has no definitions keeps the fingerprint that it had before there were any.
+        left_out = None if self.definitions else {"definitions"}
+        hashed = hashlib.sha256(self.model_copy(update={"tables": ()}).model_dump_json(exclude=left_out).encode())
         for table in self.tables:
             hashed.update(table.model_dump_json().encode())
         return hashed.hexdigest()[:32]

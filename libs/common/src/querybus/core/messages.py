@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import ColumnKind, Dialect, Language
 from querybus.core.failure import Facts, FailureCode
+from querybus.core.metrics_query import MetricsQuery
 from querybus.core.subjects import EventName, StageName
 
 Scalar = str | int | float | bool | None
@@ -200,6 +201,7 @@ class Asked(Value):
 
     operation: Operation = Operation.ASK
     sql: str | None = Field(default=None, description="SQL given by the person")
+    metrics: MetricsQuery | None = Field(default=None, description="figures asked for by the names of definitions")
     clarifies: Clarifies | None = None
     body_sha256: str = Field(default="", description="of the canonical request, for Idempotency-Key")
     thread_until_sequence: int = Field(default=0, description="turns of the thread up to here count")

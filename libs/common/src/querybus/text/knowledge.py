@@ -1,4 +1,4 @@
-"""What people have taught about a connection: verified question-SQL pairs, instructions, terms and synonyms.
+"""What people have taught about a connection: verified question-SQL pairs, instructions, terms, synonyms and definitions.
 
 One frozen value per tenant and connection, bounded in entries and bytes. Search is lexical and deterministic; nearness
 by embeddings, where somebody computed it, is added to it. A pair that no longer passes the guard is stale: it is shown as
@@ -25,7 +25,7 @@ from querybus.text.words import han_words, stem, word_set, words_of
 ENTRIES_MAX: Final = 2_000
 BYTES_MAX: Final = 900 * 1_024
 KEY_LENGTH_MAX: Final = 1_000
-TEXT_LENGTH_MAX: Final = 20_000
+TEXT_LENGTH_MAX: Final = 60_000
 SCORE_MIN: Final = 0.12
 NEARNESS_SHARE: Final = 0.75
 
@@ -37,17 +37,22 @@ class EntryKind(StrEnum):
     INSTRUCTION = "instruction"
     TERM = "term"
     SYNONYM = "synonym"
+    DEFINITION = "definition"
 
 
 SUGGESTION: Final = "suggestion"
 """The source of what a reader who may not teach said was right."""
 
 
+# One entry for each key; of the others there may be several.
+_BY_KEY: Final = (EntryKind.PAIR, EntryKind.TERM, EntryKind.DEFINITION)
+
+
 class Entry(BaseModel):
     """One piece of knowledge.
 
     `key` and `text` are: question and SQL; title and instruction; word and meaning; `table` or `table.column` and
-    another word for it.
+    another word for it; `metric:revenue`, `dataset:orders` or the like and the definition as Ossie has it, in JSON.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,7 +72,7 @@ class Entry(BaseModel):
     @property
     def id(self) -> str:
         """16 hex digits of what the entry is about: a second entry about the same takes its place."""
-        about = self.key if self.kind in (EntryKind.PAIR, EntryKind.TERM) else f"{self.key}\x00{self.text}"
+        about = self.key if self.kind in _BY_KEY else f"{self.key}\x00{self.text}"
         return hashlib.sha256(f"{self.kind}\x00{normalised(about)}".encode()).hexdigest()[:16]
 
 

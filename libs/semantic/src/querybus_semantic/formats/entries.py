@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from querybus_semantic.formats.document import BadFileError, mapping
+from querybus_semantic.formats.document import BadFileError, json_mapping, mapping
 from querybus_semantic.formats.ossie import read_ossie
 from querybus_semantic.formats.ossie_writer import document_of
 from querybus_semantic.layer.definitions import Layer
@@ -51,6 +51,35 @@ def layer_of(pieces: Iterable[Piece]) -> Layer | None:
     if not document["datasets"]:
         return None
     return read_ossie(document, {})[0][0]
+
+
+def faults_of(pieces: Iterable[Piece]) -> list[str]:
+    """Return what is wrong with definitions that are to be taught, each by its key: an unknown kind, no name, no sense."""
+    faults: list[str] = []
+    for key, text in pieces:
+        kind, _, name = key.partition(":")
+        node = json_mapping(text)
+        if kind not in {*_LISTS, MODEL} or not name:
+            faults.append(f"{key}: a definition is metric:, dataset:, relation: or model: and its name")
+        elif kind != MODEL and node.get("name") != name:
+            faults.append(f"{key}: `name` must be {name}")
+        elif kind in {"metric", "dataset"}:
+            faults += [f"{key}: {one}" for one in _unread(kind, node)]
+    return faults
+
+
+def _unread(kind: str, node: Mapping[str, Any]) -> list[str]:
+    stand_in = {"name": "x", "expression": "x"}
+    document: dict[str, Any] = {"name": "checked", "datasets": [{"name": "x", "source": "x", "fields": [stand_in]}]}
+    document[_LISTS[kind]] = [*document.get(_LISTS[kind], []), node]
+    if kind == "metric":
+        # Which datasets there are is not known here; that a name says one is looked at when the layer is checked.
+        document["datasets"].append({"name": "y", "source": "y", "fields": []})
+    try:
+        _, report = read_ossie(document, {})[0]
+    except BadFileError as error:
+        return [str(error)]
+    return [one.reason for one in report.listed if one.reason.startswith("left out")]
 
 
 def with_state(layer: Layer, names: Iterable[str], state: str, by: str) -> Layer:

@@ -53,6 +53,54 @@ def read_request(
     return asked_of(layer, state)
 
 
+def read_change(question: str, before: Asked, today: date, values: Values | None = None) -> Asked | Unread | Several:
+    """Return what a question without a figure makes of the one before: other groupings, a condition more, another period.
+
+    What it names takes the place of what was; the rest stays. A word that nothing takes leaves it unread.
+    """
+    layer = before.layer
+    vocabulary = vocabulary_of(layer)
+    state = State()
+    _read(
+        _cut(tokenize(question.replace("_", " ")), vocabulary),
+        layer,
+        today,
+        vocabulary,
+        values,
+        state,
+        dates_as_fields=False,
+    )
+    if state.several is not None:
+        return state.several
+    # "And what about East?" groups by nothing: these words say nothing of themselves.
+    unread = [word for word in state.unread if word.lower() not in {"then", "instead", "only", "just", "呢", "那"}]
+    if unread:
+        return Unread(tuple(unread))
+    state.unread.clear()
+    state.metrics = list(before.used)
+    changed = asked_of(layer, state)
+    if isinstance(changed, Unread):
+        return changed
+    old, new = before.request, changed.request
+    named = {item.field for item in new.filters}
+    is_empty = not (new.dimensions or new.filters or new.named or new.period or new.order)
+    if is_empty and new.metrics == old.metrics:
+        return Unread(())
+    return replace(
+        changed,
+        request=replace(
+            new,
+            metrics=new.metrics if len(new.metrics) > len(before.used) else old.metrics,
+            dimensions=new.dimensions or old.dimensions,
+            filters=(*[item for item in old.filters if item.field not in named], *new.filters),
+            named=tuple(dict.fromkeys((*old.named, *new.named))),
+            period=new.period or old.period,
+            order=new.order or old.order,
+            limit=new.limit or old.limit,
+        ),
+    )
+
+
 def _cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
     """Cut Chinese runs into the pieces that are known; an unknown piece stays one token."""
     known = question_words().han | vocabulary.han | _translatable(vocabulary)

@@ -122,6 +122,7 @@ async def read_catalog(
         tables=tuple(made),
         default_schema=default_schema,
         glossary=dict(config.glossary),
+        definitions=config.definition_pieces,
     )
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
@@ -23,6 +24,9 @@ from sqlalchemy.exc import ArgumentError
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.sql.row_security import BadFilter, row_filter
+from querybus_semantic.formats.document import BadFileError
+from querybus_semantic.formats.entries import pieces_of
+from querybus_semantic.formats.files import read_layers
 
 _VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
 SECRET_BYTES_MAX: Final = 64 << 10
@@ -96,6 +100,9 @@ class ConnectionConfig(BaseModel):
     )
     synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
     glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning")
+    definitions: Path | None = Field(
+        default=None, description="an Ossie file of what the owner's words mean: metrics, dimensions, relations"
+    )
     personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
     without_values: tuple[str, ...] = Field(default=(), description="`table` or `table.column` not to be sampled")
     values: bool = Field(default=True, description="keep frequent values of text columns in the catalog")
@@ -108,6 +115,19 @@ class ConnectionConfig(BaseModel):
         if "access" in self.policy.model_fields_set:
             raise ValueError("`access` stands beside `name`, not in `policy`")
         return self
+
+    @cached_property
+    def definition_pieces(self) -> Mapping[str, str]:
+        """What the file of definitions holds, piece by piece; read once. BadConnections says what is wrong with it."""
+        if self.definitions is None:
+            return {}
+        try:
+            layers = read_layers([self.definitions.read_text(encoding="utf-8")], "ossie", self.name)
+        except (OSError, UnicodeDecodeError, BadFileError) as error:
+            raise BadConnections(f"{self.definitions.name}: {error}") from error
+        if len(layers) != 1:
+            raise BadConnections(f"{self.definitions.name}: one model is expected, it holds {len(layers)}")
+        return dict(pieces_of(layers[0][0]))
 
     @property
     def applied_policy(self) -> ConnectionPolicy:
@@ -172,6 +192,9 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
         raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
+    for entry in entries:
+        # A file that cannot be read is said at the start, not when a question comes.
+        _ = entry.definition_pieces
     for number, entry in enumerate(entries):
         problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):

@@ -28,6 +28,7 @@ from querybus_gateway.http import confirm as http_confirm
 from querybus_gateway.http import connections as http_connections
 from querybus_gateway.http import events as http_events
 from querybus_gateway.http import knowledge as http_knowledge
+from querybus_gateway.http import metrics as http_metrics
 from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
@@ -44,6 +45,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_charts.router,
     http_connections.router,
     http_knowledge.router,
+    http_metrics.router,
     http_threads.router,
     http_confirm.router,
     http_batches.router,

@@ -8,8 +8,9 @@ until an analyst teaches it or calls the same answer right. A stale entry is sho
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -64,6 +65,9 @@ class TeachRequest(_Request):
     instructions: tuple[str, ...] = Field(default=(), max_length=200)
     terms: Mapping[str, str] = Field(default={}, description="word -> what it means")
     synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="table or table.column -> other words")
+    definitions: Mapping[str, Mapping[str, Any]] = Field(
+        default={}, description="metric:name, dataset:name, relation:name or model:name -> the object as Ossie has it"
+    )
 
     def entries(self, by: str, at: int, source: str) -> tuple[Entry, ...]:
         """Return the entries; ValueError for a text that is empty or too long."""
@@ -76,6 +80,10 @@ class TeachRequest(_Request):
             *(entry(EntryKind.INSTRUCTION, "", instruction) for instruction in self.instructions),
             *(entry(EntryKind.TERM, word, meaning) for word, meaning in self.terms.items()),
             *(entry(EntryKind.SYNONYM, name, word) for name, words in self.synonyms.items() for word in words),
+            *(
+                entry(EntryKind.DEFINITION, key, json.dumps(node, ensure_ascii=False))
+                for key, node in self.definitions.items()
+            ),
         )
 
 
@@ -190,6 +198,8 @@ class Teaching:
             entries = request.entries(credential.user, self._clock(), source)
         except ValueError:
             return Problem(ProblemCode.INVALID, "an entry is empty or too long")
+        if request.definitions and (fault := await asyncio.to_thread(_bad_definition, entries)) is not None:
+            return Problem(ProblemCode.INVALID, fault)
         return await self._grown(name, credential, entries)
 
     async def forget(self, name: str, credential: Credential, entry_id: str) -> Json | Problem:
@@ -317,6 +327,15 @@ class Teaching:
             return missing
         connection = await self._connections.get(name)
         return connection if connection is not None and connection.policy.serves(credential.tenant) else missing
+
+
+def _bad_definition(entries: Sequence[Entry]) -> str | None:
+    """Return why definitions cannot be taken, by name; None where each of them can be read."""
+    # Loaded where it is needed: no other path of an API reads definitions.
+    from querybus_semantic.formats.entries import faults_of
+
+    found = faults_of([(entry.key, entry.text) for entry in entries if entry.kind is EntryKind.DEFINITION])
+    return "; ".join(found)[:500] if found else None
 
 
 def _judged(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> dict[str, str | None]:

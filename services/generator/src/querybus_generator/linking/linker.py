@@ -21,6 +21,7 @@ from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex,
 from querybus.text.synonyms import link_words
 from querybus_generator.linking.index import LinkIndex
 from querybus_generator.prompts.schema import render_schema
+from querybus_translator.definitions.answer import Defined, defined_of
 
 CONNECTIONS_KEPT_MAX: Final = 32
 TABLES_FROZEN_MIN: Final = 1_000
@@ -37,6 +38,8 @@ class Prepared:
     knowledge: Knowledge
     search: KnowledgeIndex
     names: frozenset[str]
+    defined: Defined | None = None
+    """The owner's definitions over this catalog."""
     pairs_digest: str = ""
     """Of the taught questions: what was computed of them holds as long as it does."""
     _rendered: dict[tuple[int, bool], str] = field(default_factory=dict[tuple[int, bool], str])
@@ -117,6 +120,7 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -
         knowledge=knowledge,
         search=KnowledgeIndex(knowledge.of(EntryKind.PAIR), words),
         names=_names(seen),
+        defined=defined_of({**catalog.definitions, **_taught_definitions(knowledge)}.items(), seen),
         pairs_digest=_digest(knowledge.of(EntryKind.PAIR)),
     )
     if len(seen.tables) >= TABLES_FROZEN_MIN:
@@ -124,6 +128,11 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -
         gc.collect()
         gc.freeze()
     return prepared
+
+
+def _taught_definitions(knowledge: Knowledge) -> dict[str, str]:
+    """Return what was taught by key; it outweighs the file of the connection."""
+    return {entry.key: entry.text for entry in knowledge.of(EntryKind.DEFINITION)}
 
 
 def _digest(entries: Sequence[Entry]) -> str:

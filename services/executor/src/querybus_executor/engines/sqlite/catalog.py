@@ -28,6 +28,7 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
             display_names=config.display_names,
             synonyms=config.synonyms,
             glossary=config.glossary,
+            definitions=config.definition_pieces,
             values=config.values,
             personal=(*config.personal, *policy.hidden_columns),
             without_values=(*config.without_values, *policy.filtered_tables),

@@ -59,6 +59,7 @@ def introspect(
     display_names: Mapping[str, Names] | None = None,
     synonyms: Mapping[str, Sequence[str]] | None = None,
     glossary: Mapping[str, str] | None = None,
+    definitions: Mapping[str, str] | None = None,
     values: bool = True,
     personal: Collection[str] = (),
     without_values: Collection[str] = (),
@@ -94,6 +95,7 @@ def introspect(
         dialect=Dialect.SQLITE,
         tables=tuple(_with_real_keys(column, by_name) for column in described),
         glossary=dict(glossary or {}),
+        definitions=dict(definitions or {}),
     )
 
 

@@ -1,0 +1,164 @@
+"""A question, or a request by name, answered by definitions alone: SQL and what was read, a refusal, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.metrics_query import MetricsQuery
+from querybus_semantic.checks.binding import bound, stored_values
+from querybus_semantic.compiling.compile import Compiled, compile_request
+from querybus_semantic.compiling.leaves import field_named
+from querybus_semantic.formats.document import BadFileError
+from querybus_semantic.formats.entries import Piece, layer_of
+from querybus_semantic.layer.definitions import Layer, Words
+from querybus_semantic.layer.refusal import Code, Refusal
+from querybus_semantic.layer.request import Request, request_of
+from querybus_translator.definitions.describe import label_of, reading_of
+from querybus_translator.definitions.outcome import Asked, Several, Unread
+from querybus_translator.definitions.reader import read_change, read_request
+from querybus_translator.language.names import spoken_name
+
+CONFIDENCE: Final = 0.95
+EARLIER_MAX: Final = 8
+OPTIONS_MAX: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """The definitions of a connection, over the catalog that a reader may see; `values` finds stored values by text."""
+
+    layer: Layer
+    catalog: Catalog
+    values: Mapping[str, Sequence[tuple[str, str]]]
+
+    def places(self, text: str) -> Sequence[tuple[str, str]]:
+        """Return which fields hold a text as a value."""
+        return self.values.get(text.casefold(), ())
+
+
+@dataclass(frozen=True, slots=True)
+class ByDefinition:
+    """SQL that was compiled, the sentence of what was read, what a reader must be told, and the figures' names."""
+
+    sql: str
+    reading: str
+    notes: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotByDefinition:
+    """Every word is defined, and still there is no number: why, what of the question it is about, and ways on."""
+
+    about: str
+    detail: str
+    options: tuple[str, ...]
+
+
+def defined_of(pieces: Iterable[Piece], catalog: Catalog) -> Defined | None:
+    """Return a connection's definitions over a catalog; None where there are none that can be used."""
+    try:
+        layer = layer_of(pieces)
+    except BadFileError:
+        return None
+    if layer is None:
+        return None
+    seen, _ = bound(layer, catalog)
+    return Defined(seen, catalog, stored_values(seen, catalog)) if seen.datasets else None
+
+
+def answer_metrics(query: MetricsQuery, defined: Defined, language: Language) -> ByDefinition | NotByDefinition:
+    """Return the answer to a request by name."""
+    request = request_of(query)
+    return _compiled(request, defined.layer, defined, language) or NotByDefinition("", "Nothing is asked for.", ())
+
+
+def answer_question(
+    question: str, earlier: Sequence[str], defined: Defined, today: date, language: Language
+) -> ByDefinition | NotByDefinition | None:
+    """Return the answer to a question whose every word is covered by definitions; None where one is not.
+
+    `earlier` are the questions of the thread before it, oldest first: a question without a figure changes the last one.
+    """
+    asked = _read(question, defined, today)
+    if isinstance(asked, Unread) and not asked.words and earlier:
+        asked = _changed(question, earlier, defined, today)
+    if isinstance(asked, Several):
+        names = [_said(defined.layer, name, language) for name in asked.options]
+        distinct = tuple(dict.fromkeys(names))[:OPTIONS_MAX]
+        options = tuple(question.replace(asked.about, name) for name in distinct) if len(distinct) > 1 else ()
+        return (
+            NotByDefinition(asked.about, f"`{asked.about}` stands for several definitions.", options)
+            if options
+            else None
+        )
+    if isinstance(asked, Unread):
+        return None
+    return _compiled(asked.request, asked.layer, defined, language, question)
+
+
+def _said(layer: Layer, name: str, language: Language) -> str:
+    """Return what people call a metric or a dataset.field."""
+    metric = layer.metric(name)
+    if metric is not None:
+        return label_of(name, metric.words, language)
+    dataset, field = field_named(layer, name)
+    plain = label_of(name, field.words if field is not None else Words(), language)
+    return f"{spoken_name(dataset)} {plain}"
+
+
+def _read(question: str, defined: Defined, today: date) -> Asked | Unread | Several:
+    asked = read_request(question, defined.layer, today, defined.places)
+    if not isinstance(asked, Asked):
+        return asked
+    if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect), Compiled):
+        return asked
+    # "By year" may mean a field that is called so, where the figure has no date of its own.
+    other = read_request(question, defined.layer, today, defined.places, dates_as_fields=True)
+    is_better = isinstance(other, Asked) and isinstance(
+        compile_request(other.layer, other.request, defined.catalog.dialect), Compiled
+    )
+    return other if is_better else asked
+
+
+def _changed(question: str, earlier: Sequence[str], defined: Defined, today: date) -> Asked | Unread | Several:
+    before: Asked | None = None
+    for text in earlier[-EARLIER_MAX:]:
+        found = _read(text, defined, today)
+        if isinstance(found, Unread) and not found.words and before is not None:
+            found = read_change(text, before, today, defined.places)
+        before = found if isinstance(found, Asked) else None
+    return Unread(()) if before is None else read_change(question, before, today, defined.places)
+
+
+def _compiled(
+    request: Request, layer: Layer, defined: Defined, language: Language, question: str = ""
+) -> ByDefinition | NotByDefinition | None:
+    compiled = compile_request(layer, request, defined.catalog.dialect)
+    if isinstance(compiled, Compiled):
+        return ByDefinition(compiled.sql, reading_of(layer, request, language), compiled.notes, request.metrics)
+    return _refused(compiled, request, layer, language, question)
+
+
+def _refused(
+    refusal: Refusal, request: Request, layer: Layer, language: Language, question: str
+) -> NotByDefinition | None:
+    if refusal.code in {Code.UNKNOWN_FIELD, Code.UNSUPPORTED, Code.NO_DATE} and question:
+        # What no definition can say may still be answered by other means.
+        return None
+    options: tuple[str, ...] = ()
+    if refusal.code is Code.AMBIGUOUS_PATH and question:
+        options = tuple(
+            f"{question.rstrip('?？ ')} ({option.partition(' > ')[0]})" for option in refusal.options[:OPTIONS_MAX]
+        )
+    elif refusal.code in {Code.NO_PATH, Code.CLOSED_RELATION, Code.FINER_GRAIN}:
+        without = replace(request, dimensions=(), order=(), limit=None)
+        options = (reading_of(layer, without, language).partition("." if language == "en" else "。")[0],)
+    about = ", ".join(
+        label_of(name, metric.words, language) for name in request.metrics if (metric := layer.metric(name)) is not None
+    )
+    return NotByDefinition(about, refusal.detail, options)

@@ -1,0 +1,109 @@
+"""What was read, in one sentence for people: figures, groupings, conditions, the period, and what the figures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from querybus.core.catalog import Language
+from querybus_semantic.compiling.leaves import field_named
+from querybus_semantic.layer.definitions import Layer, Metric, Words
+from querybus_semantic.layer.refusal import RefusedError
+from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request
+from querybus_translator.language.names import spoken_name
+
+_GRAINS_ZH: Final = {
+    "hour": "小时", "day": "天", "week": "周", "month": "月", "quarter": "季度", "year": "年",
+    "fiscal_quarter": "财季", "fiscal_year": "财年",
+}  # fmt: skip
+
+
+def label_of(name: str, words: Words, language: Language) -> str:
+    """Return what people call a definition in a language: its label, a synonym in that script, else its name's words."""
+    if language in words.label:
+        return words.label[language]
+    wanted = [text for text in words.synonyms if text.isascii() == (language == "en")]
+    if language == "zh" and wanted:
+        return wanted[0]
+    return words.label.get("en") or spoken_name(name.rpartition(".")[2])
+
+
+def reading_of(layer: Layer, request: Request, language: Language) -> str:
+    """Return the request as one sentence, then what each figure means by whose definition."""
+    is_english = language == "en"
+    figures = [label_of(name, _words(layer, name), language) for name in request.metrics]
+    parts = [(", " if is_english else "、").join(figures)]
+    groups = [
+        _group(layer, item.field, item.grain.value if item.grain else "", language) for item in request.dimensions
+    ]
+    if groups:
+        joined = (" and " if is_english else "、").join(groups)
+        parts.append(f"by {joined}" if is_english else f"按{joined}")
+    parts += [_condition(layer, item, language) for item in request.filters]
+    parts += [label_of(name, layer.filters[name].words, language) for name in request.named if name in layer.filters]
+    if request.period is not None:
+        parts.append(_period(request.period, language))
+    if request.limit is not None:
+        parts.append(f"the first {request.limit}" if is_english else f"前{request.limit}名")
+    sentence = (", " if is_english else "，").join(part for part in parts if part)
+    meanings = list(_meanings(layer, request, language))
+    end = "." if is_english else "。"
+    return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
+
+
+def _words(layer: Layer, name: str) -> Words:
+    metric = layer.metric(name)
+    return metric.words if metric is not None else Words()
+
+
+def _meanings(layer: Layer, request: Request, language: Language) -> Iterator[str]:
+    for name in request.metrics:
+        metric = layer.metric(name)
+        if metric is None or not metric.words.description:
+            continue
+        yield f"{label_of(name, metric.words, language)} = {metric.words.description}{_whose(layer, metric, language)}"
+
+
+def _whose(layer: Layer, metric: Metric, language: Language) -> str:
+    version = metric.words.version or layer.version
+    said = f"definition {version}" if language == "en" else f"定义 {version}"
+    owner = f", {metric.words.owner}" if metric.words.owner else ""
+    return f" ({said}{owner})" if language == "en" else f"（{said}{owner}）"
+
+
+def _group(layer: Layer, name: str, grain: str, language: Language) -> str:
+    if grain and name == OWN_DATE:
+        return grain.replace("_", " ") if language == "en" else _GRAINS_ZH[grain]
+    said = _field(layer, name, language)
+    if not grain:
+        return said
+    return f"{grain.replace('_', ' ')} of {said}" if language == "en" else f"{said}的{_GRAINS_ZH[grain]}"
+
+
+def _field(layer: Layer, name: str, language: Language) -> str:
+    try:
+        _, field = field_named(layer, name)
+    except RefusedError:
+        return spoken_name(name.rpartition(".")[2])
+    return label_of(name, field.words if field is not None else Words(), language)
+
+
+def _condition(layer: Layer, item: Filter, language: Language) -> str:
+    said = _field(layer, item.field, language)
+    values = (" or " if language == "en" else "或").join(str(value) for value in item.values)
+    if item.op in {Op.EQUAL, Op.IN, Op.IS}:
+        return f"{said} {values}" if language == "en" else f"{said}为{values}"
+    return f"{said} {item.op.value} {values}"
+
+
+def _period(period: Period, language: Language) -> str:
+    start = period.start.isoformat() if period.start is not None else ""
+    last = (period.until - timedelta(days=1)).isoformat() if period.until is not None else ""
+    if start == last:
+        return start
+    if start and last:
+        return f"{start} to {last}" if language == "en" else f"{start}至{last}"
+    if start:
+        return f"from {start}" if language == "en" else f"{start}起"
+    return f"until {last}" if language == "en" else f"截至{last}"
