@@ -18,6 +18,7 @@ import typer
 from querybus_cli.commands import backup as backup_commands
 from querybus_cli.commands import confirm as confirm_command
 from querybus_cli.commands import connections as connection_commands
+from querybus_cli.commands import definitions as definition_commands
 from querybus_cli.commands import evaluate as evaluate_commands
 from querybus_cli.commands import keys as key_commands
 from querybus_cli.commands import logs as log_commands
@@ -356,6 +357,7 @@ operator_commands.add_to(app)
 backup_commands.add_to(app)
 log_commands.add_to(app)
 app.add_typer(teaching_commands.knowledge, name="knowledge")
+app.add_typer(definition_commands.semantic, name="semantic")
 app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")
 app.add_typer(connection_commands.connections, name="connections")

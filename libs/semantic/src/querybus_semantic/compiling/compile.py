@@ -45,6 +45,7 @@ class Output:
     field: str = ""
     grain: Grain | None = None
     unit: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,11 @@ def _compiled(context: Context) -> Compiled:
             notes.append(
                 "Each figure is dated by its own date: " + ", ".join(sorted({leaf.time for leaf in leaves.found})) + "."
             )
-    query = _ordered(query, request, outputs)
+    shown = [output for output in outputs if not output.hidden]
+    query = _ordered(query, request, shown)
     tree = finished(query, context.dialect)
     sql = tree.sql(dialect=context.dialect.value, pretty=False)
-    return Compiled(sql, tuple(outputs), tuple(notes), layer.version)
+    return Compiled(sql, tuple(shown), tuple(notes), layer.version)
 
 
 def _is_result(layer: Layer, item: Filter) -> bool:
@@ -131,7 +133,7 @@ def _formula(layer: Layer, name: str, leaves: Leaves) -> exp.Expr:
 
 def _dimension_output(item: Dimension) -> Output:
     name = item.name or (item.grain.value if item.field == OWN_DATE and item.grain else item.field.rpartition(".")[2])
-    return Output(name=name, field=item.field, grain=item.grain)
+    return Output(name=name, field=item.field, grain=item.grain, hidden=item.hidden)
 
 
 def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
@@ -209,6 +211,8 @@ def _combined(
             )
     query = query.with_(exp.to_identifier("c"), as_=collected, copy=False)
     for place, output in enumerate(outputs[:count]):
+        if output.hidden:
+            continue
         query = query.select(exp.alias_(exp.column(f"g{place}", table="c"), name_of(output.name)), copy=False)
     scalars = {
         number: exp.Subquery(this=exp.select(exp.column(f"m{number}")).from_(_table(f"b{place}"), copy=False))
@@ -249,6 +253,8 @@ def _direct(branch: Branch, formulas: Mapping[str, exp.Expr], outputs: Sequence[
     query = branch.query.copy()
     query.set("expressions", [])
     for place, output in enumerate(outputs[:count]):
+        if output.hidden:
+            continue
         query = query.select(exp.alias_(calls[f"g{place}"].copy(), name_of(output.name)), copy=False)
     for output in outputs[count:]:
         tree = formulas[output.metric].copy()

@@ -40,12 +40,16 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """`field` is dataset.field or OWN_DATE; `via` names relations or roles to take where there are several paths."""
+    """`field` is dataset.field or OWN_DATE; `via` names relations or roles to take where there are several paths.
+
+    A hidden one groups and is not shown: two customers of one name stay two rows.
+    """
 
     field: str
     grain: Grain | None = None
     via: tuple[str, ...] = ()
     name: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ def reading_of(layer: Layer, request: Request, language: Language) -> str:
     figures = [label_of(name, _words(layer, name), language) for name in request.metrics]
     parts = [(", " if is_english else "、").join(figures)]
     groups = [
-        _group(layer, item.field, item.grain.value if item.grain else "", language) for item in request.dimensions
+        _group(layer, item.field, item.grain.value if item.grain else "", language)
+        for item in request.dimensions
+        if not item.hidden
     ]
     if groups:
         joined = (" and " if is_english else "、").join(groups)

@@ -58,6 +58,7 @@ class State:
     date: str = OWN_DATE
     each: bool = False
     dimension_ends: int = -1
+    ranked_at: int = -1
     unread: list[str] = field(default_factory=list[str])
     several: Several | None = None
 
@@ -119,3 +120,29 @@ def _before(name: str, unit: Grain, made: dict[str, Metric]) -> str:
     earlier = f"{name}_{unit.value}_before"
     made[earlier] = Metric(earlier, "x", inputs=(Input(name, "x", Span(1, unit)),))
     return earlier
+
+
+def told_apart(layer: Layer, field: str) -> list[Dimension]:
+    """Return the hidden key beside a name: two customers of one name are two."""
+    dataset = layer.dataset(field.rpartition(".")[0])
+    if dataset is None or not dataset.primary_key or field.rpartition(".")[2] in dataset.primary_key:
+        return []
+    named = {field.rpartition(".")[2]}
+    if any(named == set(key) for key in dataset.unique_keys):
+        return []
+    return [Dimension(f"{dataset.name}.{column}", hidden=True) for column in dataset.primary_key]
+
+
+def shown_by(layer: Layer, name: str) -> str | None:
+    """Return the field by which people know a row of a dataset: its name, else its key."""
+    dataset = layer.dataset(name)
+    if dataset is None:
+        return None
+    names = [
+        item
+        for item in dataset.fields
+        if item.lower() in {"name", f"{name.lower()}_name", f"{name.lower().rstrip('s')}_name"}
+    ]
+    if names:
+        return f"{dataset.name}.{names[0]}"
+    return f"{dataset.name}.{dataset.primary_key[0]}" if len(dataset.primary_key) == 1 else None

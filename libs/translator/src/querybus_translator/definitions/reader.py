@@ -12,7 +12,16 @@ from querybus.text.synonyms import link_words
 from querybus_semantic.layer.definitions import Grain, Layer
 from querybus_semantic.layer.request import OWN_DATE, Dimension
 from querybus_translator.definitions.dates import fiscal_year_at, month_after, period_at
-from querybus_translator.definitions.outcome import Asked, Several, State, Unread, Values, asked_of
+from querybus_translator.definitions.outcome import (
+    Asked,
+    Several,
+    State,
+    Unread,
+    Values,
+    asked_of,
+    shown_by,
+    told_apart,
+)
 from querybus_translator.definitions.vocabulary import (
     BARE_NOUN,
     PHRASE_WORDS_MAX,
@@ -151,6 +160,7 @@ def _read(
             _fixed(tokens, place)
             or _compared(tokens, place, state)
             or (0 if just_opened else _period(tokens, place, today, layer, vocabulary, state))
+            or _ranked_noun(tokens, place, layer, vocabulary, state)
             or _ranking(tokens, place, state)
             or (0 if dates_as_fields else _grain(tokens, place, vocabulary, state, grouping=grouping))
             or _meaning(tokens, place, layer, vocabulary, state, grouping=grouping)
@@ -253,6 +263,22 @@ def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: S
     return length
 
 
+def _ranked_noun(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State) -> int:
+    """ "Top 5 customers": the noun after the number is what is ranked, not how many of them there are."""
+    if state.ranked_at != place:
+        return 0
+    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
+        for one in vocabulary.phrases.get(_phrase(tokens, place, length), ()):
+            key = (
+                one.name if one.sort is Sort.FIELD else shown_by(layer, one.name) if one.sort is Sort.DATASET else None
+            )
+            if key is not None:
+                state.dimensions += [Dimension(key), *told_apart(layer, key)]
+                state.dimension_ends = place + length
+                return length
+    return 0
+
+
 def _ranking(tokens: Sequence[Token], place: int, state: State) -> int:
     words, token = question_words(), tokens[place]
     descending = token.norm in words.descending
@@ -270,7 +296,9 @@ def _ranking(tokens: Sequence[Token], place: int, state: State) -> int:
         return 0
     state.descending, state.limit = descending, number
     after = tokens[place + 2].norm if place + 2 < len(tokens) else ""
-    return 3 if after in {"名", "个", "位", "大", "条", "家"} else 2
+    length = 3 if after in {"名", "个", "位", "大", "条", "家"} else 2
+    state.ranked_at = place + length
+    return length
 
 
 def _names_field(vocabulary: Vocabulary, phrase: tuple[str, ...]) -> bool:
@@ -424,10 +452,11 @@ def _take(
         if not grouping:
             # "Revenue of customers": whose figure it is changes nothing; a noun by itself may mean anything.
             return joined in {"of", "all", "the", "for", "in", "from", "our", "在"} or following == "的"
-        key = _shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
+        key = shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
         if key is None:
             return False
         chosen = Meaning(Sort.FIELD, key)
+        state.dimensions += told_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
     if chosen.sort is Sort.FIELD and not grouping:
         state.ungrouped.append(chosen.name)
         return True
@@ -451,21 +480,6 @@ def _take(
     elif chosen.sort is Sort.ROLE:
         state.roles.append((place, chosen.name))
     return True
-
-
-def _shown_by(layer: Layer, name: str) -> str | None:
-    """Return the field by which people know a row of a dataset: its name, else its key."""
-    dataset = layer.dataset(name)
-    if dataset is None:
-        return None
-    names = [
-        item
-        for item in dataset.fields
-        if item.lower() in {"name", f"{name.lower()}_name", f"{name.lower().rstrip('s')}_name"}
-    ]
-    if names:
-        return f"{dataset.name}.{names[0]}"
-    return f"{dataset.name}.{dataset.primary_key[0]}" if len(dataset.primary_key) == 1 else None
 
 
 def _stored_value(tokens: Sequence[Token], place: int, values: Values | None, state: State) -> int:
