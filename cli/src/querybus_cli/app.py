@@ -18,13 +18,13 @@ import typer
 from querybus_cli.commands import backup as backup_commands
 from querybus_cli.commands import confirm as confirm_command
 from querybus_cli.commands import connections as connection_commands
-from querybus_cli.commands import definitions as definition_commands
 from querybus_cli.commands import evaluate as evaluate_commands
 from querybus_cli.commands import keys as key_commands
 from querybus_cli.commands import logs as log_commands
 from querybus_cli.commands import models as model_commands
 from querybus_cli.commands import operator as operator_commands
-from querybus_cli.commands import teaching as teaching_commands
+from querybus_cli.commands.taught import definitions as definition_commands
+from querybus_cli.commands.taught import knowledge as teaching_commands
 from querybus_cli.runtime import UsageError, consoles, lines, run, usage
 from querybus_cli.terminal.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
 

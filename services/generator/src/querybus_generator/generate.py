@@ -44,7 +44,7 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
-from querybus_generator.steps.by_definition import answer_by_definition
+from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
 from querybus_generator.steps.classify import chat_topic, said_by_model, unsettled
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
@@ -158,10 +158,6 @@ async def _take_given_sql(subject: Subject, body: Asked, _: History) -> Outgoing
     return _given(with_header(subject, classification=settled_classification(subject.envelope)), body)
 
 
-async def _answer_metrics(subject: Subject, body: Asked, _: History) -> Outgoing | Failure | Subject:
-    return subject if body.metrics is None else await answer_by_definition(subject, body)
-
-
 async def _refuse_change(subject: Subject, _: Asked, __: History) -> Outgoing | Subject:
     envelope = subject.envelope
     refused = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
@@ -193,10 +189,6 @@ async def _reuse_verified(subject: Subject, body: Asked, _: History) -> Outgoing
     if verified is None or not answers_alone(verified):
         return subject
     return _verified(subject, verified) if await asyncio.to_thread(subject.prepared.is_usable, verified) else subject
-
-
-async def _answer_by_definition(subject: Subject, body: Asked, _: History) -> Outgoing | Failure | Subject:
-    return await answer_by_definition(subject, body)
 
 
 async def _ask_about_vague_terms(subject: Subject, body: Asked, _: History) -> Outgoing | Subject:
@@ -231,11 +223,11 @@ async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | 
 
 STEPS: Final[tuple[Step, ...]] = (
     _take_given_sql,
-    _answer_metrics,
+    answer_metrics_by_name,
     _refuse_change,
     _read_in_its_thread,
     _reuse_verified,
-    _answer_by_definition,
+    answer_by_definition,
     _ask_about_vague_terms,
 )
 """The steps before a new question is drafted; the first answer wins."""

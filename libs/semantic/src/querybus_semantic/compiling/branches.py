@@ -31,7 +31,7 @@ Numbered = tuple[int, Leaf]
 
 @dataclass(slots=True)
 class Branch:
-    """A query and the leaves it computes. `shows` tells whether its groups appear by themselves in the answer."""
+    """A query and the leaves it computes. `shows`: its groups appear in the answer by themselves."""
 
     query: exp.Select
     leaves: list[int]

@@ -50,7 +50,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A statement, its columns in order, what a reader must be told, and the version of the layer it was made from."""
+    """A statement, its columns in order, what has to be said of it, and the version of the layer it was made from."""
 
     sql: str
     outputs: tuple[Output, ...]
@@ -195,21 +195,7 @@ def _combined(
         query = query.with_(exp.to_identifier("steps"), as_=steps, copy=False)
         union = exp.union(union, _steps(branches, leaves, place, count, context.dialect), distinct=False, copy=False)
     query = query.with_(exp.to_identifier("u"), as_=union, copy=False)
-    collected = exp.select(*[exp.column(f"g{place}") for place in range(count)])
-    for branch in parts:
-        for number in branch.leaves:
-            merged: exp.Expr = exp.Max(this=exp.column(f"m{number}"))
-            if leaves[number].is_count and leaves[number].cumulative is None:
-                merged = exp.Coalesce(this=merged, expressions=[exp.Literal.number(0)])
-            collected = collected.select(exp.alias_(merged, f"m{number}"), copy=False)
-    collected = collected.from_(_table("u"), copy=False)
-    if count:
-        collected = collected.group_by(*[exp.column(f"g{place}") for place in range(count)], copy=False)
-        if any(not branch.shows for branch in parts) and any(branch.shows for branch in parts):
-            collected = collected.having(
-                exp.EQ(this=exp.Max(this=exp.column("shown")), expression=exp.Literal.number(1)), copy=False
-            )
-    query = query.with_(exp.to_identifier("c"), as_=collected, copy=False)
+    query = query.with_(exp.to_identifier("c"), as_=_collected(parts, leaves, count), copy=False)
     for place, output in enumerate(outputs[:count]):
         if output.hidden:
             continue
@@ -232,6 +218,25 @@ def _combined(
                 copy=False,
             )
     return query
+
+
+def _collected(parts: list[Branch], leaves: Sequence[Leaf], count: int) -> exp.Select:
+    """Return one row for each group of the union; a group that only an earlier period has is not shown."""
+    collected = exp.select(*[exp.column(f"g{place}") for place in range(count)])
+    for branch in parts:
+        for number in branch.leaves:
+            merged: exp.Expr = exp.Max(this=exp.column(f"m{number}"))
+            if leaves[number].is_count and leaves[number].cumulative is None:
+                merged = exp.Coalesce(this=merged, expressions=[exp.Literal.number(0)])
+            collected = collected.select(exp.alias_(merged, f"m{number}"), copy=False)
+    collected = collected.from_(_table("u"), copy=False)
+    if count:
+        collected = collected.group_by(*[exp.column(f"g{place}") for place in range(count)], copy=False)
+        if any(not branch.shows for branch in parts) and any(branch.shows for branch in parts):
+            collected = collected.having(
+                exp.EQ(this=exp.Max(this=exp.column("shown")), expression=exp.Literal.number(1)), copy=False
+            )
+    return collected
 
 
 def _with_scalars(formula: exp.Expr, scalars: Mapping[int, exp.Expr]) -> exp.Expr:

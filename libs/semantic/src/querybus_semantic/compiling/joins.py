@@ -74,7 +74,7 @@ def _is_whole_table(query: exp.Expr) -> bool:
 
 
 class Joins:
-    """Grows as columns are asked for. `multiplied` tells whether a bridge was crossed; `weight` is its share, if taught."""
+    """Grows as columns are asked for. `multiplied`: a bridge was crossed; `weight` is its share, if taught."""
 
     def __init__(
         self,

@@ -222,7 +222,7 @@ def _relations(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], r
                 between,
             )
             if between is not None:
-                # Versions of one thing are told apart by when they begin.
+                # Versions of one thing differ by when they begin.
                 relation = replace(
                     relation,
                     many_columns=(*relation.many_columns, between.at),

@@ -180,6 +180,19 @@ def _metric(key: str, metric: Metric) -> Json:
         "within": list(metric.within),
         "as": key if key != metric.name else "",
     }
+    extension |= _kind_of(metric)
+    return {
+        "name": metric.name,
+        "expression": _expression(metric.expression),
+        **({"datatype": _TYPES[metric.type]} if metric.type in _TYPES else {}),
+        **plain,
+        **_extended(extension),
+    }
+
+
+def _kind_of(metric: Metric) -> Json:
+    """Return what makes a metric more than its expression."""
+    extension: Json = {}
     if metric.non_additive is not None:
         level = metric.non_additive
         extension["non_additive"] = {
@@ -220,13 +233,7 @@ def _metric(key: str, metric: Metric) -> Json:
                 for one in metric.inputs
             ],
         }
-    return {
-        "name": metric.name,
-        "expression": _expression(metric.expression),
-        **({"datatype": _TYPES[metric.type]} if metric.type in _TYPES else {}),
-        **plain,
-        **_extended(extension),
-    }
+    return extension
 
 
 def _calendar(calendar: Calendar) -> Json:

@@ -42,7 +42,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """SQL that was compiled, the sentence of what was read, what a reader must be told, and the figures' names."""
+    """SQL that was compiled, the sentence of what was read, what has to be said of it, and the figures' names."""
 
     sql: str
     reading: str

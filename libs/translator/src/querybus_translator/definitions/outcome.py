@@ -56,7 +56,7 @@ class State:
     ungrouped: list[str] = field(default_factory=list[str])
     nouns: list[str] = field(default_factory=list[str])
     date: str = OWN_DATE
-    each: bool = False
+    is_split: bool = False
     dimension_ends: int = -1
     ranked_at: int = -1
     unread: list[str] = field(default_factory=list[str])
@@ -77,7 +77,7 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
     if left:
         return Unread(tuple(left))
     several = [name for name, codes in state.values.items() if len(codes) > 1]
-    if state.each and several and not dimensions:
+    if state.is_split and several and not dimensions:
         dimensions = [Dimension(name) for name in several]
     if state.date != OWN_DATE and state.period is None:
         return Unread((state.date,))
@@ -122,7 +122,7 @@ def _before(name: str, unit: Grain, made: dict[str, Metric]) -> str:
     return earlier
 
 
-def told_apart(layer: Layer, field: str) -> list[Dimension]:
+def kept_apart(layer: Layer, field: str) -> list[Dimension]:
     """Return the hidden key beside a name: two customers of one name are two."""
     dataset = layer.dataset(field.rpartition(".")[0])
     if dataset is None or not dataset.primary_key or field.rpartition(".")[2] in dataset.primary_key:

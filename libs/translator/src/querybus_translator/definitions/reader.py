@@ -19,8 +19,8 @@ from querybus_translator.definitions.outcome import (
     Unread,
     Values,
     asked_of,
+    kept_apart,
     shown_by,
-    told_apart,
 )
 from querybus_translator.definitions.vocabulary import (
     BARE_NOUN,
@@ -176,7 +176,7 @@ def _read(
             grouping = just_opened = True
             place += opened
             continue
-        state.each = state.each or token.norm in {"各", "各有", "each", "分别", "respectively"}
+        state.is_split = state.is_split or token.norm in {"各", "各有", "each", "分别", "respectively"}
         if token.kind is not TokenKind.MARK and (
             token.norm not in question_words().glue or token.norm in question_words().weighty
         ):
@@ -273,7 +273,7 @@ def _ranked_noun(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: 
                 one.name if one.sort is Sort.FIELD else shown_by(layer, one.name) if one.sort is Sort.DATASET else None
             )
             if key is not None:
-                state.dimensions += [Dimension(key), *told_apart(layer, key)]
+                state.dimensions += [Dimension(key), *kept_apart(layer, key)]
                 state.dimension_ends = place + length
                 return length
     return 0
@@ -456,7 +456,7 @@ def _take(
         if key is None:
             return False
         chosen = Meaning(Sort.FIELD, key)
-        state.dimensions += told_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
+        state.dimensions += kept_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
     if chosen.sort is Sort.FIELD and not grouping:
         state.ungrouped.append(chosen.name)
         return True

@@ -488,7 +488,6 @@ BIGQUERY: Final = CatalogQueries(
     values=False,
 )
 """Looking at values costs money there, so none is looked at."""
-
 QUERIES: Final = {
     Dialect.DUCKDB: DUCKDB,
     Dialect.POSTGRESQL: POSTGRESQL,

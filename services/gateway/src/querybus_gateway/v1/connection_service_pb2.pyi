@@ -15,11 +15,13 @@ class KnowledgeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KNOWLEDGE_KIND_INSTRUCTION: _ClassVar[KnowledgeKind]
     KNOWLEDGE_KIND_TERM: _ClassVar[KnowledgeKind]
     KNOWLEDGE_KIND_SYNONYM: _ClassVar[KnowledgeKind]
+    KNOWLEDGE_KIND_DEFINITION: _ClassVar[KnowledgeKind]
 KNOWLEDGE_KIND_UNSPECIFIED: KnowledgeKind
 KNOWLEDGE_KIND_PAIR: KnowledgeKind
 KNOWLEDGE_KIND_INSTRUCTION: KnowledgeKind
 KNOWLEDGE_KIND_TERM: KnowledgeKind
 KNOWLEDGE_KIND_SYNONYM: KnowledgeKind
+KNOWLEDGE_KIND_DEFINITION: KnowledgeKind
 
 class Connection(_message.Message):
     __slots__ = ("name", "description", "dialect", "access")

@@ -7,6 +7,7 @@ import asyncio
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Analysis, Asked, Concluded, Draft, Drafted, Origin, Trigger
+from querybus_generator.ports import History
 from querybus_generator.steps.classify import unsettled
 from querybus_generator.subject import Subject, clarification, drafted_envelope, with_header
 from querybus_translator.definitions.answer import (
@@ -17,31 +18,36 @@ from querybus_translator.definitions.answer import (
     answer_question,
 )
 
+Reached = Envelope[Drafted] | Envelope[Concluded] | Failure | Subject
 
-async def answer_by_definition(
-    subject: Subject, body: Asked
-) -> Envelope[Drafted] | Envelope[Concluded] | Failure | Subject:
-    """Return the draft or the refusal that definitions lead to; the subject where they do not cover the question."""
+
+async def answer_metrics_by_name(subject: Subject, body: Asked, _: History) -> Reached:
+    """Return the draft or the failure of a request for figures by name; the subject where words were asked."""
+    if body.metrics is None:
+        return subject
     defined = subject.prepared.defined
-    language = subject.envelope.language
-    if body.metrics is not None:
-        if defined is None:
-            return Failure.of(FailureCode.MISSING_DATABASE_INFO, "nothing is defined for this connection")
-        found = await asyncio.to_thread(answer_metrics, body.metrics, defined, language)
-        if isinstance(found, NotByDefinition):
-            return Failure.of(FailureCode.MISSING_DATABASE_INFO, found.detail)
-        return _drafted(subject, found)
+    if defined is None:
+        return Failure.of(FailureCode.MISSING_DATABASE_INFO, "nothing is defined for this connection")
+    found = await asyncio.to_thread(answer_metrics, body.metrics, defined, subject.envelope.language)
+    if isinstance(found, NotByDefinition):
+        return Failure.of(FailureCode.MISSING_DATABASE_INFO, found.detail)
+    return _drafted(subject, found)
+
+
+async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reached:
+    """Return the draft or the question back that definitions lead to; the subject where they do not cover the question."""
+    defined, envelope = subject.prepared.defined, subject.envelope
     if defined is None:
         return subject
     earlier = tuple(turn.question for turn in subject.turns)
     read = await asyncio.to_thread(
-        answer_question, subject.envelope.question, earlier, defined, subject.today, language
+        answer_question, envelope.question, earlier, defined, subject.today, envelope.language
     )
     if read is None:
         return subject
     if isinstance(read, ByDefinition):
         return _drafted(subject, read)
-    subject = with_header(subject, classification=subject.envelope.classification or unsettled())
+    subject = with_header(subject, classification=envelope.classification or unsettled())
     return clarification(subject, Trigger.AMBIGUOUS_QUESTION, read.about, read.options)
 
 

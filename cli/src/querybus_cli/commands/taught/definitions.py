@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from querybus_cli.commands.operator import STORE, Store, Tenant, Url
-from querybus_cli.commands.teaching import JsonOutput, Password
+from querybus_cli.commands.taught.knowledge import JsonOutput, Password
 
 Connection = Annotated[str, typer.Option(help="whose definitions they are")]
 Format = Annotated[str, typer.Option("--from", help="ossie, dbt, snowflake or cube")]

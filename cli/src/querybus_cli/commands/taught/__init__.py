@@ -1,0 +1,1 @@
+"""What people teach: `querybus knowledge` and `querybus semantic`."""
