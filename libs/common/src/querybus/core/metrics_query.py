@@ -62,10 +62,10 @@ class MetricsQuery(_Part):
     """What is asked of a connection's definitions."""
 
     metrics: tuple[str, ...] = Field(default=(), max_length=METRICS_MAX)
-    group_by: tuple[MetricsDimension, ...] = Field(default=(), max_length=DIMENSIONS_MAX)
+    group_by: tuple[MetricsDimension, ...] = Field(default=(), title="Groupings", max_length=DIMENSIONS_MAX)
     filters: tuple[MetricsFilter, ...] = Field(default=(), max_length=FILTERS_MAX)
     named_filters: tuple[str, ...] = Field(default=(), max_length=FILTERS_MAX)
     period: MetricsPeriod | None = None
-    order_by: tuple[MetricsOrder, ...] = Field(default=(), max_length=DIMENSIONS_MAX + METRICS_MAX)
+    order_by: tuple[MetricsOrder, ...] = Field(default=(), title="Order", max_length=DIMENSIONS_MAX + METRICS_MAX)
     limit: int | None = Field(default=None, ge=1, le=100_000)
     fill: bool = Field(default=False, description="show periods without rows")

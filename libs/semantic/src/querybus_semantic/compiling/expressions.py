@@ -78,7 +78,7 @@ def replaced(tree: exp.Expr, node: exp.Expr, new: exp.Expr) -> exp.Expr:
     return tree
 
 
-def resolved(layer: Layer, tree: exp.Expr, dataset: str, seen: frozenset[tuple[str, str]] = frozenset()) -> exp.Expr:
+def resolved(layer: Layer, tree: exp.Expr, dataset: str, seen: tuple[tuple[str, str], ...] = ()) -> exp.Expr:
     """Return the tree with every column resolved to a dataset's own column.
 
     `dataset` is where unqualified names belong ("" allows none). A column written way.dataset.field keeps its way: the
@@ -94,7 +94,7 @@ def resolved(layer: Layer, tree: exp.Expr, dataset: str, seen: frozenset[tuple[s
     return tree
 
 
-def _column(layer: Layer, column: exp.Column, dataset: str, seen: frozenset[tuple[str, str]]) -> exp.Expr:
+def _column(layer: Layer, column: exp.Column, dataset: str, seen: tuple[tuple[str, str], ...]) -> exp.Expr:
     owner_name = column.table or dataset
     if isinstance(column.this, exp.Star):
         raise RefusedError(Code.BAD_EXPRESSION, "A star names no column.")
@@ -109,13 +109,15 @@ def _column(layer: Layer, column: exp.Column, dataset: str, seen: frozenset[tupl
             f"There is no dataset `{owner_name}`. There are: {', '.join(sorted(layer.datasets))}.",
             f"{owner_name}.{column.name}",
         )
-    if owner.raw_names and not column.table:
+    # A field that is made of the column of its own name means that column.
+    is_own = bool(seen) and seen[-1] == (owner.name, column.name)
+    if (owner.raw_names and not column.table) or is_own:
         return exp.column(column.this.copy(), table=owner.name)
     return field_tree(layer, owner, column.name, seen, quoted=bool(column.this.args.get("quoted")))
 
 
 def field_tree(
-    layer: Layer, owner: Dataset, name: str, seen: frozenset[tuple[str, str]] = frozenset(), *, quoted: bool = False
+    layer: Layer, owner: Dataset, name: str, seen: tuple[tuple[str, str], ...] = (), *, quoted: bool = False
 ) -> exp.Expr:
     """Return what a field of a dataset stands for; a name that is no field is taken for a column of its table."""
     field = owner.named(name)
@@ -126,14 +128,14 @@ def field_tree(
     if isinstance(tree, exp.Column) and not tree.table and tree.name.lower() == field.name.lower():
         return exp.column(tree.this.copy(), table=owner.name)
     if owner.raw_names:
-        seen = frozenset()
+        seen = ()
     elif place in seen or len(seen) > DEPTH_MAX:
         raise RefusedError(
             Code.CYCLE, f"`{owner.name}.{field.name}` is defined by itself.", f"{owner.name}.{field.name}"
         )
     if isinstance(tree, exp.Column) and not tree.table and owner.named(tree.name) is None:
         return exp.column(tree.this.copy(), table=owner.name)
-    inner = resolved(layer, tree, owner.name, seen | {place})
+    inner = resolved(layer, tree, owner.name, (*seen, place))
     return inner if isinstance(inner, exp.Column | exp.Func | exp.Literal | exp.Paren) else exp.paren(inner, copy=False)
 
 

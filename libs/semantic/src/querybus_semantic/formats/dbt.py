@@ -337,8 +337,11 @@ def _metric(
     private = bool(params.get("is_private") or node.get("hidden"))
     words = _words(node, offered=not private)
 
+    measured_by = hidden.get(text(_input(params.get("measure")).get("name"))) if "measure" in params else None
+    home = dataset or (measured_by.dataset if measured_by is not None else "")
+
     def condition(value: object) -> str:
-        return condition_of(value, models, dataset, layer)
+        return condition_of(value, models, home, layer)
 
     if kind == "simple":
         given = _input(params.get("measure")) if "measure" in params else {}
@@ -354,7 +357,7 @@ def _metric(
         return replace(
             base,
             name=name,
-            condition=" AND ".join(f"({part})" for part in conditions),
+            condition=" AND ".join(f"({part})" for part in conditions) if len(conditions) > 1 else "".join(conditions),
             fill_with=fill if isinstance(fill, int) else None,
             words=words,
         )

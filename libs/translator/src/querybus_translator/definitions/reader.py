@@ -349,7 +349,8 @@ def _meaning(
         if not meanings:
             continue
         owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
-        chosen = _chosen(meanings, layer, grouping=grouping, owner=owner)
+        ranks = state.limit is not None and not state.metrics
+        chosen = _chosen(meanings, layer, grouping=grouping and not ranks, owner=owner)
         if isinstance(chosen, Several):
             state.several = state.several or replace(
                 chosen, about=" ".join(token.text for token in tokens[place : place + length])

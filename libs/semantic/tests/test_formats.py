@@ -1,0 +1,200 @@
+"""Files of four tools become layers: nothing of them runs, nothing is lost without a word, and ours comes back equal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from querybus_semantic.formats.document import BadFileError, read_documents
+from querybus_semantic.formats.entries import faults_of, layer_of, pieces_of, with_state
+from querybus_semantic.formats.files import Format, read_layers
+from querybus_semantic.formats.ossie import read_ossie
+from querybus_semantic.formats.ossie_writer import changed_elsewhere, document_of
+from querybus_semantic.layer.definitions import Cumulative, Grain, Layer, NonAdditive, Span
+from tests.support.semantic_shop import SHOP
+
+DBT = """
+semantic_models:
+  - name: orders
+    model: ref('orders')
+    defaults: {agg_time_dimension: day}
+    entities: [{name: order, type: primary, expr: id}, {name: customer, type: foreign, expr: customer_id}]
+    dimensions: [{name: day, type: time, type_params: {time_granularity: day}}, {name: state, type: categorical}]
+    measures: [{name: freight_m, agg: sum, expr: freight}, {name: orders_m, agg: count, expr: id}]
+  - name: customers
+    model: ref('customers')
+    entities: [{name: customer, type: primary, expr: id}]
+    dimensions: [{name: region, type: categorical}]
+metrics:
+  - {name: freight, type: simple, type_params: {measure: freight_m}, filter: "{{ Dimension('order__state') }} = 'paid'"}
+  - {name: freight_28, type: cumulative, type_params: {measure: freight_m, cumulative_type_params: {window: 28 days}}}
+  - {name: per_order, type: ratio, type_params: {numerator: freight_m, denominator: orders_m}}
+  - {name: own, type: derived, type_params: {expr: a, metrics: [{name: freight, alias: a, offset_to_grain: month}]}}
+  - {name: code, type: simple, type_params: {measure: freight_m}, filter: "{% if x %} 1 {% endif %}"}
+saved_queries: [{name: weekly}]
+"""
+SNOWFLAKE = """
+name: shop
+tables:
+  - name: ORDERS
+    base_table: {database: D, schema: PUBLIC, table: ORDERS}
+    primary_key: {columns: [ID]}
+    time_dimensions: [{name: DAY, expr: DAY, data_type: DATE}]
+    facts: [{name: NET, expr: FREIGHT - REBATE, data_type: NUMBER, access_modifier: private_access}]
+    metrics: [{name: FREIGHT, expr: SUM(NET), synonyms: [运费]}, {name: BAD, expr: SUM(NET) OVER (ORDER BY DAY)}]
+    filters: [{name: PAID, expr: "STATE = 'paid'"}]
+verified_queries: [{name: a, question: "How much freight?", sql: SELECT SUM(FREIGHT) FROM ORDERS}]
+"""
+CUBE = """
+cubes:
+  - name: orders
+    sql_table: orders
+    refresh_key: {every: 1 hour}
+    joins: [{name: customers, relationship: many_to_one, sql: "{CUBE}.customer_id = {customers.id}"}]
+    dimensions: [{name: id, sql: id, type: number, primary_key: true}, {name: place, type: geo}]
+    measures:
+      - {name: count, type: count}
+      - {name: paid, type: sum, sql: freight, filters: [{sql: "{CUBE}.state = 'paid'"}]}
+      - {name: per_order, type: number, sql: "{paid} / NULLIF({count}, 0)"}
+  - name: customers
+    sql_table: customers
+    dimensions: [{name: id, sql: id, type: number, primary_key: true}, {name: region, sql: region, type: string}]
+"""
+
+
+def layer_from(text: str, format_: Format) -> tuple[Layer, list[str]]:
+    """Return the one layer of a text, and what was listed."""
+    layer, report = read_layers([text], format_, "shop")[0]
+    return layer, [one.text for one in report.listed]
+
+
+def test_a_layer_written_as_ossie_reads_back_equal_whole_and_in_pieces() -> None:
+    assert read_ossie(document_of(SHOP), {})[0][0].version == SHOP.version
+    again = layer_of(pieces_of(SHOP))
+    assert again is not None
+    assert again.version == SHOP.version
+
+
+@pytest.mark.parametrize(("text", "format_"), [(DBT, "dbt"), (SNOWFLAKE, "snowflake"), (CUBE, "cube")])
+def test_what_other_tools_wrote_survives_our_own_round_trip(text: str, format_: Format) -> None:
+    layer, _ = layer_from(text, format_)
+    assert read_ossie(document_of(layer), {})[0][0].version == layer.version
+
+
+def test_export_names_the_metrics_that_other_tools_compute_differently() -> None:
+    said = " ".join(changed_elsewhere(SHOP))
+    for name in ("closing_stock", "so_far", "freight_before", "freight_share"):
+        assert f"metric {name}:" in said
+    assert "revenue" not in said
+
+
+def test_dbt_metrics_take_their_filter_window_and_quotient() -> None:
+    layer, listed = layer_from(DBT, "dbt")
+    assert layer.metrics["freight"].condition == "orders.state = 'paid'"
+    assert layer.metrics["freight_28"].cumulative == Cumulative(Span(28, Grain.DAY))
+    assert [one.metric for one in layer.metrics["per_order"].inputs] == ["freight_m", "orders_m"]
+    assert [one.role for one in layer.relations] == ["customer"]
+    left = " ".join(listed)
+    assert "metrics.own" in left
+    assert "metrics.code" in left
+    assert "saved_queries.weekly" in left
+    assert "own" not in layer.metrics
+
+
+def test_snowflake_names_resolve_and_a_private_fact_is_not_offered() -> None:
+    layer, listed = layer_from(SNOWFLAKE, "snowflake")
+    assert layer.datasets["ORDERS"].source == "D.PUBLIC.ORDERS"
+    assert not layer.datasets["ORDERS"].fields["NET"].words.offered
+    assert layer.metrics["FREIGHT"].words.synonyms == ("运费",)
+    assert layer.filters["PAID"].dataset == "ORDERS"
+    assert layer.verified[0].question == "How much freight?"
+    assert any("BAD" in one for one in listed)
+
+
+def test_cube_filters_stay_inside_their_aggregate_and_what_only_cube_can_do_is_listed() -> None:
+    layer, listed = layer_from(CUBE, "cube")
+    assert layer.metrics["paid"].expression == "SUM(CASE WHEN (orders.state = 'paid') THEN freight END)"
+    assert layer.metrics["count"].expression == "COUNT(orders.id)"
+    assert layer.relations[0].many_columns == ("customer_id",)
+    said = " ".join(listed)
+    assert "refresh_key" in said
+    assert "place" in said
+
+
+def test_both_shapes_of_ossie_are_read_and_an_ontology_is_refused_by_kind() -> None:
+    flat = document_of(SHOP)
+    wrapped = {"version": "0.1.1", "dialects": ["ANSI_SQL"], "semantic_model": [flat]}
+    assert read_ossie(wrapped, {})[0][0].version == SHOP.version
+    with pytest.raises(BadFileError, match="ontology"):
+        read_ossie({"ontology": []}, {})
+    with pytest.raises(BadFileError, match="both"):
+        read_ossie({"semantic_model": [flat], "datasets": []}, {})
+
+
+def test_a_metric_with_a_key_that_is_not_known_is_closed_as_it_may_change_its_numbers() -> None:
+    document = document_of(SHOP)
+    document["metrics"] = [
+        {
+            "name": "m",
+            "expression": {"dialects": [{"dialect": "ANSI_SQL", "expression": "SUM(orders.freight)"}]},
+            "custom_extensions": [{"vendor_name": "COMMON", "data": json.dumps({"surprise": 1})}],
+        }
+    ]
+    layer, report = read_ossie(document, {})[0]
+    assert layer.metrics == {}
+    assert "surprise" in report.listed[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: &x [1]\nb: *x\n", "Aliases"),
+        ("a: 1\na: 2\n", "twice"),
+        ("- 1\n", "no mapping"),
+        ("a: [", "no YAML"),
+        ("a: " + "[" * 100 + "]" * 100, "nested"),
+        ("a: !!python/object:os.system x", "no YAML"),
+    ],
+)
+def test_a_hostile_file_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(BadFileError, match=why):
+        read_documents(text)
+
+
+def test_what_is_listed_has_the_line_it_stands_on() -> None:
+    _, listed = layer_from(DBT, "dbt")
+    own = next(one for one in listed if one.startswith("metrics.own"))
+    assert f"(line {DBT.splitlines().index(next(line for line in DBT.splitlines() if 'name: own' in line)) + 1})" in own
+
+
+def test_only_definitions_that_can_be_read_are_taken_one_by_one() -> None:
+    good = dict(pieces_of(SHOP))
+    assert faults_of(good.items()) == []
+    bad = {
+        "metric:x": json.dumps({"name": "x", "expression": {"dialects": [{"dialect": "MDX", "expression": "x"}]}}),
+        "metric:y": json.dumps({"name": "z"}),
+        "thing:y": "{}",
+    }
+    said = faults_of(bad.items())
+    assert len(said) >= 3
+    assert "metric:x" in said[0]
+
+
+def test_approving_changes_the_state_and_keeps_who_did() -> None:
+    approved = with_state(SHOP, ["draft_one"], "approved", "ada")
+    assert approved.metrics["draft_one"].words.state == "approved"
+    assert approved.metrics["draft_one"].words.owner == "ada"
+    assert approved.metrics["revenue"] == SHOP.metrics["revenue"]
+
+
+def test_a_level_by_group_and_by_member_survives() -> None:
+    assert (
+        NonAdditive("stock.day", "last", ("stock.shelf",))
+        == read_ossie(document_of(SHOP), {})[0][0].metrics["last_stock"].non_additive
+    )
+
+
+def test_the_document_is_plain_yaml() -> None:
+    assert yaml.safe_load(yaml.safe_dump(document_of(SHOP), allow_unicode=True)) == document_of(SHOP)

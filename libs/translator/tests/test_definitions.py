@@ -1,0 +1,179 @@
+"""Questions in an owner's words are answered by definitions alone, or not at all: no word is passed over."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus_semantic.formats.entries import pieces_of
+from querybus_semantic.layer.request import Dimension, Filter, Op, Period
+from querybus_translator.definitions.answer import (
+    ByDefinition,
+    Defined,
+    NotByDefinition,
+    answer_question,
+    defined_of,
+)
+from querybus_translator.definitions.outcome import Asked, Several, Unread
+from querybus_translator.definitions.reader import read_request
+from tests.support.semantic_shop import SHOP, shop_rows
+
+TODAY = date(2025, 6, 15)
+
+
+def _table(name: str) -> Table:
+    columns = [row[1:3] for row in shop_rows().execute(f"PRAGMA table_info({name})")]
+    values = {"region": ("East", "West"), "club": ("chess", "golf"), "product": ("pen", "ink")}
+    return Table(
+        name=name,
+        columns=tuple(
+            Column(
+                name=column,
+                type=kind,
+                kind=ColumnKind.DATE if kind == "DATE" else ColumnKind.OTHER,
+                values=values.get(column, ()),
+            )
+            for column, kind in columns
+        ),
+    )
+
+
+def shop() -> Defined:
+    """Return the shop's definitions over its catalog."""
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=tuple(_table(name) for name in SHOP.datasets))
+    found = defined_of(pieces_of(SHOP), catalog)
+    assert found is not None
+    return found
+
+
+def read(question: str) -> Asked | Unread | Several:
+    """Return how a question is read."""
+    defined = shop()
+    return read_request(question, defined.layer, TODAY, defined.places)
+
+
+def answered(question: str, *earlier: str) -> list[tuple[object, ...]]:
+    """Return the rows of an answer."""
+    found = answer_question(question, earlier, shop(), TODAY, "en")
+    assert isinstance(found, ByDefinition), found
+    return shop_rows().execute(found.sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("question", "metrics", "dimensions"),
+    [
+        ("Revenue and freight by region in the second quarter of 2025", ("revenue", "freight"), ("customers.region",)),
+        ("What was our revenue?", ("revenue",), ()),
+        ("sales by product", ("revenue",), ("lines.product",)),
+        ("Show me the monthly freight", ("freight",), ("default",)),
+        ("各region的收入", ("revenue",), ("customers.region",)),
+        ("2025年1月至3月按月的退款", ("refunded",), ("default",)),
+    ],
+)
+def test_figures_groupings_and_periods_are_read_in_both_languages(
+    question: str, metrics: tuple[str, ...], dimensions: tuple[str, ...]
+) -> None:
+    found = read(question)
+    assert isinstance(found, Asked), found
+    assert found.request.metrics == metrics
+    assert tuple(item.field for item in found.request.dimensions) == dimensions
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "until"),
+    [
+        ("revenue in the second quarter of 2025", date(2025, 4, 1), date(2025, 7, 1)),
+        ("revenue, January to June 2025", date(2025, 1, 1), date(2025, 7, 1)),
+        ("revenue December 2024 to February 2025", date(2024, 12, 1), date(2025, 3, 1)),
+        ("revenue last month", date(2025, 5, 1), date(2025, 6, 1)),
+        ("revenue in 2025-03", date(2025, 3, 1), date(2025, 4, 1)),
+        ("2025年1月至6月的收入", date(2025, 1, 1), date(2025, 7, 1)),
+    ],
+)
+def test_a_period_is_half_open(question: str, start: date, until: date) -> None:
+    found = read(question)
+    assert isinstance(found, Asked), found
+    assert found.request.period == Period("default", start, until)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "revenue without returns",
+        "revenue of large customers",
+        "revenue by colour",
+        "average revenue",
+        "revenue by region above 10",
+        "revenue that is not East",
+        "how happy are our customers",
+        "收入最好的客户",
+    ],
+)
+def test_a_word_that_no_definition_covers_leaves_the_whole_question_unread(question: str) -> None:
+    found = read(question)
+    assert not isinstance(found, Asked)
+    assert answer_question(question, (), shop(), TODAY, "en") is None or isinstance(found, Several)
+
+
+def test_a_stored_value_is_a_condition_and_several_are_one_list() -> None:
+    found = read("revenue in East and West")
+    assert isinstance(found, Asked)
+    assert found.request.filters == (Filter("customers.region", Op.IN, ("East", "West")),)
+
+
+def test_whose_figure_it_is_is_no_second_figure() -> None:
+    found = read("revenue of our customers by region")
+    assert isinstance(found, Asked)
+    assert found.request.metrics == ("revenue",)
+
+
+def test_the_year_before_is_a_second_column() -> None:
+    found = read("revenue by region in 2025 compared with the year before")
+    assert isinstance(found, Asked)
+    assert found.request.metrics == ("revenue", "revenue_year_before")
+    assert answered("freight by month compared with the month before")[0] == ("2025-01-01", 10, None)
+
+
+def test_a_share_is_of_the_whole() -> None:
+    assert min(answered("share of revenue by region in 2025"), key=str)[0] == "East"
+
+
+def test_the_top_names_what_is_ranked_and_keeps_equal_names_apart() -> None:
+    found = read("top 2 regions by revenue")
+    assert isinstance(found, Asked)
+    assert found.request.limit == 2
+    assert found.request.dimensions[:1] == (Dimension("customers.region"),)
+    assert answered("top 1 customers by freight") == [(1, 30)]
+
+
+def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
+    assert sorted(answered("and by product?", "revenue in 2025"), key=str) == [("ink", 12), ("pen", 35)]
+    assert answered("only East", "revenue by region", "and in 2025?") == [("East", 40)]
+    assert answer_question("and by colour?", ("revenue",), shop(), TODAY, "en") is None
+
+
+def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible() -> None:
+    found = answer_question("freight by product", (), shop(), TODAY, "en")
+    assert isinstance(found, NotByDefinition)
+    assert "orders cannot be split by lines" in found.detail
+    assert found.options == ("Freight",)
+
+
+def test_an_answer_says_what_was_read_and_whose_definition_it_is() -> None:
+    found = answer_question("revenue by region last month", (), shop(), TODAY, "en")
+    assert isinstance(found, ByDefinition)
+    assert found.reading.startswith("Revenue, by region, 2025-05-01 to 2025-05-31.")
+    assert "revenue = line amounts (definition" in found.reading
+    chinese = answer_question("上个月各region的收入", (), shop(), TODAY, "zh")
+    assert isinstance(chinese, ByDefinition)
+    assert chinese.reading.startswith("收入，按")
+
+
+def test_drafts_and_hidden_tables_are_not_offered() -> None:
+    assert not isinstance(read("draft one"), Asked)
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(_table("customers"),))
+    defined = defined_of(pieces_of(SHOP), catalog)
+    assert defined is not None
+    assert answer_question("revenue by region", (), defined, TODAY, "en") is None
