@@ -70,6 +70,13 @@ async def test_a_question_with_a_word_more_goes_to_the_model() -> None:
     assert body.draft.origin is Origin.MODEL
 
 
+async def test_a_model_is_given_the_expressions_of_the_definitions_that_a_question_speaks_of() -> None:
+    model = SpokenModel("```sql\nSELECT 1 FROM orders\n```")
+    await run(asked("turnover by city without Berlin"), model=model, taught=Taught())
+    assert "turnover (order totals) is SUM(orders.total)" in model.prompt
+    assert "heads" not in model.prompt
+
+
 async def test_another_tenants_definitions_do_not_exist() -> None:
     model = SpokenModel("```sql\nSELECT 1 FROM orders\n```")
     body = drafted(await run(asked("turnover by city", tenant="other"), model=model, taught=Taught()))

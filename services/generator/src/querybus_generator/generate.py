@@ -44,7 +44,7 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
-from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
+from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
 from querybus_generator.steps.classify import chat_topic, said_by_model, unsettled
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
@@ -359,7 +359,7 @@ def _question_prompt(
         advice=advice,
         attempts=attempts,
         examples=[Example(entry.key, entry.text) for entry in used],
-        instructions=[*(entry.text for entry in prepared.knowledge.of(EntryKind.INSTRUCTION)), *hints],
+        instructions=[*instruction_lines(prepared, readable), *hints],
         offers_chat=envelope.classification is None and advice is None,
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))

@@ -54,6 +54,25 @@ def reading_of(layer: Layer, request: Request, language: Language) -> str:
     return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
 
 
+def relevant_lines(layer: Layer, question: str, count_max: int) -> list[str]:
+    """Return the definitions that a question speaks of, one a line, for whoever writes SQL for it: name, meaning, expression."""
+    asked = question.casefold()
+    found: list[str] = []
+    for name, metric in layer.metrics.items():
+        said = {spoken_name(name.rpartition(".")[2]), *metric.words.label.values(), *metric.words.synonyms}
+        if metric.words.state == "approved" and any(text and text.casefold() in asked for text in said):
+            meaning = f" ({metric.words.description})" if metric.words.description else ""
+            condition = f" where {metric.condition}" if metric.condition else ""
+            dated = f", dated by {metric.time}" if metric.time else ""
+            found.append(f"{spoken_name(name)}{meaning} is {metric.expression}{condition}{dated}")
+    found += [
+        f"{spoken_name(named.name)} means {named.expression} on {named.dataset}"
+        for named in layer.filters.values()
+        if any(text and text.casefold() in asked for text in {spoken_name(named.name), *named.words.synonyms})
+    ]
+    return found[:count_max]
+
+
 def _words(layer: Layer, name: str) -> Words:
     metric = layer.metric(name)
     return metric.words if metric is not None else Words()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Analysis, Asked, Concluded, Draft, Drafted, Origin, Trigger
+from querybus.text.knowledge import EntryKind
+from querybus_generator.linking.linker import Prepared
 from querybus_generator.ports import History
 from querybus_generator.steps.classify import unsettled
 from querybus_generator.subject import Subject, clarification, drafted_envelope, with_header
@@ -17,7 +20,9 @@ from querybus_translator.definitions.answer import (
     answer_metrics,
     answer_question,
 )
+from querybus_translator.definitions.describe import relevant_lines
 
+LINES_MAX: Final = 8
 Reached = Envelope[Drafted] | Envelope[Concluded] | Failure | Subject
 
 
@@ -49,6 +54,13 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
         return _drafted(subject, read)
     subject = with_header(subject, classification=envelope.classification or unsettled())
     return clarification(subject, Trigger.AMBIGUOUS_QUESTION, read.about, read.options)
+
+
+def instruction_lines(prepared: Prepared, question: str) -> list[str]:
+    """Return what a model is to mind: what was taught, and the definitions that a question speaks of without being covered."""
+    taught = [entry.text for entry in prepared.knowledge.of(EntryKind.INSTRUCTION)]
+    defined = prepared.defined
+    return taught if defined is None else [*taught, *relevant_lines(defined.layer, question, LINES_MAX)]
 
 
 def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
