@@ -33,6 +33,7 @@ from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
+from querybus_gateway.openai import api as openai_api
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
 from querybus_gateway.public.redaction import Json
@@ -49,6 +50,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_threads.router,
     http_confirm.router,
     http_batches.router,
+    openai_api.router,
 )
 
 REQUEST_HEADERS: Final = (

@@ -1,0 +1,74 @@
+"""Which thread a conversation of a chat front end is, and whether its last words choose an option that was offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from querybus.core.credential import Credential
+from querybus.core.ids import derived_id
+from querybus_gateway.admit import AskRequest
+from querybus_gateway.openai.replies import query_in
+from querybus_gateway.openai.requests import Message
+from querybus_gateway.problems import Problem
+from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.queries import Queries
+from querybus_gateway.use_cases.resources import Reply
+
+CONVERSATION_HEADERS: Final = ("x-openwebui-chat-id", "x-conversation-id", "x-thread-id")
+"""Open WebUI's, LibreChat's as its documentation sets it, and our own."""
+_NUMBER = re.compile(r"^\s*(?:option\s*|选?第?)?(\d{1,2})\s*[.)。个项]?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The last words of a person, the query they follow if it is known, and the conversation's own name."""
+
+    question: str
+    follows: str | None
+    conversation: str | None
+
+
+def asked_in(messages: Sequence[Message], headers: Mapping[str, str], follows: str | None = None) -> Asked | None:
+    """Return what is asked: the last message of a person; None where there is none."""
+    spoken = [place for place, message in enumerate(messages) if message.role == "user" and message.text.strip()]
+    if not spoken:
+        return None
+    earlier = [message.text for message in messages[: spoken[-1]] if message.role == "assistant"]
+    known = next((query for text in reversed(earlier) if (query := query_in(text)) is not None), None)
+    conversation = next((headers[name][:200] for name in CONVERSATION_HEADERS if headers.get(name)), None)
+    return Asked(messages[spoken[-1]].text, follows or known, conversation)
+
+
+async def begin(
+    asked: Asked, connection: str | None, queries: Queries, credential: Credential, wait_seconds: float
+) -> Reply | Problem:
+    """Ask in the thread that the conversation is; a number or the words of an option answer what was asked back."""
+    before = await queries.read(asked.follows, credential) if asked.follows is not None else None
+    if isinstance(before, Reply) and before.is_finished:
+        chosen = _chosen(asked.question, before.resource["answer"])
+        if chosen is not None:
+            return await clarify(queries, before.query_id, chosen, credential, wait_seconds=wait_seconds)
+    thread, key = (before.resource["thread_id"], None) if isinstance(before, Reply) else (None, None)
+    if thread is None and asked.conversation is not None:
+        name = f"conversation:{asked.conversation}"
+        first = derived_id("key", credential.tenant, credential.user, name)
+        # The first question of a conversation gives its thread the name; the others continue it.
+        is_known = isinstance(await queries.read(first, credential), Reply)
+        thread, key = (first, None) if is_known else (None, name)
+    request = AskRequest(question=asked.question, connection=connection, thread_id=thread)
+    return await queries.ask(request, credential, idempotency_key=key, wait_seconds=wait_seconds)
+
+
+def _chosen(text: str, answer: Mapping[str, Any]) -> ClarifyRequest | None:
+    options = answer.get("options") or []
+    number = _NUMBER.match(text)
+    if number is not None and 0 < int(number.group(1)) <= len(options):
+        return ClarifyRequest(option_id=options[int(number.group(1)) - 1]["id"])
+    said = " ".join(text.split()).casefold()
+    for option in options:
+        if said in {" ".join(str(option[name]).split()).casefold() for name in ("text", "question")}:
+            return ClarifyRequest(option_id=option["id"])
+    return None
