@@ -169,6 +169,9 @@ class _Context:
 
     def _labels(self, result: Result) -> tuple[str, ...]:
         body = self.envelope.body
+        defined = body.analysis.labels
+        if len(defined) == len(result.columns) > 0 and all(self.may_say(label) for label in defined):
+            return defined
         origins: tuple[Lineage, ...] = ()
         if self.catalog is not None and result.columns and body.sql is not None:
             origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
@@ -280,6 +283,13 @@ class _Context:
             return None
 
     def _explanation(self, tree: exp.Expr | None) -> str:
+        analysis = self.envelope.body.analysis
+        if analysis.labels and analysis.reading:
+            # What definitions answered is explained by them, not by the statement that they were compiled to.
+            said = assurance(self.envelope, self.texts, with_figures=not self.is_business)
+            defined = " ".join((analysis.reading, *said))
+            if self.may_say(defined):
+                return defined
         reported = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
         if self.is_business and leaks(reported, self.catalog, self.texts.language, said=self.envelope.question):
             return " ".join(assurance(self.envelope, self.texts, with_figures=False))

@@ -139,6 +139,9 @@ class Analysis(Value):
     tokens_in: int = 0
     tokens_out: int = 0
     reading: str = Field(default="", description="how the built-in translator read the question, for analysts")
+    labels: tuple[str, ...] = Field(
+        default=(), description="what definitions call each column, in the reader's language"
+    )
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
 

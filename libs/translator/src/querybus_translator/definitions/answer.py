@@ -17,7 +17,7 @@ from querybus_semantic.formats.entries import Piece, layer_of
 from querybus_semantic.layer.definitions import Layer, Words
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Request, request_of
-from querybus_translator.definitions.describe import label_of, reading_of
+from querybus_translator.definitions.describe import label_of, labels_of, reading_of
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
 from querybus_translator.language.names import spoken_name
@@ -48,6 +48,7 @@ class ByDefinition:
     reading: str
     notes: tuple[str, ...]
     metrics: tuple[str, ...]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,13 @@ def _compiled(
 ) -> ByDefinition | NotByDefinition | None:
     compiled = compile_request(layer, request, defined.catalog.dialect)
     if isinstance(compiled, Compiled):
-        return ByDefinition(compiled.sql, reading_of(layer, request, language), compiled.notes, request.metrics)
+        return ByDefinition(
+            compiled.sql,
+            reading_of(layer, request, language),
+            compiled.notes,
+            request.metrics,
+            labels_of(layer, compiled.outputs, language),
+        )
     return _refused(compiled, request, layer, language, question)
 
 

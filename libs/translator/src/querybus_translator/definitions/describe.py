@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus_semantic.compiling.compile import Output
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Metric, Words
 from querybus_semantic.layer.refusal import RefusedError
@@ -54,6 +55,24 @@ def reading_of(layer: Layer, request: Request, language: Language) -> str:
     return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
 
 
+def labels_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tuple[str, ...]:
+    """Return what people call each column of an answer; no two are called the same."""
+    found: list[str] = []
+    for output in outputs:
+        grain = output.grain.value if output.grain is not None else ""
+        metric = layer.metric(output.metric) if output.metric else None
+        said = label_of(output.name, metric.words if metric is not None else Words(), language)
+        if not output.metric:
+            said = (
+                output.name
+                if output.name != output.field.rpartition(".")[2] and not grain
+                else _group(layer, output.field, grain, language)
+            )
+        label = said[:1].upper() + said[1:]
+        found.append(label if label not in found else f"{label} ({output.name})")
+    return tuple(found)
+
+
 def relevant_lines(layer: Layer, question: str, count_max: int) -> list[str]:
     """Return the definitions that a question speaks of, one a line, for whoever writes SQL for it: name, meaning, expression."""
     asked = question.casefold()
@@ -83,7 +102,10 @@ def _meanings(layer: Layer, request: Request, language: Language) -> Iterator[st
         metric = layer.metric(name)
         if metric is None or not metric.words.description:
             continue
-        yield f"{label_of(name, metric.words, language)} = {metric.words.description}{_whose(layer, metric, language)}"
+        # One language an answer: an English description says nothing in a Chinese one, whose definition it is does.
+        is_spoken = metric.words.description.isascii() == (language == "en")
+        meaning = f" = {metric.words.description}" if is_spoken else ""
+        yield f"{label_of(name, metric.words, language)}{meaning}{_whose(layer, metric, language)}"
 
 
 def _whose(layer: Layer, metric: Metric, language: Language) -> str:

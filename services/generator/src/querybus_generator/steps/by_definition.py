@@ -66,6 +66,8 @@ def instruction_lines(prepared: Prepared, question: str) -> list[str]:
 def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
     subject = with_header(subject, classification=subject.envelope.classification or unsettled())
     catalog = subject.catalog
-    analysis = Analysis(catalog_fingerprint=catalog.fingerprint, reading=found.reading, confidence=CONFIDENCE)
+    analysis = Analysis(
+        catalog_fingerprint=catalog.fingerprint, reading=found.reading, confidence=CONFIDENCE, labels=found.labels
+    )
     draft = Draft(sql=found.sql, dialect=catalog.dialect, origin=Origin.BUILTIN)
-    return drafted_envelope(subject, draft, analysis, (found.reading, *found.notes))
+    return drafted_envelope(subject, draft, analysis, found.notes)
