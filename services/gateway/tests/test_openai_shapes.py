@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from querybus_gateway.openai.conversation import asked_in
-from querybus_gateway.openai.replies import error_body, markdown, pieces, query_in
-from querybus_gateway.openai.requests import ChatRequest, Message, connection_of, task_of, task_reply
+from querybus_gateway.http.openai.conversation import asked_in
+from querybus_gateway.http.openai.replies import error_body, markdown, pieces, query_in
+from querybus_gateway.http.openai.requests import ChatRequest, Message, connection_of, task_of, task_reply
 from querybus_gateway.problems import Problem, ProblemCode
 
 QUERY = "0190a5e0-0000-7000-8000-000000000001"
@@ -67,7 +67,7 @@ def test_the_last_answer_of_ours_is_what_a_question_follows() -> None:
         ("What is the title of the newest book?", None),
     ],
 )
-def test_housekeeping_is_told_from_questions(text: str, task: str | None) -> None:
+def test_housekeeping_is_no_question(text: str, task: str | None) -> None:
     assert task_of(text) == task
 
 

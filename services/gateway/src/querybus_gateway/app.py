@@ -192,7 +192,13 @@ def use_cases_of(
 def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
     """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
     api = BusApi(use_cases, tracing=tracing, calls_max=CALLS_MAX)
-    web = http_api(use_cases, tracing=tracing, random_bits=system_random_bits, cors_origins=settings.cors_origins)
+    web = http_api(
+        use_cases,
+        tracing=tracing,
+        random_bits=system_random_bits,
+        cors_origins=settings.cors_origins,
+        openai=settings.openai_api,
+    )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
         HttpApi(

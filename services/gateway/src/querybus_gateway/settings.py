@@ -62,6 +62,7 @@ class Settings(ServiceSettings):
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
     )
+    openai_api: bool = Field(default=True, description="serve `/openai/v1` for chat front ends")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )

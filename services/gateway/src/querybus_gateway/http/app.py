@@ -32,8 +32,8 @@ from querybus_gateway.http import metrics as http_metrics
 from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
+from querybus_gateway.http.openai import api as openai_api
 from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
-from querybus_gateway.openai import api as openai_api
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
 from querybus_gateway.public.redaction import Json
@@ -50,7 +50,6 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_threads.router,
     http_confirm.router,
     http_batches.router,
-    openai_api.router,
 )
 
 REQUEST_HEADERS: Final = (
@@ -132,9 +131,14 @@ class Marked:
 
 
 def http_api(
-    use_cases: UseCases, *, tracing: Tracing, random_bits: RandomBits, cors_origins: Sequence[str] = ()
+    use_cases: UseCases,
+    *,
+    tracing: Tracing,
+    random_bits: RandomBits,
+    cors_origins: Sequence[str] = (),
+    openai: bool = True,
 ) -> FastAPI:
-    """Return the HTTP application; pages of `cors_origins` may call it from a browser."""
+    """Return the HTTP application; pages of `cors_origins` may call it from a browser. `openai` adds `/openai/v1`."""
     app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
     app.state.use_cases = use_cases
     if cors_origins:
@@ -147,7 +151,7 @@ def http_api(
             max_age=600,
         )
     app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *((openai_api.router,) if openai else ())):
         app.include_router(router, responses=REFUSALS)
     app.add_api_route(
         "/v1/asyncapi.json",

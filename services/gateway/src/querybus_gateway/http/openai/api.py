@@ -13,10 +13,9 @@ from fastapi.routing import APIRoute
 
 from querybus.core.credential import Credential
 from querybus_gateway.admit import WAIT_SECONDS_MAX
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, body_of
-from querybus_gateway.openai import replies
-from querybus_gateway.openai.conversation import Asked, asked_in, begin
-from querybus_gateway.openai.requests import (
+from querybus_gateway.http.openai import replies
+from querybus_gateway.http.openai.conversation import Asked, asked_in, begin
+from querybus_gateway.http.openai.requests import (
     MODEL,
     ChatRequest,
     Message,
@@ -25,6 +24,7 @@ from querybus_gateway.openai.requests import (
     task_of,
     task_reply,
 )
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, body_of
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.resources import Reply

@@ -10,8 +10,8 @@ from typing import Any, Final
 from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
 from querybus_gateway.admit import AskRequest
-from querybus_gateway.openai.replies import query_in
-from querybus_gateway.openai.requests import Message
+from querybus_gateway.http.openai.replies import query_in
+from querybus_gateway.http.openai.requests import Message
 from querybus_gateway.problems import Problem
 from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.queries import Queries
