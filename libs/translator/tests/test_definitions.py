@@ -117,6 +117,15 @@ def test_a_word_that_no_definition_covers_leaves_the_whole_question_unread(quest
     assert answer_question(question, (), shop(), TODAY, "en") is None or isinstance(found, Several)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["How many customers have an id above 7?", "Which customer has the id 3?", "Show all orders", "customers by id"],
+)
+def test_a_question_about_no_figure_is_left_to_others_whatever_its_words_may_stand_for(question: str) -> None:
+    assert read(question) == Unread(()) or isinstance(read(question), Unread)
+    assert answer_question(question, (), shop(), TODAY, "en") is None
+
+
 def test_a_stored_value_is_a_condition_and_several_are_one_list() -> None:
     found = read("revenue in East and West")
     assert isinstance(found, Asked)
@@ -152,6 +161,7 @@ def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
     assert sorted(answered("and by product?", "revenue in 2025"), key=str) == [("ink", 12), ("pen", 35)]
     assert answered("only East", "revenue by region", "and in 2025?") == [("East", 40)]
     assert answer_question("and by colour?", ("revenue",), shop(), TODAY, "en") is None
+    assert answer_question("How many customers have an id above 7?", ("revenue",), shop(), TODAY, "en") is None
 
 
 def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible() -> None:

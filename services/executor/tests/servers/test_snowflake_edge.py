@@ -71,7 +71,9 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Generator[Ask]:
                 time.sleep(0.1)
         subprocess.run([fake, "-c", SETTING_UP, str(port)], input=FILL, text=True, check=True, env=bare, timeout=60)
         url = f"snowflake://fake:snow@fakesnow/SHOP/STORE?host=127.0.0.1&port={port}&protocol=http"
-        paths = os.pathsep.join(str(ROOT / name) for name in ("libs/common/src", "services/executor/src"))
+        paths = os.pathsep.join(
+            str(ROOT / name) for name in ("libs/common/src", "libs/semantic/src", "services/executor/src")
+        )
 
         def ask(*steps: dict[str, Any], **more: Any) -> list[Any]:
             done = subprocess.run(

@@ -10,6 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus.sql.parse import GRAMMARS
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.engines import finished
 from querybus_semantic.compiling.joins import Joins
@@ -118,7 +119,7 @@ def probes(layer: Layer, dialect: Dialect) -> Iterator[Probe]:
 
 
 def _text(query: exp.Select, dialect: Dialect) -> str:
-    return finished(query, dialect).sql(dialect=dialect.value)
+    return GRAMMARS[dialect].generate(finished(query, dialect), comments=False, copy=False)
 
 
 def _repeated(layer: Layer, dataset: Dataset, key: Sequence[str], dialect: Dialect) -> str:

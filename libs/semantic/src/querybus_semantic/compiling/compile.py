@@ -9,6 +9,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus.sql.parse import GRAMMARS
 from querybus_semantic.compiling.branches import (
     BUCKETS_MAX,
     Branch,
@@ -91,7 +92,7 @@ def _compiled(context: Context) -> Compiled:
     shown = [output for output in outputs if not output.hidden]
     query = _ordered(query, request, shown)
     tree = finished(query, context.dialect)
-    sql = tree.sql(dialect=context.dialect.value, pretty=False)
+    sql = GRAMMARS[context.dialect].generate(tree, comments=False, copy=False)
     return Compiled(sql, tuple(shown), tuple(notes), layer.version)
 
 

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus.sql.parse import GRAMMARS
 from querybus_semantic.layer.definitions import Calendar, Grain, Type
 from querybus_semantic.layer.refusal import Code, RefusedError
 
@@ -117,7 +118,7 @@ _SHIFTED[Dialect.DUCKDB] = _SHIFTED[Dialect.POSTGRESQL]
 
 @lru_cache(maxsize=512)
 def _template(text: str, dialect: Dialect) -> exp.Expr:
-    return sqlglot.parse_one(text, read=dialect.value)
+    return sqlglot.parse_one(text, dialect=GRAMMARS[dialect])
 
 
 def _filled(text: str, dialect: Dialect, value: exp.Expr) -> exp.Expr:

@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer
 
 from querybus.core.catalog import Dialect
+from querybus.sql.parse import GRAMMARS
 from querybus_semantic.compiling.dates import portable
 from querybus_semantic.compiling.expressions import datasets_of, field_tree, resolved
 from querybus_semantic.compiling.paths import Path, Step, bridged_path, cardinality, path_between, why_no_path
@@ -47,7 +48,7 @@ def source_of(dataset: Dataset, alias: str, dialect: Dialect) -> exp.Expr:
 @lru_cache(maxsize=1024)
 def _source(text: str, dialect: Dialect, *, is_query: bool) -> exp.Expr:
     if is_query:
-        tree = sqlglot.parse_one(text, read=dialect.value)
+        tree = sqlglot.parse_one(text, dialect=GRAMMARS[dialect])
         query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
         if not isinstance(query, exp.Query):
             raise ValueError("no query")

@@ -51,15 +51,14 @@ def read_request(
     tokens = _cut(tokenize(question.replace("_", " ")), vocabulary)
     state = State()
     _read(tokens, layer, today, vocabulary, values, state, dates_as_fields=dates_as_fields)
-    if state.several is not None:
-        return state.several
     if state.metrics:
         state.metrics += [name for name in state.nouns if name not in state.metrics]
     if not state.metrics:
         return Unread(())
     if state.unread:
         return Unread(tuple(state.unread))
-    return asked_of(layer, state)
+    # Only of a question that is about figures, and read to the end, is it asked which of several is meant.
+    return state.several or asked_of(layer, state)
 
 
 def read_change(question: str, before: Asked, today: date, values: Values | None = None) -> Asked | Unread | Several:
@@ -79,12 +78,12 @@ def read_change(question: str, before: Asked, today: date, values: Values | None
         state,
         dates_as_fields=False,
     )
-    if state.several is not None:
-        return state.several
     # "And what about East?" groups by nothing: these words say nothing of themselves.
     unread = [word for word in state.unread if word.lower() not in {"then", "instead", "only", "just", "呢", "那"}]
     if unread:
         return Unread(tuple(unread))
+    if state.several is not None:
+        return state.several
     state.unread.clear()
     state.metrics = list(before.used)
     changed = asked_of(layer, state)
