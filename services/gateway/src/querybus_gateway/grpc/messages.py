@@ -38,7 +38,17 @@ def question_json(question: service.Question) -> Json:
             body[name] = getattr(question, name)
     if question.operation:
         body["operation"] = word(service.Operation, question.operation)
+    if question.HasField("metrics_json"):
+        body["metrics"] = _parsed(question.metrics_json)
     return body
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        # What is no JSON is no request by name either: the check of the body says so.
+        return text
 
 
 def options_json(options: service.Options) -> Json:

@@ -139,20 +139,22 @@ class Options(_message.Message):
     def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., execution_mode: _Optional[_Union[ExecutionMode, str]] = ..., enable_syntax_validation: _Optional[bool] = ..., enable_forbidden_check: _Optional[bool] = ..., enable_auto_repair: _Optional[bool] = ..., on_execution_failure: _Optional[_Union[OnExecutionFailure, str]] = ..., allow_llm_to_see_data: _Optional[bool] = ..., retries_max: _Optional[int] = ..., rows_max: _Optional[int] = ..., page_size: _Optional[int] = ..., summary: _Optional[bool] = ..., chart: _Optional[str] = ..., dry_run: _Optional[bool] = ..., deadline_seconds: _Optional[float] = ..., model: _Optional[str] = ..., language: _Optional[str] = ..., today: _Optional[str] = ..., repair_policy: _Optional[_Union[RepairPolicy, str]] = ..., stream_tokens: _Optional[bool] = ..., count_total: _Optional[bool] = ...) -> None: ...
 
 class Question(_message.Message):
-    __slots__ = ("question", "connection", "operation", "sql", "thread_id", "options")
+    __slots__ = ("question", "connection", "operation", "sql", "thread_id", "options", "metrics_json")
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     SQL_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    METRICS_JSON_FIELD_NUMBER: _ClassVar[int]
     question: str
     connection: str
     operation: Operation
     sql: str
     thread_id: str
     options: Options
-    def __init__(self, question: _Optional[str] = ..., connection: _Optional[str] = ..., operation: _Optional[_Union[Operation, str]] = ..., sql: _Optional[str] = ..., thread_id: _Optional[str] = ..., options: _Optional[_Union[Options, _Mapping]] = ...) -> None: ...
+    metrics_json: str
+    def __init__(self, question: _Optional[str] = ..., connection: _Optional[str] = ..., operation: _Optional[_Union[Operation, str]] = ..., sql: _Optional[str] = ..., thread_id: _Optional[str] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., metrics_json: _Optional[str] = ...) -> None: ...
 
 class AskRequest(_message.Message):
     __slots__ = ("question", "wait_seconds", "cancel_on_disconnect")
