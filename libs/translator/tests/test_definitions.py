@@ -108,6 +108,9 @@ def test_a_period_is_half_open(question: str, start: date, until: date) -> None:
         "revenue by region above 10",
         "revenue that is not East",
         "how happy are our customers",
+        "what percentage of freight is East",
+        "orders count revenue",
+        "退款收入",
         "收入最好的客户",
     ],
 )

@@ -57,6 +57,7 @@ class State:
     nouns: list[str] = field(default_factory=list[str])
     date: str = OWN_DATE
     is_split: bool = False
+    is_joined: bool = False
     dimension_ends: int = -1
     ranked_at: int = -1
     unread: list[str] = field(default_factory=list[str])
@@ -84,6 +85,9 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
     metrics, made = list(state.metrics), dict(layer.metrics)
     if state.closing and any((metric := layer.metric(name)) is None or metric.non_additive is None for name in metrics):
         return Unread(("end",))
+    if state.share and not dimensions:
+        # "The percentage of orders that were cancelled": a part by a condition, not the parts of a grouping.
+        return Unread(("share",))
     if state.share:
         metrics = [_share(name, made) for name in metrics]
     if state.compared is not None:

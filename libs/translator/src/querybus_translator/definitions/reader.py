@@ -28,6 +28,7 @@ from querybus_translator.definitions.vocabulary import (
     Meaning,
     Sort,
     Vocabulary,
+    one_side,
     phrase_of,
     vocabulary_of,
 )
@@ -182,9 +183,11 @@ def _read(
             state.unread.append(token.text)
         elif token.norm not in _JOINING:
             grouping = just_opened = False
+        state.is_joined = state.is_joined or token.norm in _LISTING
         place += 1
 
 
+_LISTING: Final = frozenset({"and", ",", "、", "和", "与", "及", "以及", "，", "with", "&", "+"})
 _JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，"})
 
 
@@ -425,23 +428,11 @@ def _chosen(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owner:
             continue
         nearest = [one for one in found if one.rank == min(other.rank for other in found)]
         if sort is Sort.FIELD:
-            nearest = _one_side(nearest, layer) or nearest
+            nearest = one_side(nearest, layer) or nearest
         if len({(one.name, one.value) for one in nearest}) > 1:
             return Several("", tuple(sorted(one.name for one in nearest)))
         return nearest[0]
     return None
-
-
-def _one_side(found: Sequence[Meaning], layer: Layer) -> list[Meaning]:
-    """Return the fields among equally named ones that the others only refer to: a key's home rather than its copies."""
-    places = {one.name for one in found}
-    copies = {
-        f"{relation.many}.{left}"
-        for relation in layer.relations
-        for left, right in zip(relation.many_columns, relation.one_columns, strict=True)
-        if f"{relation.one}.{right}" in places
-    }
-    return [one for one in found if one.name not in copies]
 
 
 def _take(
@@ -466,6 +457,10 @@ def _take(
     if chosen.sort is Sort.DATE:
         state.date = chosen.name
     elif chosen.sort is Sort.METRIC:
+        if (state.metrics or state.nouns) and not state.is_joined:
+            # "Order amount", 订单金额: two nouns that nothing joins are one thing, and it has no definition.
+            return False
+        state.is_joined = False
         kept = state.nouns if chosen.rank == BARE_NOUN else state.metrics
         if chosen.name not in kept:
             kept.append(chosen.name)

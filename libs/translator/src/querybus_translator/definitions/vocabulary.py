@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
@@ -229,3 +229,15 @@ def _add_field(found: Vocabulary, dataset: Dataset, item: Field) -> None:
         for text in {code, meaning}:
             if text and len(text) <= VALUE_LENGTH_MAX:
                 found.add(phrase_of(text), Meaning(Sort.VALUE, place, value=code))
+
+
+def one_side(found: Sequence[Meaning], layer: Layer) -> list[Meaning]:
+    """Return the fields among equally named ones that the others only refer to: a key's home rather than its copies."""
+    places = {one.name for one in found}
+    copies = {
+        f"{relation.many}.{left}"
+        for relation in layer.relations
+        for left, right in zip(relation.many_columns, relation.one_columns, strict=True)
+        if f"{relation.one}.{right}" in places
+    }
+    return [one for one in found if one.name not in copies]
