@@ -279,3 +279,17 @@ def test_a_judged_line_says_allow_or_refuse_with_the_code() -> None:
 def test_a_catalog_document_of_another_shape_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="tables"):
         catalog_of({"things": {}}, Dialect.SQLITE)
+
+
+@pytest.mark.process
+def test_mysqls_pattern_operator_is_written_also_after_something_else_has_rendered_the_dialect():
+    code = (
+        "import sqlglot\n"
+        "tree = sqlglot.parse_one(\"SELECT b FROM t WHERE b REGEXP '^x'\", dialect='mysql')\n"
+        "tree.sql('mysql')\n"
+        "from querybus.core.catalog import Dialect\n"
+        "from querybus.sql.parse import GRAMMARS\n"
+        "print(GRAMMARS[Dialect.MYSQL].generate(tree))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "SELECT b FROM t WHERE b REGEXP '^x'"

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sqlglot import Dialect as Grammar
-from sqlglot import ErrorLevel, TokenType, exp
+from sqlglot import ErrorLevel, TokenType, exp, generator
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
@@ -39,6 +39,8 @@ class _Grammars(dict[Dialect, Grammar]):
         if dialect is Dialect.MYSQL:
             # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
             result.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
+            # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
+            getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
         return result
 
 
