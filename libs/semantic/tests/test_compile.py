@@ -13,7 +13,19 @@ from querybus.core.metrics_query import MetricsQuery
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.sql.check import Checked, check
 from querybus_semantic.compiling.compile import Compiled, compile_request
-from querybus_semantic.layer.definitions import Calendar, Cardinality, Dataset, Field, Layer, Metric, Relation
+from querybus_semantic.formats.ossie import read_ossie
+from querybus_semantic.formats.ossie_writer import document_of
+from querybus_semantic.layer.definitions import (
+    Calendar,
+    Cardinality,
+    Cumulative,
+    Dataset,
+    Field,
+    Input,
+    Layer,
+    Metric,
+    Relation,
+)
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Dimension, Filter, Op, Order, Period, Request, request_of
 from tests.support.semantic_shop import SHOP, shop_rows, without_bridge
@@ -118,6 +130,14 @@ def test_a_running_value_shows_periods_without_rows_and_is_not_cut_by_the_period
         period={"from": "2025-02-01", "until": "2025-05-01"},
     )
     assert rows(request) == [("2025-02-01", 30), ("2025-03-01", 30), ("2025-04-01", 42)]
+
+
+def test_a_running_value_of_another_metric_runs_over_that_metrics_rows() -> None:
+    running = Metric("running", "x", inputs=(Input("freight", "x"),), cumulative=Cumulative())
+    layer = replace(SHOP, metrics={**SHOP.metrics, "running": running})
+    request = asked(metrics=["running"], group_by=[{"field": "default", "grain": "month"}])
+    assert rows(request, layer) == [("2025-01-01", 10), ("2025-02-01", 30), ("2025-04-01", 42)]
+    assert rows(request, read_ossie(document_of(layer), {})[0][0]) == rows(request, layer)
 
 
 def test_the_month_before_is_by_the_calendar_and_is_read_though_it_is_not_shown() -> None:

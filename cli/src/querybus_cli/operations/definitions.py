@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore
@@ -36,7 +36,6 @@ from querybus_semantic.formats.ossie_writer import changed_elsewhere, document_o
 from querybus_semantic.layer.definitions import Layer
 from querybus_semantic.layer.request import Request
 
-ROWS_MAX: Final = 1_000
 Json = dict[str, Any]
 
 

@@ -83,6 +83,7 @@ class _Within:
     narrowed: tuple[str, ...] = ()
     offsets: tuple[Span, ...] = ()
     total: bool = False
+    cumulative: Cumulative | None = None
     seen: tuple[str, ...] = ()
 
 
@@ -95,6 +96,9 @@ def _formula(layer: Layer, metric: Metric, leaves: Leaves, around: _Within) -> e
     if metric.name in around.seen or len(around.seen) > DEPTH_MAX:
         raise RefusedError(Code.CYCLE, f"Metric {metric.name} is defined by itself.", metric.name)
     here = replace(around, seen=(*around.seen, metric.name))
+    if metric.cumulative is not None:
+        # A running value of another metric runs over that metric's own rows.
+        here = replace(here, cumulative=metric.cumulative)
     if metric.of_total:
         here = replace(here, total=True)
     if metric.condition:
@@ -181,7 +185,7 @@ def _leaf(layer: Layer, metric: Metric, call: exp.Expr, here: _Within) -> Leaf:
         time=metric.time or time_of(layer, home),
         narrowed=here.narrowed,
         non_additive=metric.non_additive,
-        cumulative=metric.cumulative,
+        cumulative=here.cumulative,
         offsets=here.offsets,
         total=here.total,
         within=metric.within,

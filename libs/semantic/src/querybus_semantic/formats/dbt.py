@@ -269,7 +269,7 @@ def _with_metrics(
     for node, dataset in nodes:
         name = text(node.get("name"))
         try:
-            metric = _metric(node, dataset, models, hidden, layer)
+            metric = _metric(node, dataset, models, hidden)
         except (FilterError, RefusedError) as error:
             reason = error.refusal.detail if isinstance(error, RefusedError) else str(error)
             report.list(f"metrics.{name}", f"left out: {reason}")
@@ -330,7 +330,7 @@ def _input(given: object) -> Document:
 
 
 def _metric(
-    node: Document, dataset: str, models: Mapping[str, Model], hidden: Mapping[str, Metric | None], layer: Layer
+    node: Document, dataset: str, models: Mapping[str, Model], hidden: Mapping[str, Metric | None]
 ) -> Metric | None:
     name, kind = text(node.get("name")), text(node.get("type")).lower() or "simple"
     params = mapping(node.get("type_params")) or node
@@ -341,7 +341,7 @@ def _metric(
     home = dataset or (measured_by.dataset if measured_by is not None else "")
 
     def condition(value: object) -> str:
-        return condition_of(value, models, home, layer)
+        return condition_of(value, models, home)
 
     if kind == "simple":
         given = _input(params.get("measure")) if "measure" in params else {}
@@ -371,9 +371,9 @@ def _metric(
     if kind == "derived":
         return _derived(node, params, name, words, condition)
     if kind == "cumulative":
-        return _cumulative(params, name, hidden, layer, models, dataset, words, condition(node.get("filter")))
+        return _cumulative(params, name, hidden, models, dataset, words, condition(node.get("filter")))
     if kind == "conversion":
-        return _conversion(params, name, words, models, hidden)
+        return _conversion(params, name, words, models)
     raise FilterError(f"metrics of type {kind} are not known")
 
 
@@ -396,7 +396,6 @@ def _cumulative(
     params: Document,
     name: str,
     hidden: Mapping[str, Metric | None],
-    layer: Layer,
     models: Mapping[str, Model],
     dataset: str,
     words: Words,
@@ -417,7 +416,6 @@ def _cumulative(
             condition=condition,
             words=words,
         )
-    del layer
     return replace(base, name=name, cumulative=_span(details), condition=condition, words=words)
 
 
@@ -429,16 +427,13 @@ def _span(details: Document) -> Cumulative:
     return Cumulative(window, Grain(to_date) if to_date in set(Grain) else None)
 
 
-def _conversion(
-    params: Document, name: str, words: Words, models: Mapping[str, Model], hidden: Mapping[str, Metric | None]
-) -> Metric:
+def _conversion(params: Document, name: str, words: Words, models: Mapping[str, Model]) -> Metric:
     details = mapping(params.get("conversion_type_params")) or params
     base = text(_input(details.get("base_measure") or details.get("base_metric")).get("name"))
     target = text(_input(details.get("conversion_measure") or details.get("conversion_metric")).get("name"))
-    found = hidden.get(base)
-    model = models.get(found.dataset) if found is not None else None
     entity = text(details.get("entity"))
-    column = model.entities[entity].column if model is not None and entity in model.entities else entity
+    columns = {model.entities[entity].column for model in models.values() if entity in model.entities}
+    column = columns.pop() if len(columns) == 1 else entity
     constant = tuple(
         (text(pair.get("base_property")).rpartition("__")[2], text(pair.get("conversion_property")).rpartition("__")[2])
         for pair in items(details.get("constant_properties"))

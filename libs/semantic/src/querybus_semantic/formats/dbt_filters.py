@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from querybus_semantic.compiling.expressions import parse
 from querybus_semantic.formats.document import texts
-from querybus_semantic.layer.definitions import Layer
 from querybus_semantic.layer.refusal import RefusedError
 
 _CALL: Final = re.compile(
@@ -42,9 +41,8 @@ def _leads(model: Any, entity: str) -> bool:
     return entity in model.entities and model.entities[entity].type in {"primary", "unique", "natural"}
 
 
-def condition_of(given: object, models: Mapping[str, Any], dataset: str, layer: Layer) -> str:
+def condition_of(given: object, models: Mapping[str, Any], dataset: str) -> str:
     """Return a filter (a text or a list of them) as a condition over dataset.field, "" for none."""
-    del layer
     parts: list[str] = []
     for text in texts(given):
 

@@ -201,12 +201,6 @@ def _kind_of(metric: Metric) -> Json:
             **({"per": list(level.per)} if level.per else {}),
             **({"by_group": True} if level.by_group else {}),
         }
-    if metric.cumulative is not None:
-        extension |= {
-            "kind": "cumulative",
-            "window": _span(metric.cumulative.window),
-            "grain_to_date": metric.cumulative.to_date.value if metric.cumulative.to_date else "",
-        }
     if metric.conversion is not None:
         rule = metric.conversion
         extension |= {
@@ -232,6 +226,12 @@ def _kind_of(metric: Metric) -> Json:
                 }
                 for one in metric.inputs
             ],
+        }
+    if metric.cumulative is not None:
+        extension |= {
+            "kind": "cumulative",
+            "window": _span(metric.cumulative.window),
+            "grain_to_date": metric.cumulative.to_date.value if metric.cumulative.to_date else "",
         }
     return extension
 

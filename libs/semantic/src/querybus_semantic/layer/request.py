@@ -84,7 +84,7 @@ class Order:
 class Request:
     """What is asked of a layer. `conditions` are SQL conditions over dataset.field; `named` are filters of the layer.
 
-    `fill` shows periods without rows; `distinct_only` lists the dimension values of no metric.
+    `fill` shows periods without rows. Without a metric it lists the values of its dimensions.
     """
 
     metrics: tuple[str, ...]
