@@ -39,14 +39,10 @@ async def gone(pid: int, within_seconds: float) -> bool:
     return not runs(pid)
 
 
-async def test_it_starts_at_once_on_ports_of_its_own() -> None:
-    async with EmbeddedNats() as one:
-        started = time.monotonic()
-        async with EmbeddedNats() as other:
-            # 0.05 s on a quiet machine.
-            assert time.monotonic() - started < 5
-            assert one.url != other.url
-            assert one.url.startswith("nats://127.0.0.1:")
+async def test_it_starts_on_ports_of_its_own() -> None:
+    async with EmbeddedNats() as one, EmbeddedNats() as other:
+        assert one.url != other.url
+        assert one.url.startswith("nats://127.0.0.1:")
 
 
 async def test_it_syncs_always_and_shows_it_on_loopback() -> None:

@@ -38,7 +38,7 @@ async def gateway(bus: EmbeddedNats) -> AsyncIterator[Client]:
 
 async def begin(gateway: Client, envelope):
     events = FencedEvents(Held(gateway), clock=system_clock, tracing=Tracing(StageName.GATEWAY))
-    return await events.publish(envelope, input_sequence=0, expected_last_sequence=0, until_ms=system_clock() + 2_000)
+    return await events.publish(envelope, input_sequence=0, expected_last_sequence=0, until_ms=system_clock() + 20_000)
 
 
 async def test_a_later_turn_is_found_by_its_id_alone(gateway):

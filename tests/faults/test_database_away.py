@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_
 
 AWAY_QUESTIONS = 40
 """More than any stage has slots."""
-SHOP_SECONDS_MAX = 5.0
-"""1.4 s were measured on a busy machine; less than the 5 s that a connection to a database may take."""
+SHOP_SECONDS_MAX = 15.0
+"""1.4 s were measured on a busy machine. Behind forty tries of 5 s each it is the deadline of 20 s."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

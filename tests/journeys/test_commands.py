@@ -82,12 +82,8 @@ def test_make_alone_prints_the_verbs() -> None:
 
 
 def test_a_second_set_up_costs_nothing() -> None:
-    before = os.times()
-    subprocess.run(["make", "setup"], cwd=ROOT, capture_output=True, check=True)
-    after = os.times()
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    # CPU, which a busy machine does not stretch; 0.01 s were measured.
-    assert spent < 0.5
+    done = subprocess.run(["make", "setup"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Nothing to be done for 'setup'" in done.stdout
 
 
 def test_a_question_about_an_unseen_database_is_answered_as_json(shop: Path) -> None:

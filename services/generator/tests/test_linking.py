@@ -83,18 +83,24 @@ def test_equal_questions_give_equal_tables_and_links():
 
 
 @pytest.mark.long
-def test_a_question_to_ten_thousand_tables_takes_milliseconds():
+def test_a_question_to_ten_thousand_tables_does_not_look_at_each_of_them():
     subjects = ["customer", "order", "product", "invoice", "payment", "ticket", "budget", "claim"]
     tables = tuple(
         table(f"{subjects[n % 8]}_{n}", "id", f"{subjects[n % 7]}_date", f"{subjects[n % 5]}_amount", "status")
         for n in range(10_000)
     )
-    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables)
     question = "how many customers have an invoice payment amount by status and date in 77?"
-    index.link(question)
     started = time.thread_time()
-    index.link(question)
-    assert time.thread_time() - started < 0.1
+    index = LinkIndex(catalog)
+    reading_all = time.thread_time() - started
+    links: list[float] = []
+    for _ in range(5):
+        started = time.thread_time()
+        index.link(question)
+        links.append(time.thread_time() - started)
+    # In one run on one machine, where both are as slow as it is: 1/60 was measured.
+    assert min(links) < reading_all / 10
 
 
 def test_words_are_pieces_of_names_in_the_singular():

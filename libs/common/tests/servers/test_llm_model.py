@@ -304,7 +304,8 @@ async def test_every_fault_is_typed_bounded_and_without_a_storm(step: Step, nati
     with ScriptedModel(step) as server:
         started = asyncio.get_running_loop().time()
         result = await ask(server, timeout_seconds=1.5)
-        assert asyncio.get_running_loop().time() - started < 4
+        # The server that hangs does so for an hour, and asks for 100 s of patience.
+        assert asyncio.get_running_loop().time() - started < 20
         assert len(server.requests) == requests
     assert isinstance(result, Failure)
     assert result.code is FailureCode.MODEL_UNAVAILABLE

@@ -126,7 +126,7 @@ def _drawn(chance: random.Random) -> str:
 
 
 def _checked_in_time(sql: str, dialect: Dialect) -> Checked | Failure:
-    """Return the decision. A statement is too dear when it is so twice: once may be a collection of garbage."""
+    """Return the decision. A statement is too dear when it is so three times: once may be a collection of garbage."""
     seconds: list[float] = []
     while True:
         started = time.thread_time()
@@ -134,7 +134,7 @@ def _checked_in_time(sql: str, dialect: Dialect) -> Checked | Failure:
         seconds.append(time.thread_time() - started)
         if seconds[-1] < CHECK_SECONDS_MAX:
             return decision
-        assert len(seconds) < 2, sql[:300]
+        assert len(seconds) < 3, sql[:300]
 
 
 def run_all(dialect: Dialect, run: Callable[[str], None], state: Callable[[], object]) -> None:

@@ -132,7 +132,7 @@ class ApiStack:
             envelope,
             input_sequence=after.sequence,
             expected_last_sequence=after.sequence,
-            until_ms=system_clock() + 2_000,
+            until_ms=system_clock() + 20_000,
         )
 
     async def draft(self, query: str, tenant: str = "acme") -> None:
@@ -174,7 +174,7 @@ class ApiStack:
                 made,
                 input_sequence=message.sequence,
                 expected_last_sequence=message.sequence,
-                until_ms=system_clock() + 2_000,
+                until_ms=system_clock() + 20_000,
             )
             await message.ack()
 

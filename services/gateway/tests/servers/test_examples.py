@@ -37,7 +37,7 @@ async def run(stack: ApiStack, *command: str, password: str | None = None) -> tu
     process = await asyncio.create_subprocess_exec(
         *command, "有多少 customers?", env=os.environ | environment, stdout=-1, stderr=-1
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         out, err = await process.communicate()
     assert process.returncode is not None
     return process.returncode, out.decode() + err.decode()

@@ -26,7 +26,7 @@ SILENT_SECONDS_MAX: Final = 30.0
 RESTORED_SECONDS_MAX: Final = 600.0
 """How long it may take to put a stream together once it has all of it."""
 LOOK_SECONDS: Final = 30.0
-"""How long a server that has no leader yet is asked again."""
+"""How long a server that has no leader yet is asked again, and a part is offered that nobody takes yet."""
 _PAUSE_SECONDS: Final = 0.5
 _API: Final = "$JS.API.STREAM"
 _NOT_FOUND: Final = 10_059
@@ -95,8 +95,8 @@ class Publisher:
         subject = answer["deliver_subject"]
         rest = iter(parts)
         while part := await asyncio.to_thread(next, rest, b""):
-            _checked(stream, await _request(self._connection, subject, stream, part))
-        made = _checked(stream, await _request(self._connection, subject, stream, b"", RESTORED_SECONDS_MAX))
+            _checked(stream, await _handed(self._connection, subject, stream, part))
+        made = _checked(stream, await _handed(self._connection, subject, stream, b"", RESTORED_SECONDS_MAX))
         return _state(made["state"])
 
 
@@ -137,6 +137,24 @@ async def _looked(connection: Client, stream: str) -> Json | None:
 
 async def _asked(connection: Client, subject: str, stream: str, request: Json) -> Json:
     return _checked(stream, await _request(connection, subject, stream, json.dumps(request).encode()))
+
+
+async def _handed(
+    connection: Client, subject: str, stream: str, part: bytes, timeout_seconds: float = REQUEST_SECONDS
+) -> bytes:
+    """Return the answer to a part of a copy, offered until somebody takes it.
+
+    In a cluster the answer that names the subject may be here before the leader's subscription to it is. A part that
+    nobody took has arrived nowhere, so that it never goes in twice.
+    """
+    until = time.monotonic() + LOOK_SECONDS
+    while True:
+        try:
+            return await _request(connection, subject, stream, part, timeout_seconds)
+        except SnapshotError as error:
+            if not isinstance(error.__cause__, nats.errors.NoRespondersError) or time.monotonic() > until:
+                raise
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def _request(
