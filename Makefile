@@ -60,8 +60,8 @@ test-unit: $(STAMP) ## the tests of pure code, which start no process and no ser
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \
 	  --ignore-glob='*/servers/*' -m 'not slow and not servers and not data and not process and not long'
 
-test: $(STAMP) ## the tests that need nothing but the set-up; at most five minutes
-	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not servers"
+test: $(STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
+	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
 
 test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL)
@@ -71,7 +71,7 @@ check: $(STAMP) ## format, lint, types, import contracts, rules
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright --level error
 	@PYTHONPATH=. $(BIN)/lint-imports
-	@$(BIN)/python -m pytest -q tests/rules
+	@$(BIN)/python -m pytest -q $(PARALLEL) tests/rules
 
 fix: $(STAMP) ## put format and simple lint findings right
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

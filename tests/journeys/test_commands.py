@@ -19,7 +19,19 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # These run this very test suite, change the checkout or do not end by themselves: make is asked whether it knows them.
-NOT_RUN_INSIDE_A_TEST = {"setup", "test", "test-all", "check", "fix", "up", "lock", "clean", "docs", "bench"}
+NOT_RUN_INSIDE_A_TEST = {
+    "setup",
+    "test-unit",
+    "test",
+    "test-all",
+    "check",
+    "fix",
+    "up",
+    "lock",
+    "clean",
+    "docs",
+    "bench",
+}
 
 pytestmark = [pytest.mark.connected]
 

@@ -24,7 +24,7 @@ from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 pytestmark = pytest.mark.connected
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 
 
 def free_port() -> int:

@@ -17,6 +17,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_every_request_of_the_fan_out_corpus_ends_as_it_must() -> None:
     from benchmarks.bench_semantic import fan_out, others
 
@@ -42,6 +43,7 @@ def test_every_layer_survives_our_own_round_trip() -> None:
         assert read_ossie(document_of(layer), {})[0][0].version == layer.version, file
 
 
+@pytest.mark.slow
 def test_every_compiled_statement_passes_the_guard_in_every_dialect() -> None:
     from benchmarks.bench_semantic import POLICY, lines, opened, structured
     from querybus.core.catalog import Dialect

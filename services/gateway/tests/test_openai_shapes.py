@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from querybus_gateway.http.openai.conversation import asked_in
-from querybus_gateway.http.openai.replies import error_body, markdown, pieces, query_in
-from querybus_gateway.http.openai.requests import ChatRequest, Message, connection_of, task_of, task_reply
+from querybus_gateway.http.compatible.openai.conversation import asked_in
+from querybus_gateway.http.compatible.openai.replies import error_body, pieces, query_in
+from querybus_gateway.http.compatible.openai.requests import ChatRequest, Message, connection_of, task_of, task_reply
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.markdown import markdown
 
 QUERY = "0190a5e0-0000-7000-8000-000000000001"
 ANSWER = {

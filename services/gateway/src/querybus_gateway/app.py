@@ -198,6 +198,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         random_bits=system_random_bits,
         cors_origins=settings.cors_origins,
         openai=settings.openai_api,
+        langgraph=settings.langgraph_api,
     )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),

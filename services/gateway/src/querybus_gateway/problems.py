@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     SCOPE = "scope"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    ALREADY_EXISTS = "already_exists"
     ALREADY_FINISHED = "already_finished"
     NOT_FINISHED = "not_finished"
     NOT_CONFIRMABLE = "not_confirmable"
@@ -57,6 +58,7 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.SCOPE: (403, "This credential may not do that"),
     ProblemCode.NOT_FOUND: (404, "Not found"),
     ProblemCode.METHOD_NOT_ALLOWED: (405, "This method is not offered here"),
+    ProblemCode.ALREADY_EXISTS: (409, "It exists already"),
     ProblemCode.ALREADY_FINISHED: (409, "The query has already ended"),
     ProblemCode.NOT_FINISHED: (409, "The query has not finished yet"),
     ProblemCode.NOT_CONFIRMABLE: (409, "There is nothing here to confirm"),

@@ -63,6 +63,7 @@ class Settings(ServiceSettings):
         default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
     )
     openai_api: bool = Field(default=True, description="serve `/openai/v1` for chat front ends")
+    langgraph_api: bool = Field(default=True, description="serve the paths of LangGraph's server: runs, threads")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )

@@ -32,7 +32,8 @@ from querybus_gateway.http import metrics as http_metrics
 from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
-from querybus_gateway.http.openai import api as openai_api
+from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
+from querybus_gateway.http.compatible.openai import api as openai_api
 from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
@@ -137,8 +138,12 @@ def http_api(
     random_bits: RandomBits,
     cors_origins: Sequence[str] = (),
     openai: bool = True,
+    langgraph: bool = True,
 ) -> FastAPI:
-    """Return the HTTP application; pages of `cors_origins` may call it from a browser. `openai` adds `/openai/v1`."""
+    """Return the HTTP application; pages of `cors_origins` may call it from a browser.
+
+    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server.
+    """
     app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
     app.state.use_cases = use_cases
     if cors_origins:
@@ -151,7 +156,8 @@ def http_api(
             max_age=600,
         )
     app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
-    for router in (*ROUTERS, *((openai_api.router,) if openai else ())):
+    others = (*((openai_api.router,) if openai else ()), *(LANGGRAPH_ROUTERS if langgraph else ()))
+    for router in (*ROUTERS, *others):
         app.include_router(router, responses=REFUSALS)
     app.add_api_route(
         "/v1/asyncapi.json",

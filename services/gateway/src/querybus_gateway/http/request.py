@@ -68,10 +68,13 @@ def wait_preference(header: str | None) -> int | None:
     return min(int(result.group(1)), WAIT_SECONDS_MAX) if result else None
 
 
-async def read_body(request: Request) -> bytes:
-    """Return the body of a JSON request; Refused if it is too large, no JSON by its type, or does not come."""
+async def read_body(request: Request, *, any_type: bool = False) -> bytes:
+    """Return the body of a JSON request; Refused if it is too large, no JSON by its type, or does not come.
+
+    `any_type` for clients that send JSON under whatever type.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if media_type != "application/json" and not any_type:
         raise Refused(
             Problem(ProblemCode.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header `Content-Type: application/json`")
         )

@@ -87,6 +87,7 @@ class ThreadView(View):
     connection: str
     created_at: int
     forked_from: ForkedFromView | None
+    metadata: dict[str, Any] = Field(default={}, description="what the owner's client keeps with it")
 
 
 class ThreadsView(View):

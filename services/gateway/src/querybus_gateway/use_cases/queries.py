@@ -44,6 +44,7 @@ from querybus_gateway.use_cases.resources import (
     frame,
     is_reader,
     may_read,
+    origin_of,
     reply_of,
     resource_of,
 )
@@ -140,11 +141,13 @@ class Queries:
         idempotency_key: str | None = None,
         wait_seconds: float = 0,
         clarifies: Clarifies | None = None,
+        until_sequence: int | None = None,
     ) -> Reply | Problem:
         """Admit a request and append its first event, or put it where it waits for its tenant's turn.
 
         Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
-        question back this one answers; the caller has found it to be its own.
+        question back this one answers; the caller has found it to be its own. `until_sequence` asks as if nothing
+        had come in the thread behind that event.
         """
         # Before anything is read from the bus, which is slow just then; a key may name a query that has begun already.
         left_ms = 1_000 * request.options.deadline_seconds
@@ -155,7 +158,7 @@ class Queries:
                 admitting.enter_context(self._load.admitting(token(credential.tenant)))
                 if (refused := await self._allowances.take(credential.tenant)) is not None:
                     return refused
-                envelope = await self.admitted(request, credential, idempotency_key, clarifies)
+                envelope = await self.admitted(request, credential, idempotency_key, clarifies, until_sequence)
                 if isinstance(envelope, Problem):
                     return envelope
                 with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
@@ -193,6 +196,7 @@ class Queries:
         credential: Credential,
         idempotency_key: str | None,
         clarifies: Clarifies | None = None,
+        asked_until_sequence: int | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
         if (spent := await self._allowances.spent(credential.tenant)) is not None:
@@ -204,15 +208,15 @@ class Queries:
                 turns = await self._log.thread(credential.tenant, request.thread_id)
             except LogTooLong:
                 return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
-            if turns and not may_read(turns, credential):
-                turns = ()
-            elif turns:
+            record = None if turns else await self.threads.origin(request.thread_id, credential)
+            if turns and may_read(turns, credential):
                 until_sequence = turns[-1].sequence
-                origin = _origin_of(turns)
+                if asked_until_sequence is not None:
+                    until_sequence = min(until_sequence, asked_until_sequence)
+                origin = origin_of(turns)
+            elif record is not None:
+                origin = record.forked_from
             else:
-                record = await self.threads.origin(request.thread_id, credential)
-                origin = None if record is None else record.forked_from
-            if not turns and origin is None:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
         envelope = admit(
             request,
@@ -474,17 +478,6 @@ class Queries:
             return await self._log.query(credential.tenant, query)
         except BusTrouble:
             return ()
-
-
-def _origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
-    """Return where a thread was forked from: every question of it says so."""
-    for entry in reversed(turns):
-        if entry.address.event is EventName.ASKED:
-            try:
-                return cast("Envelope[Asked]", entry.envelope()).body.forked_from
-            except Undecodable:
-                continue
-    return None
 
 
 def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
-from querybus.core.messages import Asked, Finished
+from querybus.core.messages import Asked, Finished, ForkedFrom
 from querybus.core.subjects import EventName
 from querybus_gateway.lifecycle.conclusions import finished_of
 from querybus_gateway.ports import Entry
@@ -112,3 +112,14 @@ def may_read(log: Sequence[Entry], credential: Credential) -> bool:
         return is_reader(first(log), credential)
     except Undecodable:
         return False
+
+
+def origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
+    """Return where a thread was forked from: every question of it says so."""
+    for entry in reversed(turns):
+        if entry.address.event is EventName.ASKED:
+            try:
+                return cast("Envelope[Asked]", entry.envelope()).body.forked_from
+            except Undecodable:
+                continue
+    return None

@@ -8,7 +8,8 @@ purges it with the history, the pages and the answers. What is still running is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from querybus.bus.log.journal import Entry, LogTooLong
@@ -33,6 +34,7 @@ TURNS_MAX: Final = 100
 STATE_TURNS_MAX: Final = 20
 EVENTS_MAX: Final = 200
 BUS_RETRY_SECONDS: Final = 2
+METADATA_BYTES_MAX: Final = 8_192
 ERASE_TRIES_MAX: Final = 10
 DELETIONS_AT_ONCE_MAX: Final = 4
 """Each deletion has a connection to the bus of its own, so a replica makes few at once."""
@@ -69,6 +71,7 @@ class ThreadIndex(Protocol):
     """Which threads a user has. Raises BusTrouble."""
 
     async def put(self, tenant: str, record: ThreadRecord) -> None: ...
+    async def replace(self, tenant: str, record: ThreadRecord) -> None: ...
     async def get(self, tenant: str, user: str, thread: str) -> ThreadRecord | None: ...
     async def remove(self, tenant: str, user: str, thread: str) -> None: ...
     async def newest(
@@ -110,13 +113,79 @@ class Threads:
         """Make the thread that a first question begins listable; never raises, because the question counts more."""
         if asked.body.thread_until_sequence or asked.shadow_of is not None:
             return
+        record = record_of(asked)
         try:
-            await self._index.put(asked.tenant, record_of(asked))
+            if asked.thread_id == asked.query_id or record.forked_from is not None:
+                await self._index.put(asked.tenant, record)
+                return
+            opened = await self._index.get(asked.tenant, asked.user, asked.thread_id)
+            if opened is not None and not opened.title:
+                kept = {"created_at": opened.created_at, "metadata": opened.metadata}
+                await self._index.replace(asked.tenant, record.model_copy(update=kept))
         except (BusTrouble, TooLarge) as trouble:
             _log.warning("thread.not_listed", query_id=asked.query_id, reason=str(trouble))
 
+    async def open(
+        self, credential: Credential, *, thread: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Json | Problem:
+        """Begin a thread before its first question, under an id of the client's own if it names one.
+
+        Returns it as `list` shows it; `already_exists` if the caller has a thread of that id. It counts as a question,
+        because it is kept as one.
+        """
+        if thread is not None and not is_id(thread):
+            return Problem(ProblemCode.INVALID, "a thread's id is a UUID")
+        if (refused := _metadata_fault(metadata)) is not None:
+            return refused
+        now = self._clock()
+        record = ThreadRecord(
+            thread_id=thread or time_ordered_id(now, self._random_bits(RANDOM_BITS)),
+            user=credential.user,
+            audience=credential.audience,
+            connection="",
+            title="",
+            created_at=now,
+            metadata=dict(metadata or {}),
+        )
+        try:
+            if (spent := await self._allowances.take(credential.tenant)) is not None:
+                return spent
+            if thread is not None and await self._is_taken(thread, credential):
+                return Problem(ProblemCode.ALREADY_EXISTS, "there is a thread of this id")
+            await self._index.put(credential.tenant, record)
+        except (BusTrouble, LogTooLong) as trouble:
+            return _trouble(trouble)
+        return _record_view(record)
+
+    async def _is_taken(self, thread: str, credential: Credential) -> bool:
+        known = await self._index.get(credential.tenant, credential.user, thread)
+        return known is not None or bool(await self._log.thread_ends(credential.tenant, thread))
+
+    async def record(self, thread: str, credential: Credential) -> Json | Problem:
+        """Return a thread as `list` shows it."""
+        try:
+            known = await self.origin(thread, credential) if is_id(thread) else None
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return _MISSING if known is None else _record_view(known)
+
+    async def describe(self, thread: str, credential: Credential, metadata: Mapping[str, Any]) -> Json | Problem:
+        """Keep more metadata with a thread, member by member, and return it as `list` shows it."""
+        try:
+            known = await self.origin(thread, credential) if is_id(thread) else None
+            if known is None:
+                return _MISSING
+            merged = {**known.metadata, **metadata}
+            if (refused := _metadata_fault(merged)) is not None:
+                return refused
+            record = known.model_copy(update={"metadata": merged})
+            await self._index.replace(credential.tenant, record)
+        except BusTrouble as trouble:
+            return _trouble(trouble)
+        return _record_view(record)
+
     async def origin(self, thread: str, credential: Credential) -> ThreadRecord | None:
-        """Return the record of a thread that this caller forked and has asked nothing in yet. BusTrouble."""
+        """Return the record of a thread of this caller, also of one in which nothing was asked yet. BusTrouble."""
         record = await self._index.get(credential.tenant, credential.user, thread)
         return record if record is not None and _owns(record, credential) else None
 
@@ -137,17 +206,23 @@ class Threads:
         return {"threads": threads, "next_cursor": str(before) if before else None}
 
     async def turns(
-        self, thread: str, credential: Credential, *, limit: int = 20, before_sequence: int = 0
+        self,
+        thread: str,
+        credential: Credential,
+        *,
+        limit: int = 20,
+        before_sequence: int = 0,
+        with_answers: bool = False,
     ) -> Json | Problem:
         """Return `{thread_id, forked_from, turns}`, the newest turns before a sequence (0: all), oldest first.
 
         A turn: query_id, question, status, outcome, code, message, summary, row_count, asked_at, deadline_at,
-        sequence (of its first event) and last_sequence; analysts see its sql.
+        sequence (of its first event) and last_sequence; analysts see its sql. `with_answers` adds the whole answer.
         """
         most = min(max(1, limit), TURNS_MAX)
         # Sequence 0 would mean all of them, and before the first event there is nothing.
         result = (
-            await self._fold(thread, credential, max(0, before_sequence - 1), most)
+            await self._fold(thread, credential, max(0, before_sequence - 1), most, with_answers=with_answers)
             if before_sequence != 1
             else _MISSING
         )
@@ -287,7 +362,15 @@ class Threads:
             await asyncio.sleep(ERASE_PAUSE_SECONDS)
         raise BusTrouble("the history of the thread does not settle")
 
-    async def _fold(self, thread: str, credential: Credential, until_sequence: int, turns_max: int) -> Json | Problem:
+    async def _fold(
+        self,
+        thread: str,
+        credential: Credential,
+        until_sequence: int,
+        turns_max: int,
+        *,
+        with_answers: bool = False,
+    ) -> Json | Problem:
         if not is_id(thread):
             return _MISSING
         try:
@@ -321,7 +404,7 @@ class Threads:
             "event": last.address.event.value,
             "query_id": last.address.query,
             "status": status_of([last.address.event]),
-            "turns": [_turn(log, credential) for log in mine.values()],
+            "turns": [_turn(log, credential, with_answers=with_answers) for log in mine.values()],
         }
 
 
@@ -346,7 +429,7 @@ def _owns(record: ThreadRecord, credential: Credential) -> bool:
     return record.user == credential.user and is_seen
 
 
-def _turn(log: Sequence[Entry], credential: Credential) -> Json:
+def _turn(log: Sequence[Entry], credential: Credential, *, with_answers: bool = False) -> Json:
     known = [envelope for envelope in (_readable(entry, credential) for entry in log) if envelope is not None]
     first = known[0]
     view: Json = {
@@ -371,6 +454,8 @@ def _turn(log: Sequence[Entry], credential: Credential) -> Json:
             answer = public_answer(cast("Envelope[Finished]", envelope), credential.audience)
             names = ("outcome", "code", "message", "summary", "row_count", "sql")
             view |= {name: answer[name] for name in names if name in answer}
+            if with_answers:
+                view["answer"] = answer
     return view
 
 
@@ -387,6 +472,12 @@ def _fork_view(origin: ForkedFrom | None) -> Json | None:
     return None if origin is None else shown(ForkedFromView, "business", origin)
 
 
-def _trouble(trouble: BusTrouble) -> Problem:
+def _metadata_fault(metadata: Mapping[str, Any] | None) -> Problem | None:
+    if len(json.dumps(metadata or {}, ensure_ascii=False).encode()) > METADATA_BYTES_MAX:
+        return Problem(ProblemCode.TOO_LARGE, f"metadata of a thread has at most {METADATA_BYTES_MAX} bytes")
+    return None
+
+
+def _trouble(trouble: BusTrouble | LogTooLong) -> Problem:
     _log.warning("api.bus_trouble", reason=str(trouble))
     return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

@@ -37,6 +37,11 @@ class ThreadStore:
         fence = {"Nats-Expected-Last-Subject-Sequence": "0"}
         await store(self._holder.connection, subject, record.model_dump_json().encode(), fence)
 
+    async def replace(self, tenant: str, record: ThreadRecord) -> None:
+        """Keep the record of a thread in place of what was kept before; the thread is the newest then."""
+        subject = _subject(tenant, record.user, record.thread_id)
+        await store(self._holder.connection, subject, record.model_dump_json().encode())
+
     async def get(self, tenant: str, user: str, thread: str) -> ThreadRecord | None:
         """Return the record, or None if this user has no such thread."""
         kept = await last(self._holder.connection, _STREAM, _subject(tenant, user, thread))

@@ -5,7 +5,8 @@ The log alone says what was asked and answered; this value makes a person's thre
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -16,7 +17,7 @@ TITLE_LENGTH_MAX: Final = 200
 
 
 class ThreadRecord(Value):
-    """One thread of one user. It is written once, when the thread begins."""
+    """One thread of one user. It is written when the thread begins, and again when its owner changes its metadata."""
 
     thread_id: str
     user: str
@@ -25,6 +26,7 @@ class ThreadRecord(Value):
     title: str = Field(description="the first question, cut to 200 characters")
     created_at: int
     forked_from: ForkedFrom | None = None
+    metadata: Mapping[str, Any] = Field(default={}, description="what its owner's client keeps with it")
 
 
 def record_of(asked: Envelope[Asked]) -> ThreadRecord:

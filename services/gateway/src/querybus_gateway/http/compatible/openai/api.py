@@ -13,9 +13,9 @@ from fastapi.routing import APIRoute
 
 from querybus.core.credential import Credential
 from querybus_gateway.admit import WAIT_SECONDS_MAX
-from querybus_gateway.http.openai import replies
-from querybus_gateway.http.openai.conversation import Asked, asked_in, begin
-from querybus_gateway.http.openai.requests import (
+from querybus_gateway.http.compatible.openai import replies
+from querybus_gateway.http.compatible.openai.conversation import Asked, asked_in, begin
+from querybus_gateway.http.compatible.openai.requests import (
     MODEL,
     ChatRequest,
     Message,
@@ -26,6 +26,7 @@ from querybus_gateway.http.openai.requests import (
 )
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, body_of
 from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.public.markdown import markdown
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.resources import Reply
 
@@ -167,7 +168,7 @@ class _Work:
 
     def text(self, reply: Reply) -> str:
         """Return the answer as Markdown."""
-        return replies.markdown(reply.resource, self._base_url)
+        return markdown(reply.resource, self._base_url)
 
 
 async def _chat_stream(work: _Work, reply: Reply, wanted: ChatRequest) -> AsyncIterator[str]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
 from querybus_gateway.admit import AskRequest
-from querybus_gateway.http.openai.replies import query_in
-from querybus_gateway.http.openai.requests import Message
+from querybus_gateway.http.compatible.openai.replies import query_in
+from querybus_gateway.http.compatible.openai.requests import Message
 from querybus_gateway.problems import Problem
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.clarify import ClarifyRequest, chosen_option, clarify
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.resources import Reply
 
 CONVERSATION_HEADERS: Final = ("x-openwebui-chat-id", "x-conversation-id", "x-thread-id")
 """Open WebUI's, LibreChat's as its documentation sets it, and our own."""
-_NUMBER = re.compile(r"^\s*(?:option\s*|选?第?)?(\d{1,2})\s*[.)。个项]?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,10 @@ async def begin(
     """Ask in the thread that the conversation is; a number or the words of an option answer what was asked back."""
     before = await queries.read(asked.follows, credential) if asked.follows is not None else None
     if isinstance(before, Reply) and before.is_finished:
-        chosen = _chosen(asked.question, before.resource["answer"])
-        if chosen is not None:
-            return await clarify(queries, before.query_id, chosen, credential, wait_seconds=wait_seconds)
+        option = chosen_option(asked.question, before.resource["answer"])
+        if option is not None:
+            choice = ClarifyRequest(option_id=option)
+            return await clarify(queries, before.query_id, choice, credential, wait_seconds=wait_seconds)
     thread, key = (before.resource["thread_id"], None) if isinstance(before, Reply) else (None, None)
     if thread is None and asked.conversation is not None:
         name = f"conversation:{asked.conversation}"
@@ -60,15 +59,3 @@ async def begin(
         thread, key = (first, None) if is_known else (None, name)
     request = AskRequest(question=asked.question, connection=connection, thread_id=thread)
     return await queries.ask(request, credential, idempotency_key=key, wait_seconds=wait_seconds)
-
-
-def _chosen(text: str, answer: Mapping[str, Any]) -> ClarifyRequest | None:
-    options = answer.get("options") or []
-    number = _NUMBER.match(text)
-    if number is not None and 0 < int(number.group(1)) <= len(options):
-        return ClarifyRequest(option_id=options[int(number.group(1)) - 1]["id"])
-    said = " ".join(text.split()).casefold()
-    for option in options:
-        if said in {" ".join(str(option[name]).split()).casefold() for name in ("text", "question")}:
-            return ClarifyRequest(option_id=option["id"])
-    return None

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from querybus_gateway.problems import Problem
 
-ROWS_SHOWN_MAX: Final = 20
-CELL_LENGTH_MAX: Final = 200
 NO_USAGE: Final = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 Json = dict[str, Any]
 
@@ -21,46 +19,6 @@ def query_in(text: str) -> str | None:
     """Return the id of the query whose answer an earlier message was, None where it was none of ours."""
     found = _QUERY_LINK.findall(text)
     return found[-1] if found else None
-
-
-def markdown(resource: Mapping[str, Any], base_url: str) -> str:
-    """Return a query's answer as Markdown: the sentence, a table, the ways on; the link leads to everything else."""
-    answer = resource.get("answer")
-    link = f"{base_url.rstrip('/')}/v1/queries/{resource['id']}"
-    if not isinstance(answer, Mapping):
-        return f"The answer is not there yet. [See how it stands]({link})"
-    is_english = answer.get("language") != "zh"
-    parts = [str(answer.get("summary") or answer.get("message") or "")]
-    if answer.get("outcome") != "answered" and answer.get("next_step"):
-        parts.append(str(answer["next_step"]))
-    if answer.get("rows"):
-        parts.append(_table(answer["columns"], answer["rows"][:ROWS_SHOWN_MAX]))
-        more = int(answer.get("row_count") or 0) - min(len(answer["rows"]), ROWS_SHOWN_MAX)
-        if more > 0:
-            parts.append(f"{more:,} more rows" if is_english else f"还有 {more:,} 行")
-    options = answer.get("options") or ()
-    if options:
-        parts.append("\n".join(f"{number}. {_plain(option['text'])}" for number, option in enumerate(options, 1)))
-    if answer.get("sql"):
-        parts.append(f"```sql\n{str(answer['sql']).replace('```', '')}\n```")
-    chart = f" · [{'Chart' if is_english else '图表'}]({link}/chart.png)" if answer.get("chart") else ""
-    parts.append(f"[{'Details' if is_english else '详情'}]({link}){chart}")
-    return "\n\n".join(part for part in parts if part)
-
-
-def _plain(text: object) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _table(columns: Sequence[Mapping[str, Any]], rows: Sequence[Sequence[Any]]) -> str:
-    head = "| " + " | ".join(_plain(column["label"]) for column in columns) + " |"
-    rule = "|" + " --- |" * len(columns)
-    lines = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
-    return "\n".join((head, rule, *lines))
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else _plain(value)[:CELL_LENGTH_MAX]
 
 
 def error_body(problem: Problem) -> Json:

@@ -1,0 +1,311 @@
+"""`/runs` and `/threads/{id}/runs`: begin a run and follow it, wait for it, look at it, cancel it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from querybus.core.credential import Credential
+from querybus_gateway.http.compatible.langgraph.objects import Assistant, interrupts_of, run_of, run_status, values_of
+from querybus_gateway.http.compatible.langgraph.requests import BatchRequest, CancelRequest, RunRequest, modes_of
+from querybus_gateway.http.compatible.langgraph.routes import given, router_of, sse, thread_given, wanted_of
+from querybus_gateway.http.compatible.langgraph.runs import Runs, Started, ended
+from querybus_gateway.http.compatible.langgraph.stream import Run, error_of, frames, resume_point, turn_of
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
+from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.resources import Reply
+
+HEARTBEAT_SECONDS: Final = 15.0
+RUN_SECONDS_MAX: Final = 700.0
+"""A run is waited for longer than the longest deadline and what it takes to end it."""
+Json = dict[str, Any]
+
+router = router_of()
+_cancelling: set[asyncio.Task[Any]] = set()
+
+
+@router.post("/runs/stream")
+async def stream_new(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Begin a run in a thread of its own, and stream it."""
+    wanted = await wanted_of(request, RunRequest)
+    return await _streamed(request, use_cases, credential, wanted, None)
+
+
+@router.post("/threads/{thread_id}/runs/stream")
+async def stream_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
+    """Begin a run in a thread, and stream it."""
+    wanted = await wanted_of(request, RunRequest)
+    return await _streamed(request, use_cases, credential, wanted, thread_id)
+
+
+@router.post("/runs/wait")
+async def wait_new(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Begin a run in a thread of its own, and return the state at its end."""
+    started = given(await Runs(use_cases, credential).begin(await wanted_of(request, RunRequest), None))
+    return _waited(request, use_cases, credential, started)
+
+
+@router.post("/threads/{thread_id}/runs/wait")
+async def wait_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
+    """Begin a run in a thread, and return the state at its end."""
+    wanted = await wanted_of(request, RunRequest)
+    started = thread_given(await Runs(use_cases, credential).begin(wanted, thread_id), thread_id)
+    return _waited(request, use_cases, credential, started)
+
+
+@router.post("/runs")
+async def begin_new(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Begin a run in a thread of its own, and return it at once."""
+    started = given(await Runs(use_cases, credential).begin(await wanted_of(request, RunRequest), None))
+    return _begun(started)
+
+
+@router.post("/threads/{thread_id}/runs")
+async def begin_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
+    """Begin a run in a thread, and return it at once."""
+    wanted = await wanted_of(request, RunRequest)
+    return _begun(thread_given(await Runs(use_cases, credential).begin(wanted, thread_id), thread_id))
+
+
+@router.post("/runs/batch")
+async def begin_batch(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Begin runs one after another, and return them; the first that is refused ends it with its problem."""
+    wanted = await wanted_of(request, BatchRequest)
+    runs = Runs(use_cases, credential)
+    started = [given(await runs.begin(one, one.thread_id)) for one in wanted.root]
+    return JsonResponse([_run(one) for one in started])
+
+
+@router.get("/threads/{thread_id}/runs")
+async def list_runs(
+    use_cases: UseCasesOf,
+    thread_id: str,
+    credential: Caller,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 10,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    status: str | None = None,
+) -> Response:
+    """Return the runs of a thread, newest first."""
+    turns = thread_given(await Runs(use_cases, credential).turns(thread_id), thread_id)
+    runs = [run_of(turn, thread_id, Assistant()) for turn in reversed(turns)]
+    chosen = [run for run in runs if status is None or run["status"] == status]
+    return JsonResponse(chosen[offset : offset + limit])
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}")
+async def show_run(use_cases: UseCasesOf, thread_id: str, run_id: str, credential: Caller) -> Response:
+    """Return a run."""
+    turn = await _turn(use_cases, credential, thread_id, run_id)
+    return JsonResponse(run_of(turn, thread_id, Assistant()))
+
+
+@router.delete("/threads/{thread_id}/runs/{run_id}")
+async def delete_run(use_cases: UseCasesOf, thread_id: str, run_id: str, credential: Caller) -> Response:
+    """Refuse: a run is part of its thread's log, which is deleted as a whole."""
+    await _turn(use_cases, credential, thread_id, run_id)
+    raise Refused(Problem(ProblemCode.NOT_CONFIRMABLE, "a run is deleted with its thread"))
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}/join")
+async def join(request: Request, use_cases: UseCasesOf, thread_id: str, run_id: str, credential: Caller) -> Response:
+    """Return the state at the end of a run."""
+    started = await _known(use_cases, credential, thread_id, run_id)
+    return _waited(request, use_cases, credential, started)
+
+
+@router.get("/threads/{thread_id}/runs/{run_id}/stream")
+async def follow_in_thread(
+    request: Request,
+    use_cases: UseCasesOf,
+    thread_id: str,
+    run_id: str,
+    credential: Caller,
+    stream_mode: Annotated[list[str] | None, Query()] = None,
+    cancel_on_disconnect: bool = False,
+) -> Response:
+    """Stream a run from its beginning, or behind `Last-Event-ID`."""
+    started = await _known(use_cases, credential, thread_id, run_id)
+    return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
+
+
+@router.get("/runs/{run_id}/stream")
+async def follow(
+    request: Request,
+    use_cases: UseCasesOf,
+    run_id: str,
+    credential: Caller,
+    stream_mode: Annotated[list[str] | None, Query()] = None,
+    cancel_on_disconnect: bool = False,
+) -> Response:
+    """Stream a run that has a thread of its own."""
+    started = await _known(use_cases, credential, run_id, run_id)
+    return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
+
+
+@router.post("/threads/{thread_id}/runs/{run_id}/cancel")
+async def cancel(
+    use_cases: UseCasesOf,
+    thread_id: str,
+    run_id: str,
+    credential: Caller,
+    wait: bool = False,
+    action: Literal["interrupt", "rollback"] = "interrupt",
+) -> Response:
+    """Cancel a run; 404 for one that has ended. What was logged stays, whatever the action."""
+    del action
+    await _turn(use_cases, credential, thread_id, run_id)
+    found = await use_cases.queries.cancel(run_id, credential)
+    if isinstance(found, Problem) and found.code is ProblemCode.ALREADY_FINISHED:
+        raise Refused(Problem(ProblemCode.NOT_FOUND, f"Run {run_id} has ended already"))
+    given(found)
+    if wait:
+        await ended(use_cases, run_id, credential, RUN_SECONDS_MAX)
+    return Response(status_code=204 if wait else 202)
+
+
+@router.post("/runs/cancel")
+async def cancel_many(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Cancel the named runs, or those of a thread that have not ended."""
+    wanted = await wanted_of(request, CancelRequest)
+    named = list(wanted.run_ids or ())
+    if wanted.thread_id is not None and not named:
+        turns = thread_given(await Runs(use_cases, credential).turns(wanted.thread_id), wanted.thread_id)
+        named = [turn["query_id"] for turn in turns if turn["status"] != "finished"]
+    for run_id in named:
+        await use_cases.queries.cancel(run_id, credential)
+    return Response(status_code=204)
+
+
+async def _streamed(
+    request: Request, use_cases: UseCases, credential: Credential, wanted: RunRequest, thread: str | None
+) -> Response:
+    started = await Runs(use_cases, credential).begin(wanted, thread)
+    started = given(started) if thread is None else thread_given(started, thread)
+    cancels = wanted.on_disconnect == "cancel"
+    return stream_of(
+        request, use_cases, credential, started, wanted.modes, cancels=cancels, alone=thread is None, is_new=True
+    )
+
+
+def stream_of(
+    request: Request,
+    use_cases: UseCases,
+    credential: Credential,
+    started: Started,
+    modes: tuple[str, ...],
+    *,
+    cancels: bool = False,
+    alone: bool = False,
+    is_new: bool = False,
+) -> Response:
+    """Return the stream of a run, behind what the request has seen of it."""
+    query = started.reply.query_id
+    seen = (-1, -1) if is_new else resume_point(request.headers.get("last-event-id", ""))
+    if seen is None:
+        raise Refused(Problem(ProblemCode.MALFORMED, "that is no event id of this stream"))
+    run = Run(query, started.thread, started.assistant, modes, started.earlier, str(request.base_url))
+    path = f"/runs/{query}" if alone else f"/threads/{started.thread}/runs/{query}"
+    # The client that resumes does not repeat its modes.
+    asked = "&".join(f"stream_mode={mode}" for mode in modes)
+
+    async def followed() -> AsyncIterator[str]:
+        try:
+            async for text in _with_heartbeat(frames(run, use_cases.queries, credential, seen)):
+                yield text
+        except asyncio.CancelledError:
+            if cancels and not getattr(request.app.state, "is_closing", False):
+                task = asyncio.get_running_loop().create_task(use_cases.queries.cancel(query, credential))
+                _cancelling.add(task)
+                task.add_done_callback(_cancelling.discard)
+            raise
+
+    return sse(followed(), Location=f"{path}/stream?{asked}", Content_Location=path)
+
+
+async def _with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield frames, and a comment whenever there is none for a while, so that nothing between closes the stream."""
+    following = asyncio.ensure_future(anext(made, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait({following}, timeout=HEARTBEAT_SECONDS)
+            if not done:
+                yield ": heartbeat\n\n"
+                continue
+            if (text := following.result()) is None:
+                return
+            yield text
+            following = asyncio.ensure_future(anext(made, None))
+    finally:
+        following.cancel()
+
+
+def _waited(request: Request, use_cases: UseCases, credential: Credential, started: Started) -> Response:
+    query, path = started.reply.query_id, f"/threads/{started.thread}/runs/{started.reply.query_id}"
+    base_url = str(request.base_url)
+
+    async def body() -> AsyncIterator[str]:
+        task = asyncio.ensure_future(ended(use_cases, query, credential, RUN_SECONDS_MAX))
+        try:
+            # White space before JSON means nothing, and keeps the connection open.
+            while not (await asyncio.wait({task}, timeout=HEARTBEAT_SECONDS))[0]:
+                yield "\n"
+            yield json.dumps(_end_state(task.result(), started, base_url), ensure_ascii=False)
+        finally:
+            task.cancel()
+
+    headers = {"Location": f"{path}/join", "Content-Location": path}
+    return StreamingResponse(body(), media_type="application/json", headers=headers)
+
+
+def _end_state(found: Reply | Problem, started: Started, base_url: str) -> Json:
+    if isinstance(found, Problem):
+        return {"__error__": {"error": str(found.code), "message": found.detail or str(found.code)}}
+    if not found.is_finished:
+        return {"__error__": {"error": "timeout", "message": "the run did not end in time"}}
+    turn = turn_of(found.resource["answer"])
+    if run_status(turn) in ("error", "timeout"):
+        return {"__error__": error_of(found.resource["answer"])}
+    values = values_of((*started.earlier, turn), base_url)
+    interrupts = interrupts_of(turn)
+    return {**values, "__interrupt__": interrupts} if interrupts else values
+
+
+def _run(started: Started) -> Json:
+    resource = started.reply.resource
+    question = (resource.get("answer") or {}).get("question", "")
+    turn = {
+        "query_id": started.reply.query_id,
+        "question": question,
+        "status": resource["status"],
+        "outcome": (resource.get("answer") or {}).get("outcome"),
+        "asked_at": resource["created_at"],
+    }
+    return run_of(turn, started.thread, started.assistant)
+
+
+def _begun(started: Started) -> JsonResponse:
+    path = f"/threads/{started.thread}/runs/{started.reply.query_id}"
+    return JsonResponse(_run(started), headers={"Content-Location": path})
+
+
+async def _turn(use_cases: UseCases, credential: Credential, thread: str, run: str) -> Json:
+    turns = thread_given(await Runs(use_cases, credential).turns(thread), thread)
+    found = next((turn for turn in turns if turn["query_id"] == run), None)
+    if found is None:
+        raise Refused(Problem(ProblemCode.NOT_FOUND, f"Run {run[:64]} not found"))
+    return found
+
+
+async def _known(use_cases: UseCases, credential: Credential, thread: str, run: str) -> Started:
+    reply = given(await use_cases.queries.read(run, credential))
+    if reply.resource["thread_id"] != thread:
+        raise Refused(Problem(ProblemCode.NOT_FOUND, f"Run {run[:64]} not found"))
+    turns = thread_given(await Runs(use_cases, credential).turns(thread), thread)
+    place = next((place for place, turn in enumerate(turns) if turn["query_id"] == run), len(turns))
+    return Started(reply, Assistant(), turns[:place])

@@ -1,0 +1,270 @@
+"""LangGraph's own Python client, unchanged, against a stack: runs, streams, threads, state, interrupts, cut connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import pytest_asyncio
+from langgraph_sdk import get_client, get_sync_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
+
+from querybus.core.credential import key_text
+from querybus_cli.local.local_stack import Stack, StackPlan
+
+pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+KEYS = {name: key_text("local", name, f"secret-of-{name}") for name in ("business", "analyst")}
+QUESTION: Any = {"messages": [{"role": "user", "content": "How many customers are there?"}]}
+UNREADABLE: Any = {"messages": [{"role": "user", "content": "Show the blorbs of everything"}]}
+ASSISTANT = "text2sql_agent"
+EVERY_MODE: Any = ["values", "updates", "custom", "messages-tuple"]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stack]:
+    directory = tmp_path_factory.mktemp("langgraph")
+    shop = directory / "shop.sqlite"
+    with sqlite3.connect(shop) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+            "INSERT INTO customers VALUES (1,'Ann'),(2,'Bob'),(3,'Cid');"
+        )
+    file: Path = directory / "connections.yaml"
+    file.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{shop}"}]}))
+    async with Stack(StackPlan(connections_file=file, sync="2m"), keys=KEYS) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(stack: Stack) -> AsyncGenerator[LangGraphClient]:
+    async with get_client(url=stack.http_address, api_key=KEYS["analyst"]) as made:
+        yield made
+
+
+async def collected(stream: Any) -> list[Any]:
+    return [part async for part in stream]
+
+
+async def test_a_run_without_a_thread_streams_every_mode_and_ends(client: LangGraphClient) -> None:
+    created: list[Any] = []
+    parts = await collected(
+        client.runs.stream(None, ASSISTANT, input=QUESTION, stream_mode=EVERY_MODE, on_run_created=created.append)
+    )
+    names = [part.event for part in parts]
+    assert names[0] == "metadata"
+    assert names[-1] == "end"
+    assert parts[0].data["run_id"] == parts[-1].data["run_id"] == created[0]["run_id"]
+    values = [part.data for part in parts if part.event == "values"]
+    assert [message["type"] for message in values[0]["messages"]] == ["human"]
+    assert [message["type"] for message in values[-1]["messages"]] == ["human", "ai"]
+    assert (values[-1]["outcome"], values[-1]["rows"]) == ("answered", [[3]])
+    nodes = [name for part in parts if part.event == "updates" for name in part.data]
+    assert nodes == ["generator", "validator", "executor", "presenter"]
+    said = "".join(part.data[0]["content"] for part in parts if part.event == "messages")
+    assert said == values[-1]["messages"][-1]["content"]
+    assert {"asked", "drafted", "finished"} <= {part.data["event"] for part in parts if part.event == "custom"}
+
+
+async def test_a_thread_keeps_its_runs_state_and_history(client: LangGraphClient) -> None:
+    thread = await client.threads.create(metadata={"owner": "ann"})
+    identity = thread["thread_id"]
+    assert (await client.threads.get(identity))["status"] == "idle"
+    assert (await client.threads.get_state(identity))["values"] == {}
+    first = await client.runs.wait(identity, ASSISTANT, input=QUESTION)
+    assert isinstance(first, dict)
+    assert first["rows"] == [[3]]
+    run = await client.runs.create(identity, "shop", input={"messages": [{"type": "human", "content": "and names?"}]})
+    joined = await client.runs.join(identity, run["run_id"])
+    assert len(joined["messages"]) == 4
+    assert (await client.runs.get(identity, run["run_id"]))["status"] in {"success", "interrupted"}
+    assert next(one["run_id"] for one in await client.runs.list(identity)) == run["run_id"]
+    states: Any = await client.threads.get_history(identity)
+    assert [len(state["values"]["messages"]) for state in states] == [4, 3, 2, 1]
+    for state, older in pairwise(states):
+        assert state["parent_checkpoint"] == older["checkpoint"]
+    again: Any = await client.threads.get_state(identity, checkpoint_id=states[2]["checkpoint"]["checkpoint_id"])
+    assert again["values"]["rows"] == [[3]]
+    assert len(await client.threads.get_history(identity, before=states[1]["checkpoint"])) == 2
+    # A run from a checkpoint knows the thread only up to there.
+    there = await client.runs.wait(identity, ASSISTANT, input=QUESTION, checkpoint_id=states[2]["checkpoint_id"])
+    assert isinstance(there, dict)
+    assert [message["type"] for message in there["messages"]] == ["human", "ai", "human", "ai"]
+    copied = await client.threads.copy(identity)
+    assert copied is not None
+    with pytest.raises(NotFoundError):
+        await client.runs.cancel(identity, run["run_id"])
+    await client.threads.delete(identity)
+    with pytest.raises(NotFoundError):
+        await client.threads.get_state(identity)
+
+
+async def test_threads_are_found_described_and_made_once(client: LangGraphClient) -> None:
+    thread = await client.threads.create(metadata={"topic": "shoes"})
+    identity = thread["thread_id"]
+    with pytest.raises(ConflictError, match="already exists"):
+        await client.threads.create(thread_id=identity)
+    assert (await client.threads.create(thread_id=identity, if_exists="do_nothing"))["thread_id"] == identity
+    assert [one["thread_id"] for one in await client.threads.search(metadata={"topic": "shoes"})] == [identity]
+    updated = await client.threads.update(identity, metadata={"owner": "ann"})
+    assert updated["metadata"] == {"topic": "shoes", "owner": "ann"}
+    await client.runs.wait(identity, ASSISTANT, input=QUESTION)
+    found: Any
+    (found,) = await client.threads.search(metadata={"topic": "shoes", "owner": "ann"}, status="idle")
+    assert found["values"]["messages"][0]["content"] == "How many customers are there?"
+    assert await client.threads.count(metadata={"topic": "shoes"}) == 1
+    with pytest.raises(NotFoundError, match="Thread with ID"):
+        await client.threads.get("00000000-0000-0000-0000-000000000000")
+
+
+async def test_what_is_asked_back_interrupts_and_is_resumed(client: LangGraphClient) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    parts = await collected(client.runs.stream(thread, ASSISTANT, input=UNREADABLE, stream_mode=["updates"]))
+    (waiting,) = [part.data["__interrupt__"] for part in parts if "__interrupt__" in (part.data or {})]
+    assert waiting[0]["value"]["kind"] == "clarification"
+    state = await client.threads.get_state(thread)
+    assert state["next"]
+    assert state["tasks"][0]["interrupts"][0]["id"] == waiting[0]["id"]
+    assert (await client.threads.get(thread))["status"] == "interrupted"
+    option = waiting[0]["value"]["options"][0]
+    resumed = await client.runs.wait(thread, ASSISTANT, command={"resume": option["id"]})
+    assert isinstance(resumed, dict)
+    assert resumed["outcome"] == "answered"
+    assert (await client.threads.get_state(thread))["next"] == []
+    # The number of an option, said as a message, chooses it as well.
+    await client.runs.wait(thread, ASSISTANT, input=UNREADABLE)
+    numbered = await client.runs.wait(thread, ASSISTANT, input={"messages": [{"role": "user", "content": "1"}]})
+    assert isinstance(numbered, dict)
+    assert numbered["outcome"] == "answered"
+    with pytest.raises(httpx.HTTPStatusError, match="409"):
+        await client.runs.wait(thread, ASSISTANT, command={"resume": "1"}, raise_error=True)
+
+
+async def test_the_synchronous_client_asks_as_well(stack: Stack) -> None:
+    def asked() -> tuple[list[str], Any]:
+        with get_sync_client(url=stack.http_address, api_key=KEYS["business"]) as client:
+            names = [part.event for part in client.runs.stream(None, "shop", input=QUESTION, stream_mode="updates")]
+            return names, client.runs.wait(None, "shop", input=QUESTION)
+
+    names, values = await asyncio.to_thread(asked)
+    assert (names[0], names[-1]) == ("metadata", "end")
+    assert values["rows"] == [[3]]
+    # What a business reader gets holds no statement and no name.
+    assert "SELECT" not in json.dumps(values)
+    assert "sql" not in values
+
+
+async def test_refusals_are_those_that_the_client_knows(client: LangGraphClient, stack: Stack) -> None:
+    assert [one["name"] for one in await client.assistants.search()] == [ASSISTANT, "shop"]
+    assert (await client.assistants.get_graph("shop"))["nodes"]
+    with pytest.raises(UnprocessableEntityError, match="no such assistant"):
+        await client.runs.create(None, "nobody", input=QUESTION)
+    with pytest.raises(UnprocessableEntityError, match="webhooks"):
+        await client.runs.create(None, ASSISTANT, input=QUESTION, webhook="http://127.0.0.1:1/")
+    async with httpx.AsyncClient(base_url=stack.http_address) as http:
+        assert (await http.get("/ok")).json() == {"ok": True}
+        assert (await http.post("/runs/wait", json={})).status_code == 401
+        missing = await http.post("/runs/wait", json={}, headers={"x-api-key": KEYS["analyst"]})
+        assert missing.status_code == 422
+        assert missing.json()["detail"].startswith('"assistant_id" is a required property')
+        # Studio sends JSON as text.
+        plain = {"x-api-key": KEYS["analyst"], "content-type": "text/plain"}
+        assert (await http.post("/assistants/search", content="{}", headers=plain)).status_code == 200
+    async with get_client(url=stack.http_address, api_key=KEYS["business"]) as other:
+        thread = (await client.threads.create())["thread_id"]
+        await client.runs.wait(thread, ASSISTANT, input=QUESTION)
+        with pytest.raises(NotFoundError):
+            await other.threads.get_state(thread)
+        with pytest.raises(NotFoundError):
+            await other.runs.create(thread, ASSISTANT, input=QUESTION)
+
+
+async def test_a_question_in_messages_is_answered_at_once_or_streamed(stack: Stack) -> None:
+    headers = {"Authorization": f"Bearer {KEYS['analyst']}"}
+    async with httpx.AsyncClient(base_url=stack.http_address, headers=headers, timeout=40) as http:
+        listed = {**QUESTION, "thread_id": "chat-7", "pagination": {"page": 1, "page_size": 2}}
+        listed["messages"] = [{"role": "user", "content": "List the names of all customers"}]
+        first = (await http.post("/api/v1/query/sync", json=listed)).json()
+        assert (first["status"], len(first["rows"]), first["pagination"]["has_next"]) == ("success", 2, True)
+        second = {**listed, "pagination": {"limit": 2, "offset": 2}, "config": {"configurable": {"language": "en"}}}
+        following = (await http.post("/api/v1/query/sync", json=second)).json()
+        assert (len(following["rows"]), following["pagination"]["page"]) == (1, 2)
+        assert first["thread_id"] == following["thread_id"]
+        streamed = await http.post("/api/v1/query", json={**QUESTION, "thread_id": first["thread_id"]})
+        assert streamed.text.startswith("event: metadata\n")
+        assert streamed.text.rstrip().rpartition("event: ")[2].startswith("end")
+
+
+async def test_a_connection_cut_behind_any_frame_loses_and_repeats_nothing(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langgraph_sdk._async.http._reconnect_delay", lambda *_, **__: 0.01)
+    whole = await _streamed_through(stack, None)
+    durable = [part for part in whole if part.id]
+    assert len(durable) > 10
+    for cut_after in range(1, len(whole) + 1):
+        parts = await _streamed_through(stack, cut_after)
+        got = [(part.event, (part.data or {}).get("event") if isinstance(part.data, dict) else None) for part in parts]
+        assert [name for name, _ in got if name == "end"] == ["end"], cut_after
+        seen = [part.id for part in parts if part.id]
+        assert len(seen) == len(set(seen)), cut_after
+        assert len([part for part in parts if part.id]) == len(durable), cut_after
+
+
+async def _streamed_through(stack: Stack, cut_after: int | None) -> list[Any]:
+    modes: Any = ["values", "updates", "custom"]
+    async with (
+        cutting(stack.http_address, cut_after) as address,
+        get_client(url=address, api_key=KEYS["analyst"]) as client,
+    ):
+        stream = client.runs.stream(None, ASSISTANT, input=QUESTION, stream_mode=modes)
+        return [part for part in await collected(stream) if part.event != "custom" or part.id]
+
+
+@asynccontextmanager
+async def cutting(address: str, cut_after: int | None) -> AsyncGenerator[str]:
+    """Give the address of a proxy that cuts its first connection behind so many frames of a stream."""
+    target = urlsplit(address)
+    is_cut = cut_after is None
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal is_cut
+        up_reader, up_writer = await asyncio.open_connection(target.hostname, target.port)
+
+        async def upward() -> None:
+            while data := await reader.read(65_536):
+                up_writer.write(data)
+                await up_writer.drain()
+
+        going_up = asyncio.create_task(upward())
+        frames = 0
+        try:
+            while data := await up_reader.read(65_536):
+                for piece in data.split(b"\n\n"):
+                    frames += piece.startswith(b"event:") or b"\nevent:" in piece
+                    writer.write(piece if piece is data.split(b"\n\n")[-1] else piece + b"\n\n")
+                    if not is_cut and cut_after is not None and frames >= cut_after:
+                        is_cut = True
+                        await writer.drain()
+                        return
+                await writer.drain()
+        finally:
+            going_up.cancel()
+            writer.close()
+            up_writer.close()
+
+    server = await asyncio.start_server(relay, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
