@@ -169,6 +169,29 @@ def chat(
     converse(url, key, key_file, quick, *consoles())
 
 
+@app.command()
+def mcp(
+    url: Url = None,
+    key: Key = None,
+    key_file: KeyFile = None,
+    database: Database = None,
+    connections: ConnectionsFile = None,
+    audience: Audience = "analyst",
+    model: Model = None,
+) -> None:
+    """Speak the Model Context Protocol on standard input and output, for assistants that start a command.
+
+    Asks a running gateway with --url, else all services in this process. Example: querybus mcp --url http://127.0.0.1:8080
+    """
+    from querybus_cli.local.answers import Quick
+    from querybus_cli.operations.mcp_stdio import serve
+
+    if url is not None and (database is not None or connections is not None):
+        raise UsageError("--url asks a gateway about its own connections: leave out --database and --connections")
+    quick = Quick("", database, connections, None, audience, {"model": model})
+    serve(url, key, key_file, quick)
+
+
 @app.command(name="explain-question")
 def explain_question(
     question: Annotated[str, typer.Argument(help="the question, in English or Chinese")],

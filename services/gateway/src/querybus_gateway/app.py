@@ -45,6 +45,7 @@ from querybus_gateway.bus.stores import (
 )
 from querybus_gateway.bus.submissions import Submissions
 from querybus_gateway.http.app import http_api
+from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.fair_queue import Turns
@@ -192,6 +193,7 @@ def use_cases_of(
 def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
     """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
     api = BusApi(use_cases, tracing=tracing, calls_max=CALLS_MAX)
+    mcp = _mcp_api(settings, broker, use_cases)
     web = http_api(
         use_cases,
         tracing=tracing,
@@ -199,6 +201,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         cors_origins=settings.cors_origins,
         openai=settings.openai_api,
         langgraph=settings.langgraph_api,
+        more=mcp.routes if mcp is not None else (),
     )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
@@ -211,6 +214,8 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
             on_listening=lambda address: _log.info("http.listening", address=address),
         ),
     ]
+    if mcp is not None:
+        listeners.append(mcp)
     if settings.grpc_port is not None:
         # No child of this process calls gRPC; else the library says at every fork that it skips its handlers.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
@@ -230,6 +235,18 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
             )
         )
     return listeners
+
+
+def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:
+    if not settings.mcp_api:
+        return None
+    return McpApi(
+        use_cases,
+        state_key=SharedKey(SecretStore(broker), "mcp-state", random_bits=system_random_bits),
+        origins=settings.cors_origins,
+        issuer=settings.oidc_issuer,
+        statements=settings.mcp_sql,
+    )
 
 
 def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop:

@@ -64,6 +64,8 @@ class Settings(ServiceSettings):
     )
     openai_api: bool = Field(default=True, description="serve `/openai/v1` for chat front ends")
     langgraph_api: bool = Field(default=True, description="serve the paths of LangGraph's server: runs, threads")
+    mcp_api: bool = Field(default=True, description="serve `/mcp` for what speaks the Model Context Protocol")
+    mcp_sql: bool = Field(default=False, description="offer analysts a tool at `/mcp` that runs their own statements")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )

@@ -15,6 +15,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querybus.ops.clock import RandomBits
@@ -139,10 +140,11 @@ def http_api(
     cors_origins: Sequence[str] = (),
     openai: bool = True,
     langgraph: bool = True,
+    more: Sequence[BaseRoute] = (),
 ) -> FastAPI:
     """Return the HTTP application; pages of `cors_origins` may call it from a browser.
 
-    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server.
+    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `more` paths that are no part of the document.
     """
     app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
     app.state.use_cases = use_cases
@@ -166,6 +168,7 @@ def http_api(
         responses=gives(AsyncApiView),
         tags=["documents"],
     )
+    app.router.routes.extend(more)
     _refusals(app)
     _document(app)
     return app

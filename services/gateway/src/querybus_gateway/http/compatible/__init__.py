@@ -1,1 +1,1 @@
-"""The protocols of other people's clients over the use cases, so that they work unchanged: OpenAI, LangGraph."""
+"""The protocols of other people's clients over the use cases, so that they work unchanged: OpenAI, LangGraph, MCP."""
