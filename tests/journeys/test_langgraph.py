@@ -189,6 +189,54 @@ async def test_refusals_are_those_that_the_client_knows(client: LangGraphClient,
             await other.runs.create(thread, ASSISTANT, input=QUESTION)
 
 
+async def test_the_thread_protocol_streams_a_run_and_puts_a_question_back(client: LangGraphClient) -> None:
+    async with asyncio.timeout(60), client.threads.stream(assistant_id=ASSISTANT) as thread:
+        started = await thread.run.start(input=QUESTION)
+        messages = [await message.text for message in [one async for one in thread.messages]]
+        output: Any = await thread.output
+        assert output["rows"] == [[3]]
+        assert output["query_id"] == started["run_id"]
+        assert messages == [output["messages"][-1]["content"]]
+        identity = thread.thread_id
+    # The same thread once more: what ended before is no news.
+    async with asyncio.timeout(60), client.threads.stream(identity, assistant_id=ASSISTANT) as thread:
+        await thread.run.start(input=UNREADABLE)
+        while not thread.interrupted:
+            await asyncio.sleep(0.05)
+        (waiting,) = thread.interrupts
+        value: Any = waiting["value"]
+        assert value["kind"] == "clarification"
+        await thread.run.respond(value["options"][0]["id"])
+        answered: Any = await thread.output
+        assert answered["outcome"] == "answered"
+        assert len(answered["messages"]) == 6
+
+
+async def test_the_commands_of_the_thread_protocol_say_what_they_cannot_do(
+    stack: Stack, client: LangGraphClient
+) -> None:
+    identity = (await client.threads.create())["thread_id"]
+    await client.runs.wait(identity, ASSISTANT, input=QUESTION)
+    headers = {"x-api-key": KEYS["analyst"]}
+    async with httpx.AsyncClient(base_url=stack.http_address, headers=headers, timeout=40) as http:
+
+        async def command(method: str, **params: Any) -> dict[str, Any]:
+            sent = {"id": 7, "method": method, "params": params}
+            return (await http.post(f"/threads/{identity}/commands", json=sent)).json()
+
+        assert (await command("state.get", keys=["rows"]))["result"] == {"values": {"rows": [[3]]}}
+        listed = (await command("state.listCheckpoints"))["result"]["checkpoints"]
+        assert len(listed) == 2
+        forked = (await command("state.fork", checkpoint_id=listed[0]["id"], input=QUESTION))["result"]
+        assert forked["thread_id"] != identity
+        assert forked["run_id"]
+        assert (await command("input.respond", interrupt_id="x", response="1"))["error"] == "no_such_interrupt"
+        assert (await command("fly.away"))["error"] == "unknown_command"
+        assert (await command("run.start", assistant_id="nobody", input=QUESTION))["error"] == "invalid_argument"
+        missing = "/threads/00000000-0000-0000-0000-000000000000/stream/events"
+        assert (await http.post(missing, json={"channels": ["lifecycle"]})).status_code == 404
+
+
 async def test_a_question_in_messages_is_answered_at_once_or_streamed(stack: Stack) -> None:
     headers = {"Authorization": f"Bearer {KEYS['analyst']}"}
     async with httpx.AsyncClient(base_url=stack.http_address, headers=headers, timeout=40) as http:

@@ -64,6 +64,7 @@ from querybus_gateway.use_cases.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
 from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
 ADVISORY_SLOTS = 4
@@ -169,6 +170,7 @@ def use_cases_of(
     return UseCases(
         queries=queries,
         threads=queries.threads,
+        thread_events=ThreadEvents(queries.threads, kept.waiters, clock=clock),
         batches=Batches(queries, kept.batches, clock=clock, random_bits=system_random_bits),
         results=Results(queries, PageStore(broker), token_key=page_key, clock=clock),
         charts=Charts(queries, pictures),

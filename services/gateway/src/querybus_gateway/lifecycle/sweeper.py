@@ -28,7 +28,7 @@ from querybus_gateway.lifecycle.conclusions import AnswerAgain, Ending, dead_let
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OpenQueries, OpenQuery
 from querybus_gateway.lifecycle.load import Load
-from querybus_gateway.lifecycle.waiters import Waiters
+from querybus_gateway.lifecycle.waiters import Waiters, thread_key
 from querybus_gateway.ports import Answers, Events
 
 TICK_SECONDS: Final = 1.0
@@ -106,7 +106,8 @@ class Sweeper:
         elif entry.address.event is not EventName.CONCLUDED:
             self._load.begun(tenant, query, open_count, now)
         self._open.note(entry.address, entry.sequence, deadline_at, now)
-        self._waiters.notify(entry.address.tenant, entry.address.query, entry.address.event)
+        for key in (entry.address.query, thread_key(entry.address.thread)):
+            self._waiters.notify(entry.address.tenant, key, entry.address.event)
         if entry.address.event is EventName.FINISHED:
             self._turns.give()
 

@@ -72,6 +72,11 @@ class Watch:
         return must_look
 
 
+def thread_key(thread: str) -> str:
+    """Return what a thread is waited for by, beside the query that it has its id of."""
+    return f"thread:{thread}"
+
+
 class Waiters:
     """All waiters of this replica, by tenant and query token."""
 

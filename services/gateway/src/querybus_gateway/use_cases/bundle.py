@@ -13,6 +13,7 @@ from querybus_gateway.use_cases.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
 
@@ -22,6 +23,7 @@ class UseCases:
 
     queries: Queries
     threads: Threads
+    thread_events: ThreadEvents
     batches: Batches
     results: Results
     charts: Charts

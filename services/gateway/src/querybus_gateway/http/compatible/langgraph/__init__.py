@@ -2,6 +2,18 @@
 
 from typing import Final
 
-from querybus_gateway.http.compatible.langgraph import assistant_paths, query_paths, run_paths, thread_paths
+from querybus_gateway.http.compatible.langgraph import (
+    assistant_paths,
+    protocol_paths,
+    query_paths,
+    run_paths,
+    thread_paths,
+)
 
-LANGGRAPH_ROUTERS: Final = (assistant_paths.router, run_paths.router, thread_paths.router, query_paths.router)
+LANGGRAPH_ROUTERS: Final = (
+    assistant_paths.router,
+    run_paths.router,
+    thread_paths.router,
+    query_paths.router,
+    protocol_paths.router,
+)

@@ -74,10 +74,7 @@ async def show(use_cases: UseCasesOf, assistant_id: str, credential: Caller) -> 
 async def graph(use_cases: UseCasesOf, assistant_id: str, credential: Caller) -> Response:
     """Return the stages and where a query goes from each."""
     await _named(use_cases, assistant_id, credential)
-    nodes = [{"id": name, "type": "runnable", "data": {"name": name}} for name in _NODES]
-    ends = [{"id": name, "type": "schema", "data": name} for name in ("__start__", "__end__")]
-    edges = [{"source": source, "target": target, "conditional": maybe} for source, target, maybe in _EDGES]
-    return JsonResponse({"nodes": [ends[0], *nodes, ends[1]], "edges": edges})
+    return JsonResponse(graph_of())
 
 
 @router.get("/assistants/{assistant_id}/schemas")
@@ -111,6 +108,14 @@ async def subgraphs(use_cases: UseCasesOf, assistant_id: str, credential: Caller
 async def versions(use_cases: UseCasesOf, assistant_id: str, credential: Caller) -> Response:
     """Return the only version."""
     return JsonResponse([(await _named(use_cases, assistant_id, credential)).view])
+
+
+def graph_of() -> Json:
+    """Return the stages as a graph."""
+    nodes = [{"id": name, "type": "runnable", "data": {"name": name}} for name in _NODES]
+    ends = [{"id": name, "type": "schema", "data": name} for name in ("__start__", "__end__")]
+    edges = [{"source": source, "target": target, "conditional": maybe} for source, target, maybe in _EDGES]
+    return {"nodes": [ends[0], *nodes, ends[1]], "edges": edges}
 
 
 async def _named(use_cases: UseCasesOf, assistant_id: str, credential: Caller) -> Assistant:

@@ -216,7 +216,7 @@ def stream_of(
 
     async def followed() -> AsyncIterator[str]:
         try:
-            async for text in _with_heartbeat(frames(run, use_cases.queries, credential, seen)):
+            async for text in with_heartbeat(frames(run, use_cases.queries, credential, seen)):
                 yield text
         except asyncio.CancelledError:
             if cancels and not getattr(request.app.state, "is_closing", False):
@@ -228,7 +228,7 @@ def stream_of(
     return sse(followed(), Location=f"{path}/stream?{asked}", Content_Location=path)
 
 
-async def _with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
+async def with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
     """Yield frames, and a comment whenever there is none for a while, so that nothing between closes the stream."""
     following = asyncio.ensure_future(anext(made, None))
     try:
