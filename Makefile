@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
+.PHONY: help setup demo up ask snowflake node-clients test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,6 +55,14 @@ build/environments/%/.set-up: requirements-%.lock
 	@touch $@
 
 snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
+
+# Other people's clients, as their users install them. Without a lock file, which would name an index.
+build/environments/node/.set-up: tests/journeys/node/package.json
+	@echo "Setting up build/environments/node, once ..."
+	@mkdir -p $(@D) && cp $< $(@D)/ && npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --silent
+	@touch $@
+
+node-clients: build/environments/node/.set-up ## the clients from npm that tests ask with (needs node and npm)
 
 test-unit: $(STAMP) ## the tests of pure code, which start no process and no server; about half a minute
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \

@@ -6,6 +6,8 @@ import os
 import sys
 from dataclasses import dataclass
 
+from starlette.routing import BaseRoute
+
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
@@ -45,6 +47,7 @@ from querybus_gateway.bus.stores import (
 )
 from querybus_gateway.bus.submissions import Submissions
 from querybus_gateway.http.app import http_api
+from querybus_gateway.http.compatible.antvis.paths import antvis_router
 from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
@@ -203,7 +206,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         cors_origins=settings.cors_origins,
         openai=settings.openai_api,
         langgraph=settings.langgraph_api,
-        more=mcp.routes if mcp is not None else (),
+        more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
     )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
@@ -249,6 +252,12 @@ def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpA
         issuer=settings.oidc_issuer,
         statements=settings.mcp_sql,
     )
+
+
+def _antvis_routes(settings: Settings, broker: BusBroker) -> list[BaseRoute]:
+    if not settings.antvis_api:
+        return []
+    return antvis_router(SharedKey(SecretStore(broker), "antvis-pictures", random_bits=system_random_bits)).routes
 
 
 def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop:

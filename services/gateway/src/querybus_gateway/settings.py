@@ -66,6 +66,9 @@ class Settings(ServiceSettings):
     langgraph_api: bool = Field(default=True, description="serve the paths of LangGraph's server: runs, threads")
     mcp_api: bool = Field(default=True, description="serve `/mcp` for what speaks the Model Context Protocol")
     mcp_sql: bool = Field(default=False, description="offer analysts a tool at `/mcp` that runs their own statements")
+    antvis_api: bool = Field(
+        default=True, description="draw at `/antvis` what antvis' chart server for assistants asks for"
+    )
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )

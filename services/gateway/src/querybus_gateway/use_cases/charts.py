@@ -52,9 +52,11 @@ class Charts:
     async def picture(self, query: str, credential: Credential, form: PictureForm) -> bytes | Problem:
         """Return the chart as a picture."""
         result = await self.spec(query, credential)
-        if isinstance(result, Problem):
-            return result
-        drawn = await self._renderer.draw(result, form)
+        return result if isinstance(result, Problem) else await self.drawn(result, form)
+
+    async def drawn(self, spec: Mapping[str, object], form: PictureForm) -> bytes | Problem:
+        """Return a specification as a picture."""
+        drawn = await self._renderer.draw(spec, form)
         if isinstance(drawn, bytes):
             return drawn
         if drawn.code is FailureCode.TIMEOUT:
