@@ -177,6 +177,12 @@ OVERVIEW: Final = Dashboard(
             "short",
             (("count by (service, version) (querybus_build_info)", "{{service}} {{version}}"),),
         ),
+        Panel(
+            "Requests by API",
+            "What comes in at each API; refused is the caller's fault, failed is ours.",
+            "reqps",
+            (("sum by (api, outcome) (rate(querybus_api_requests_total[$__rate_interval]))", "{{api}} {{outcome}}"),),
+        ),
     ),
 )
 

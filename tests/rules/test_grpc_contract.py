@@ -20,7 +20,7 @@ from querybus_gateway.grpc.errors import code_of
 from querybus_gateway.grpc.messages import word
 from querybus_gateway.grpc.server import SERVICES
 from querybus_gateway.problems import STATUS
-from querybus_gateway.use_cases.export import Format
+from querybus_gateway.use_cases.results.export import Format
 from querybus_gateway.v1 import connection_service_pb2, query_pb2, query_service_pb2
 
 ROOT = Path(__file__).parents[2]

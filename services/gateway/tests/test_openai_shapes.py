@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from querybus_gateway.http.compatible.openai.conversation import asked_in
+from querybus.core.credential import Credential
+from querybus_gateway.http.compatible.openai.conversation import acting, asked_in
 from querybus_gateway.http.compatible.openai.replies import error_body, pieces, query_in
 from querybus_gateway.http.compatible.openai.requests import ChatRequest, Message, connection_of, task_of, task_reply
 from querybus_gateway.problems import Problem, ProblemCode
@@ -98,3 +99,14 @@ def test_a_problem_has_the_shape_that_clients_raise() -> None:
     assert body["error"]["type"] == "invalid_request_error"
     assert body["error"]["message"] == "say something"
     assert json.dumps(body)
+
+
+def test_only_a_trusted_front_end_names_the_person_that_it_asks_for() -> None:
+    plain = Credential(name="chat", tenant="acme", user="chat")
+    trusted = plain.model_copy(update={"is_trusted_proxy": True})
+    headers = {"x-openwebui-user-id": "ann", "x-openwebui-user-role": "admin"}
+    assert acting(plain, headers) == plain
+    assert acting(trusted, {}) == trusted
+    ann = acting(trusted, headers)
+    assert (ann.user, ann.tenant, ann.audience) == ("chat/ann", "acme", "business")
+    assert acting(trusted, {"x-user-email": "bob@example.com"}).user != ann.user

@@ -40,6 +40,9 @@ def create_key(
     audience: Annotated[For, typer.Option(help="analysts see SQL and names")] = For.BUSINESS,
     connection: Annotated[list[str] | None, typer.Option(help="that it may ask; repeat for each; default: all")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="give a credential that is there a new key")] = False,
+    trusted_proxy: Annotated[
+        bool, typer.Option("--trusted-proxy", help="believe its header of the person that it asks for, at /openai/v1")
+    ] = False,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -61,6 +64,7 @@ def create_key(
             audience=audience.value,
             connections=tuple(connection) if connection else None,
             replace=replace,
+            is_trusted_proxy=trusted_proxy,
         )
     )
     if json_output:

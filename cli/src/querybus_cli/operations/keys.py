@@ -64,6 +64,7 @@ async def create(
     audience: Literal["business", "analyst"],
     connections: tuple[str, ...] | None,
     replace: bool,
+    is_trusted_proxy: bool = False,
 ) -> str:
     """Make a credential and return its key; UsageError if the name is taken, or fits no subject."""
     for what, text in (("tenant", tenant), ("name", name)):
@@ -79,6 +80,7 @@ async def create(
         audience=audience,
         connections=connections,
         key_sha256=key_hash(key),
+        is_trusted_proxy=is_trusted_proxy,
     )
     async with registry(place) as known:
         if not replace and await known.get(tenant, name) is not None:

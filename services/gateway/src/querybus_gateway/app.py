@@ -62,11 +62,11 @@ from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.catalogs import Catalogs
-from querybus_gateway.use_cases.charts import Charts
 from querybus_gateway.use_cases.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
-from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.results.charts import Charts
+from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
@@ -182,6 +182,7 @@ def use_cases_of(
         ),
         credentials=kept.credentials,
         callers=callers,
+        count=metrics.api_request,
         catalogs=Catalogs(kept.connections, kept.catalogs),
         teaching=Teaching(
             queries,

@@ -471,6 +471,9 @@ class Someone:
     async def identify(self, key: str | None, source: str) -> Credential:
         return Credential(name="web", tenant="acme", user="ann")
 
+    def count(self, api: str, status: int) -> None:
+        assert (api, status >= 500) == ("grpc", True)
+
 
 @pytest.mark.parametrize(
     ("trouble", "code", "retry_seconds"),

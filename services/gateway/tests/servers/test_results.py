@@ -19,7 +19,7 @@ from querybus.core.messages import Answer, Finished, Outcome, Result, ResultColu
 from querybus.core.options import Options
 from querybus.core.subjects import EventName
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.results.pages import Results
 
 from .stack_of_tests import SECRET_NAME, ApiStack, pages_of
 

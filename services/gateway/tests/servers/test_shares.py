@@ -30,6 +30,9 @@ class Slow:
     async def get(self, tenant: str, credential: str) -> None:
         await self.go.wait()
 
+    def count(self, api: str, status: int) -> None:
+        assert (api, status >= 400) == ("bus", True)
+
 
 async def test_one_tenants_waiting_calls_leave_places_for_another_tenants():
     slow = Slow()

@@ -32,6 +32,7 @@ class Credential(BaseModel):
     connections: tuple[str, ...] | None = Field(default=None, description="None: every connection")
     key_sha256: str = Field(default="", description="hex; empty: no key, the bus API only")
     caps: OptionCaps = OptionCaps()
+    is_trusted_proxy: bool = Field(default=False, description="whose header of the person it asks for is believed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ REPAIR_OUTCOMES: Final = ("success", "failure", "contradicted")
 NO_RULE: Final = "none"
 """The rule of a second draft that no rule made."""
 ANSWER_PARTS: Final = ("shape", "summary", "chart")
+APIS: Final = ("http", "openai", "langgraph", "mcp", "antvis", "grpc", "bus")
+REQUEST_OUTCOMES: Final = ("taken", "refused", "failed")
 PURPOSES: Final = ("explain", "probe", "introspect", "execute")
 STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak")
 
@@ -58,6 +60,9 @@ TABLE: Final[tuple[MetricRow, ...]] = (
         "counter",
         ("attempt", "outcome"),
         "drafts of finished queries: first or retry, success or failure",
+    ),
+    MetricRow(
+        "querybus_api_requests_total", "counter", ("api", "outcome"), "requests by API; refused: 4xx, failed: 5xx"
     ),
     MetricRow("querybus_failures_total", "counter", ("stage", "code"), "failures by stage and code"),
     MetricRow(
@@ -169,6 +174,9 @@ class Metrics:
                 self._metrics["querybus_stage_messages_total"].labels(stage, settled)
             for code in FailureCode:
                 self._metrics["querybus_failures_total"].labels(stage, code)
+        for api in APIS:
+            for outcome in REQUEST_OUTCOMES:
+                self._metrics["querybus_api_requests_total"].labels(api, outcome)
         for part in ANSWER_PARTS:
             self._metrics["querybus_answer_parts_left_out_total"].labels(part)
         for dialect in Dialect:
@@ -218,6 +226,11 @@ class Metrics:
         if series is None:
             series = self._series[name, labels] = self._metrics[name].labels(*labels)
         return series
+
+    def api_request(self, api: str, status: int) -> None:
+        """Count one request at an API of APIS by the HTTP status that it was answered with, or would have been."""
+        outcome = REQUEST_OUTCOMES[(status >= 400) + (status >= 500)]
+        self._at("querybus_api_requests_total", api, outcome).inc()
 
     def failure(self, stage: StageName, code: FailureCode) -> None:
         """Count one failure."""

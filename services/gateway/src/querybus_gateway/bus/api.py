@@ -32,12 +32,12 @@ from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batches import BatchRequest
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.charts import ChartForm
 from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.confirm import ConfirmRequest
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 from querybus_gateway.use_cases.resources import Reply
-from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
+from querybus_gateway.use_cases.results.charts import ChartForm
+from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 _log = get_log(__name__)
 
@@ -113,6 +113,7 @@ class BusApi:
                 _log.error("call.exception", verb=call.verb if call.verb in VERBS else "?", error=type(error).__name__)
                 result = Problem(ProblemCode.INTERNAL)
             trace_id = format(span.get_span_context().trace_id, "032x")
+        self._use_cases.count("bus", result.status if isinstance(result, Problem) else 200)
         if not isinstance(result, Problem):
             reply = to_json(result)
             if len(reply) <= REPLY_BYTES_MAX:

@@ -140,6 +140,7 @@ class CallHandler:
                     result = begun if isinstance(begun, Problem) else await do(*begun)
                 except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                     result = _problem_of(error)
+                self._use_cases.count("grpc", result.status if isinstance(result, Problem) else 200)
                 if isinstance(result, Problem):
                     await context.refuse(result, marks)
                 return result.SerializeToString()
@@ -166,6 +167,7 @@ class CallHandler:
                                 yield message.SerializeToString()
                 except Exception as error:  # noqa: BLE001 - the caller must learn of it, whatever it is
                     problem = _problem_of(error)
+                self._use_cases.count("grpc", problem.status if problem is not None else 200)
                 if problem is not None:
                     await context.refuse(problem, marks)
 

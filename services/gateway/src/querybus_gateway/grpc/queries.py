@@ -26,11 +26,11 @@ from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.clarify import ClarifyRequest
 from querybus_gateway.use_cases.clarify import clarify as clarify_query
 from querybus_gateway.use_cases.confirm import ConfirmRequest
-from querybus_gateway.use_cases.export import Format, export_stream
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
 from querybus_gateway.use_cases.queries import STREAM_SECONDS_MAX
 from querybus_gateway.use_cases.resources import Reply
-from querybus_gateway.use_cases.results import PageGone
+from querybus_gateway.use_cases.results.export import Format, export_stream
+from querybus_gateway.use_cases.results.pages import PageGone
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 DEADLINE_SECONDS_MIN: Final = 0.001

@@ -97,11 +97,33 @@ _FRAMEWORKS: Final = {
 """What the framework refuses by itself."""
 
 
-class Marked:
-    """Gives each request an id and a span, and writes both onto its answer."""
+_API_PATHS: Final = (
+    ("/v1/", "http"),
+    ("/openai/", "openai"),
+    ("/mcp", "mcp"),
+    ("/antvis", "antvis"),
+    ("/runs", "langgraph"),
+    ("/threads", "langgraph"),
+    ("/assistants", "langgraph"),
+    ("/api/v1/", "langgraph"),
+)
 
-    def __init__(self, app: ASGIApp, *, tracing: Tracing, random_bits: RandomBits) -> None:
+
+def api_of(path: str) -> str:
+    """Return the API that a path belongs to, `http` for what belongs to none.
+
+    >>> api_of("/threads/x/runs/stream"), api_of("/v1/threads"), api_of("/robots.txt")
+    ('langgraph', 'http', 'http')
+    """
+    return next((api for start, api in _API_PATHS if path.startswith(start)), "http")
+
+
+class Marked:
+    """Gives each request an id and a span, writes both onto its answer, and counts it."""
+
+    def __init__(self, app: ASGIApp, *, use_cases: UseCases, tracing: Tracing, random_bits: RandomBits) -> None:
         self._app = app
+        self._use_cases = use_cases
         self._tracing = tracing
         self._random_bits = random_bits
 
@@ -121,6 +143,7 @@ class Marked:
 
             async def marked(message: Message) -> None:
                 if message["type"] == "http.response.start":
+                    self._use_cases.count(api_of(scope["path"]), message["status"])
                     message["headers"] = [
                         *message.get("headers", ()),
                         (b"x-request-id", called.encode()),
@@ -157,7 +180,7 @@ def http_api(
             expose_headers=list(ANSWER_HEADERS),
             max_age=600,
         )
-    app.add_middleware(Marked, tracing=tracing, random_bits=random_bits)
+    app.add_middleware(Marked, use_cases=use_cases, tracing=tracing, random_bits=random_bits)
     others = (*((openai_api.router,) if openai else ()), *(LANGGRAPH_ROUTERS if langgraph else ()))
     for router in (*ROUTERS, *others):
         app.include_router(router, responses=REFUSALS)

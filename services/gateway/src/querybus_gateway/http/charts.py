@@ -11,7 +11,7 @@ from querybus.picture import PictureForm
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, problem_response
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import ChartView
-from querybus_gateway.use_cases.charts import ChartForm
+from querybus_gateway.use_cases.results.charts import ChartForm
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
 

@@ -15,8 +15,8 @@ from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, gives, problem_response
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.answer import PageView
-from querybus_gateway.use_cases.export import MEDIA_TYPES, Format, export_stream
-from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
+from querybus_gateway.use_cases.results.export import MEDIA_TYPES, Format, export_stream
+from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
 

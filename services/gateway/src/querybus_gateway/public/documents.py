@@ -9,7 +9,7 @@ from pydantic import Field
 from querybus.core.subjects import EventName
 from querybus_gateway.problems import ProblemCode
 from querybus_gateway.public.answer import AnswerView, ChartView, View
-from querybus_gateway.use_cases.charts import ChartForm
+from querybus_gateway.use_cases.results.charts import ChartForm
 
 
 class FieldFault(View):

@@ -87,7 +87,12 @@ class ThreadView(View):
     connection: str
     created_at: int
     forked_from: ForkedFromView | None
-    metadata: dict[str, Any] = Field(default={}, description="what the owner's client keeps with it")
+
+
+class DescribedThreadView(ThreadView):
+    """A thread with what LangGraph's clients keep with it."""
+
+    metadata: dict[str, Any]
 
 
 class ThreadsView(View):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.ports import Credentials
 from querybus_gateway.use_cases.batches import Batches
 from querybus_gateway.use_cases.catalogs import Catalogs
-from querybus_gateway.use_cases.charts import Charts
 from querybus_gateway.use_cases.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
-from querybus_gateway.use_cases.results import Results
+from querybus_gateway.use_cases.results.charts import Charts
+from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
@@ -32,3 +33,5 @@ class UseCases:
     teaching: Teaching
     credentials: Credentials
     callers: Callers
+    count: Callable[[str, int], None]
+    """Counts a request at an API, by the HTTP status of its answer."""

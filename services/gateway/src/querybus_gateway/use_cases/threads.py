@@ -26,7 +26,7 @@ from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, public_answer, public_event, shown, status_of
-from querybus_gateway.public.resources import ForkedFromView, ThreadView
+from querybus_gateway.public.resources import DescribedThreadView, ForkedFromView, ThreadView
 from querybus_gateway.use_cases.resources import is_reader
 
 LISTED_MAX: Final = 100
@@ -130,7 +130,7 @@ class Threads:
     ) -> Json | Problem:
         """Begin a thread before its first question, under an id of the client's own if it names one.
 
-        Returns it as `list` shows it; `already_exists` if the caller has a thread of that id. It counts as a question,
+        Returns it as a DescribedThreadView; `already_exists` if the caller has a thread of that id. It counts as a question,
         because it is kept as one.
         """
         if thread is not None and not is_id(thread):
@@ -155,22 +155,22 @@ class Threads:
             await self._index.put(credential.tenant, record)
         except (BusTrouble, LogTooLong) as trouble:
             return _trouble(trouble)
-        return _record_view(record)
+        return _record_view(record, DescribedThreadView)
 
     async def _is_taken(self, thread: str, credential: Credential) -> bool:
         known = await self._index.get(credential.tenant, credential.user, thread)
         return known is not None or bool(await self._log.thread_ends(credential.tenant, thread))
 
     async def record(self, thread: str, credential: Credential) -> Json | Problem:
-        """Return a thread as `list` shows it."""
+        """Return a thread as a DescribedThreadView."""
         try:
             known = await self.origin(thread, credential) if is_id(thread) else None
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return _MISSING if known is None else _record_view(known)
+        return _MISSING if known is None else _record_view(known, DescribedThreadView)
 
     async def describe(self, thread: str, credential: Credential, metadata: Mapping[str, Any]) -> Json | Problem:
-        """Keep more metadata with a thread, member by member, and return it as `list` shows it."""
+        """Keep more metadata with a thread, member by member, and return it as a DescribedThreadView."""
         try:
             known = await self.origin(thread, credential) if is_id(thread) else None
             if known is None:
@@ -182,17 +182,19 @@ class Threads:
             await self._index.replace(credential.tenant, record)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return _record_view(record)
+        return _record_view(record, DescribedThreadView)
 
     async def origin(self, thread: str, credential: Credential) -> ThreadRecord | None:
         """Return the record of a thread of this caller, also of one in which nothing was asked yet. BusTrouble."""
         record = await self._index.get(credential.tenant, credential.user, thread)
         return record if record is not None and _owns(record, credential) else None
 
-    async def list(self, credential: Credential, *, limit: int = 20, cursor: str = "") -> Json | Problem:
-        """Return `{threads, next_cursor}`: the caller's threads, those that began last first.
+    async def list(
+        self, credential: Credential, *, limit: int = 20, cursor: str = "", view: type[ThreadView] = ThreadView
+    ) -> Json | Problem:
+        """Return `{threads, next_cursor}`: the caller's threads, those that began last first, each as a `view`.
 
-        Each has thread_id, title, connection, created_at and forked_from; `next_cursor` is None on the last page.
+        `next_cursor` is None on the last page.
         """
         if cursor and not (cursor.isascii() and cursor.isdigit()):
             return Problem(ProblemCode.INVALID, "that is no cursor of this list")
@@ -202,7 +204,7 @@ class Threads:
             )
         except BusTrouble as trouble:
             return _trouble(trouble)
-        threads = [_record_view(record) for record in records if _owns(record, credential)]
+        threads = [_record_view(record, view) for record in records if _owns(record, credential)]
         return {"threads": threads, "next_cursor": str(before) if before else None}
 
     async def turns(
@@ -304,7 +306,7 @@ class Threads:
             await self._index.put(credential.tenant, record)
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return _record_view(record)
+        return _record_view(record, ThreadView)
 
     async def _end_of_turn(self, thread: str, credential: Credential, query_id: str) -> int | Problem:
         if not is_id(thread):
@@ -464,8 +466,8 @@ def _event_view(entry: Entry, credential: Credential) -> Json | None:
     return None if envelope is None else public_event(envelope, credential.audience) | {"sequence": entry.sequence}
 
 
-def _record_view(record: ThreadRecord) -> Json:
-    return shown(ThreadView, record.audience, record)
+def _record_view(record: ThreadRecord, view: type[ThreadView]) -> Json:
+    return shown(view, record.audience, record)
 
 
 def _fork_view(origin: ForkedFrom | None) -> Json | None:

@@ -18,7 +18,7 @@ from querybus_gateway.http.compatible.langgraph.stream import turn_of
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.results import PAGE_SIZE_MAX
+from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 Json = dict[str, Any]
 STREAMED_MODES = ("custom", "updates", "messages-tuple", "values")

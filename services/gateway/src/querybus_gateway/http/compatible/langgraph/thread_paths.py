@@ -25,6 +25,7 @@ from querybus_gateway.http.compatible.langgraph.routes import given, router_of, 
 from querybus_gateway.http.compatible.langgraph.runs import Runs
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
 from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.public.resources import DescribedThreadView
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.threads import LISTED_MAX
 
@@ -212,7 +213,9 @@ async def _records(
     found: list[Json] = []
     cursor = ""
     for _ in range(LISTS_MAX):
-        page = given(await use_cases.threads.list(credential, limit=LISTED_MAX, cursor=cursor))
+        page = given(
+            await use_cases.threads.list(credential, limit=LISTED_MAX, cursor=cursor, view=DescribedThreadView)
+        )
         found += [record for record in page["threads"] if _fits(record, wanted)]
         cursor = page["next_cursor"] or ""
         if not cursor or (needed is not None and len(found) >= needed):

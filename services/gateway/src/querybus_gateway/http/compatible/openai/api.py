@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from querybus.core.credential import Credential
 from querybus_gateway.admit import WAIT_SECONDS_MAX
 from querybus_gateway.http.compatible.openai import replies
-from querybus_gateway.http.compatible.openai.conversation import Asked, asked_in, begin
+from querybus_gateway.http.compatible.openai.conversation import Asked, acting, asked_in, begin
 from querybus_gateway.http.compatible.openai.requests import (
     MODEL,
     ChatRequest,
@@ -78,7 +78,9 @@ async def chat_completions(request: Request, use_cases: UseCasesOf, credential: 
     asked = asked_in(wanted.messages, request.headers)
     if asked is None:
         return _refusal(_NOTHING_ASKED)
-    work = _Work(use_cases, credential, asked, connection_of(wanted.model), str(request.base_url))
+    work = _Work(
+        use_cases, acting(credential, request.headers), asked, connection_of(wanted.model), str(request.base_url)
+    )
     reply = await work.begun()
     if isinstance(reply, Problem):
         return _refusal(reply)
@@ -96,7 +98,9 @@ async def responses(request: Request, use_cases: UseCasesOf, credential: Caller)
     asked = asked_in(wanted.messages, request.headers, previous.removeprefix("resp_") if previous else None)
     if asked is None:
         return _refusal(_NOTHING_ASKED)
-    work = _Work(use_cases, credential, asked, connection_of(wanted.model), str(request.base_url))
+    work = _Work(
+        use_cases, acting(credential, request.headers), asked, connection_of(wanted.model), str(request.base_url)
+    )
     reply = await work.begun()
     if isinstance(reply, Problem):
         return _refusal(reply)

@@ -20,6 +20,23 @@ CONVERSATION_HEADERS: Final = ("x-openwebui-chat-id", "x-conversation-id", "x-th
 """Open WebUI's, LibreChat's as its documentation sets it, and our own."""
 
 
+PERSON_HEADERS: Final = ("x-openwebui-user-id", "x-openwebui-user-email", "x-user-id", "x-user-email")
+PERSON_LENGTH_MAX: Final = 200
+
+
+def acting(credential: Credential, headers: Mapping[str, str]) -> Credential:
+    """Return whom a front end asks for: the person that it names, if its credential is one of a trusted proxy.
+
+    Each person has queries and threads of their own, and what the credential may, no more.
+    """
+    if not credential.is_trusted_proxy:
+        return credential
+    person = next((headers[name] for name in PERSON_HEADERS if headers.get(name)), None)
+    if person is None:
+        return credential
+    return credential.model_copy(update={"user": f"{credential.user}/{person[:PERSON_LENGTH_MAX]}"})
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The last words of a person, the query they follow if it is known, and the conversation's own name."""

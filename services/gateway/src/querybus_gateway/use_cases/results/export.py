@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from querybus.bus.pages import decode_page
 from querybus_gateway.public.redaction import public_columns
-from querybus_gateway.use_cases.results import Export
+from querybus_gateway.use_cases.results.pages import Export
 
 _MARKS: Final = (b"querybus.json", b"querybus.decimal")
 """How a cell of a page is to be read; everything else that a page says of its columns is not for readers."""

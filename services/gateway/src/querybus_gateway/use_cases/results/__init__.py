@@ -1,0 +1,1 @@
+"""A finished query's rows: page by page, as a file, as a chart."""
