@@ -14,7 +14,7 @@ from querybus.core.subjects import StageName
 
 from .stack_of_tests import ApiStack
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION = {"question": "Recent orders?", "connection": "shop", "options": {"retries_max": 1, "today": "2026-01-31"}}
 OPTIONS = (

@@ -18,7 +18,7 @@ from querybus_gateway.use_cases.suggestions import suggestions
 
 from .stack_of_tests import ApiStack
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 CATALOG = Catalog(
     connection="shop",
@@ -70,7 +70,7 @@ POLICY = ConnectionPolicy(
 )
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack(shared_stack: ApiStack) -> ApiStack:
     executor = await shared_stack.bus.connect("executor")
     shop = Connection(name="shop", dialect=Dialect.SQLITE, description="the shop", policy=POLICY)

@@ -16,7 +16,7 @@ from querybus_gateway.bus.asyncapi import asyncapi
 
 from .stack_of_tests import ApiStack
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 

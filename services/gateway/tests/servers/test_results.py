@@ -23,7 +23,7 @@ from querybus_gateway.use_cases.results.pages import Results
 
 from .stack_of_tests import SECRET_NAME, ApiStack, pages_of
 
-pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION = {"question": "有多少 customers?", "connection": "shop"}
 COLUMNS = (
