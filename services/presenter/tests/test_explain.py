@@ -67,50 +67,43 @@ SQL = "SELECT cty, SUM(rev_amt) AS s FROM cust_tbl WHERE cty <> 'Bern' AND rev_a
 
 def test_an_analyst_reads_names_and_a_business_reader_reads_labels() -> None:
     assert explained(SQL, "analyst") == (
-        "It shows cty and total of rev_amt. It looks at cust_tbl. Only where cty is not Bern and rev_amt is at least 10. "
-        "There is one line for each cty. It is sorted by total of rev_amt, from the highest down. "
-        "The first reading of the question worked."
+        "Total rev_amt per cty, where cty is not Bern and rev_amt is at least 10, the 5 highest."
     )
-    assert explained(SQL) == (
-        "It shows city and total of revenue. It looks at customers. Only where city is not Bern and revenue is at least 10. "
-        "There is one line for each city. It is sorted by total of revenue, from the highest down. "
-        "The first reading of the question worked."
-    )
-    assert explained(SQL, language="zh") == (
-        "显示城市和收入合计。所看的内容是客户。条件：城市不为Bern和收入不小于10。"
-        "按城市分组，每组一行。按收入合计从高到低排列。问题第一次理解即得到结果。"
-    )
+    assert explained(SQL) == "Total revenue per city, where city is not Bern and revenue is at least 10, the 5 highest."
+    assert explained(SQL, language="zh") == "城市不为Bern且收入不小于10的收入合计，按城市统计，最高的5个。"
 
 
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        ("cty = 'Bern' OR cty = 'Lyon'", "Only where city is Bern or city is Lyon."),
-        ("cty IN ('Bern', 'Lyon')", "Only where city is one of Bern, Lyon."),
-        ("cty LIKE '%er%'", "Only where city contains er."),
-        ("cty LIKE 'B%'", "Only where city begins with B."),
-        ("cty IS NULL", "Only where city has no value."),
-        ("cty IS NOT NULL", "Only where city has a value."),
-        ("rev_amt BETWEEN 1 AND 5", "Only where revenue is between 1 and 5."),
-        ("NOT (rev_amt < -5)", "Only where not (revenue is below -5)."),
-        ("x9 = 'a'", "Further conditions narrow it."),
-        ("cty = 'Bern' AND x9 = 'a'", "Only where city is Bern. Further conditions narrow it."),
+        ("cty = 'Bern' OR cty = 'Lyon'", "where city is Bern or city is Lyon."),
+        ("cty IN ('Bern', 'Lyon')", "where city is Bern or Lyon."),
+        ("cty LIKE '%er%'", "where city contains er."),
+        ("cty LIKE 'B%'", "where city begins with B."),
+        ("cty IS NULL", "where city is missing."),
+        ("cty IS NOT NULL", "where city is there."),
+        ("rev_amt BETWEEN 1 AND 5", "where revenue is between 1 and 5."),
+        ("NOT (rev_amt < -5)", "where not (revenue is below -5)."),
+        ("cty = 'Bern' AND LENGTH(x9) = 9", "where city is Bern and a condition on something without a name holds."),
+        ("UPPER(x9) || cty = 'ab'", "where only what fits “ab”."),
+        ("rev_amt > (SELECT AVG(rev_amt) FROM cust_tbl)", "where revenue is above average revenue."),
         (
-            "rev_amt > (SELECT AVG(rev_amt) FROM cust_tbl)",
-            "Further conditions narrow it. An inner question is answered first.",
+            "cust_id IN (SELECT cust_id FROM orders WHERE total > 5)",
+            "customer id is among orders where total is above 5.",
         ),
+        ("NOT EXISTS (SELECT 1 FROM orders AS o WHERE o.cust_id = cust_tbl.cust_id)", "where there are no orders."),
     ],
 )
-def test_a_condition_is_reported_in_words_or_it_is_said_that_there_is_one(condition: str, words: str) -> None:
-    assert words in explained(f"SELECT cty FROM cust_tbl WHERE {condition}")
+def test_no_condition_is_hidden(condition: str, words: str) -> None:
+    assert explained(f"SELECT cty FROM cust_tbl WHERE {condition}").endswith(words)
 
 
 def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
     tried = (Attempt(origin=Origin.BUILTIN, sql="a"), Attempt(origin=Origin.RULE, sql="b"))
     sure = Analysis(confidence=0.42)
-    assert explained("SELECT 1", attempts=tried).startswith("The first reading did not work; it was mended by rule.")
+    assert explained("SELECT 1", attempts=tried).endswith("The first reading did not work; it was mended by rule.")
     assert "read again" in explained("SELECT 1", retries=Retries(generation=1))
-    assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)) == "It is as you wrote it."
+    assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)).endswith(" It is as you wrote it.")
     assert "How sure: 42%." in explained("SELECT 1", "analyst", analysis=sure)
     assert "How sure" not in explained("SELECT 1", analysis=sure)
     assert "not certain" in explained("SELECT 1", analysis=sure)
@@ -123,7 +116,7 @@ def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
         ("SELECT COUNT(*) FROM cust_tbl", "en", "customers"),
         ("SELECT COUNT(*) AS n FROM cust_tbl LIMIT 101", "zh", "客户"),
         ("SELECT COUNT(*) FROM orders", "en", "orders"),
-        ("SELECT COUNT(*) FROM orders", "zh", None),
+        ("SELECT COUNT(*) FROM orders", "zh", "订单"),
         ("SELECT COUNT(*) FROM cust_tbl WHERE cty = 'Bern'", "en", None),
         ("SELECT COUNT(cty) FROM cust_tbl", "en", None),
         ("SELECT COUNT(*) FROM cust_tbl JOIN orders ON 1 = 1", "en", None),

@@ -45,15 +45,15 @@ CATALOG = Catalog(
         ("SELECT SUM(spent) AS turnover FROM customers", ["Total of money spent"]),
         ("SELECT COUNT(*) AS visits FROM customers", ["Visits"]),
         ("SELECT COUNT(*) AS spent FROM customers", ["Count"]),
-        ("SELECT * FROM cities", ["Value 1", "City"]),
-        ("SELECT c.* FROM cities AS c JOIN customers AS d ON c.city_id = d.city_id", ["Value 1", "City"]),
+        ("SELECT * FROM cities", ["City id", "City"]),
+        ("SELECT c.* FROM cities AS c JOIN customers AS d ON c.city_id = d.city_id", ["City id", "City"]),
         ("SELECT name FROM cities UNION SELECT name FROM customers", ["City"]),
-        ("SELECT x.name FROM (SELECT name FROM cities) AS x", ["Value 1"]),
-        ("WITH cities AS (SELECT name FROM customers) SELECT name FROM cities", ["Value 1"]),
-        ("SELECT spent * 2 FROM customers", ["Value 1"]),
+        ("SELECT x.name FROM (SELECT name FROM cities) AS x", ["Content"]),
+        ("WITH cities AS (SELECT name FROM customers) SELECT name FROM cities", ["Content"]),
+        ("SELECT spent * 2 FROM customers", ["Content"]),
         ("SELECT spent * 2 AS order_value FROM customers", ["Order value"]),
         ("SELECT name FROM cities WHERE city_id IN (SELECT city_id FROM customers)", ["City"]),
-        ("no sql at all", ["Value 1"]),
+        ("no sql at all", ["Content"]),
     ],
 )
 def test_a_label_follows_the_column_that_is_shown(sql: str, names: list[str]) -> None:
@@ -69,17 +69,17 @@ def test_a_label_follows_the_column_that_is_shown(sql: str, names: list[str]) ->
 
 def test_a_name_that_two_tables_own_has_no_label_of_its_own() -> None:
     result = labels([ResultColumn(name="name")], CATALOG, ("cities", "customers"), WORDS["zh", "business"])
-    assert result == ("数值 1",)
+    assert result == ("内容",)
     assert labels([ResultColumn(name="name")], CATALOG, ("cities",), WORDS["zh", "business"]) == ("城市",)
 
 
 def test_a_lineage_of_another_width_does_not_count() -> None:
     origins = lineage("SELECT name, city_id FROM cities", Dialect.SQLITE, CATALOG)
     assert len(origins) == 2
-    assert labels([ResultColumn(name="x9_y")], CATALOG, (), WORDS["en", "business"], origins) == ("Value 1",)
+    assert labels([ResultColumn(name="x9_y")], CATALOG, (), WORDS["en", "business"], origins) == ("Content",)
 
 
 def test_a_neutral_label_is_known_as_such() -> None:
-    assert is_neutral("Value 3", WORDS["en", "business"])
-    assert is_neutral("数值 12", WORDS["zh", "business"])
-    assert not is_neutral("Value of orders", WORDS["en", "business"])
+    assert is_neutral("Number (3)", WORDS["en", "business"])
+    assert is_neutral("数值（12）", WORDS["zh", "business"])
+    assert not is_neutral("Number of orders", WORDS["en", "business"])

@@ -371,16 +371,16 @@ def test_business_columns_are_numbered_and_labelled_and_analysts_see_names() -> 
         "city",
         "Count",
         "customer number",
-        "Value 4",
+        "Number",
         "Total",
         "Average of customer number",
         "Number of visits",
-        "Value 8",
+        "Content",
     ]
     assert business.sql is None
     assert business.detail == ""
     chinese = finish(body, language="zh")
-    assert [column.label for column in chinese.answer.columns][:4] == ["城市", "数量", "customer number", "数值 4"]
+    assert [column.label for column in chinese.answer.columns][:4] == ["城市", "数量", "customer number", "数值"]
     analyst = finish(body, audience="analyst")
     assert [(column.id, column.label) for column in analyst.answer.columns] == [(name, name) for name in kinds]
     assert analyst.sql == "SELECT cty FROM cust_tbl"
@@ -398,8 +398,8 @@ def test_two_columns_never_share_a_label() -> None:
 
 def test_without_a_catalog_every_business_label_is_numbered() -> None:
     body = answered({"cty": ColumnKind.TEXT, "visits": ColumnKind.INTEGER}, ("Bern", 3))
-    assert [column.label for column in finish(body, None).answer.columns] == ["Value 1", "Value 2"]
-    assert [column.label for column in finish(body, None, language="zh").answer.columns] == ["数值 1", "数值 2"]
+    assert [column.label for column in finish(body, None).answer.columns] == ["Text", "Number"]
+    assert [column.label for column in finish(body, None, language="zh").answer.columns] == ["文字", "数值"]
 
 
 @pytest.mark.parametrize(("language", "text"), [("en", "Done: 2 rows."), ("zh", "查询执行完成，共返回 2 条记录。")])

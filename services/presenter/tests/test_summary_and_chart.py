@@ -74,8 +74,8 @@ def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:
 @pytest.mark.parametrize(
     ("columns", "row", "english", "chinese"),
     [
-        ([("x", "Value 1", INTEGER)], (1234567,), "The answer is 1,234,567.", None),
-        ([("x", "数值 1", INTEGER)], (1234567,), None, "结果是 1,234,567。"),
+        ([("x", "Number", INTEGER)], (1234567,), "The answer is 1,234,567.", None),
+        ([("x", "数值", INTEGER)], (1234567,), None, "结果是 1,234,567。"),
         ([("x", "Count", INTEGER)], (42,), "The answer is 42.", "结果是 42。"),
         ([("x", "Count", INTEGER)], (None,), "There is no value for this.", "没有对应的数值。"),
         ([("x", "birth year", INTEGER)], (1987,), "The birth year is 1987.", None),

@@ -26,6 +26,7 @@ from querybus.core.messages import (
     Option,
     Origin,
     Outcome,
+    Reading,
     Result,
     Trigger,
 )
@@ -39,11 +40,14 @@ from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.wording.confirmation import asking, done
-from querybus_presenter.wording.explain import assurance, counted, explanation
+from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
-from querybus_presenter.wording.statement import read
+from querybus_presenter.wording.phrases import Phrases
+from querybus_presenter.wording.reading import reading
+from querybus_presenter.wording.scope import scope_of
+from querybus_presenter.wording.statement import outermost, read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
@@ -124,13 +128,16 @@ class _Context:
         is_answer = body.outcome is Outcome.ANSWERED
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
-        spoken = self._labels(result) if self.is_business or is_answer else names
+        spoken = self._labels(result, tree) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change
         shape = self._or_none("shape", lambda: shape_of(result, _distinct(shown))) if is_reported else None
         reported = self._summary(result, shape, spoken, tree) if is_reported else ""
         drawn = self._chart(shape)
+        read_as = (
+            self._reading(tree, spoken if is_answer else ()) if body.outcome in _EXPLAINED and not is_change else None
+        )
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
@@ -158,7 +165,8 @@ class _Context:
             notes=(*self._notes(result), *(drawn.notes if drawn else ())),
             mended=self._repaired(),
             confidence=body.analysis.confidence if is_answer else None,
-            explanation=self._explanation(tree) if body.outcome in _EXPLAINED and not is_change else "",
+            explanation=self._explanation(read_as) if body.outcome in _EXPLAINED and not is_change else "",
+            reading=read_as,
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
         answer = answer.model_copy(update={"rows": result.rows})
@@ -167,7 +175,7 @@ class _Context:
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
 
-    def _labels(self, result: Result) -> tuple[str, ...]:
+    def _labels(self, result: Result, tree: exp.Expr | None) -> tuple[str, ...]:
         body = self.envelope.body
         defined = body.analysis.labels
         if len(defined) == len(result.columns) > 0 and all(self.may_say(label) for label in defined):
@@ -175,7 +183,10 @@ class _Context:
         origins: tuple[Lineage, ...] = ()
         if self.catalog is not None and result.columns and body.sql is not None:
             origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
-        return labels(result.columns, self.catalog, self.tables, self.texts, origins)
+        select = outermost(tree)
+        words = None if select is None else Phrases(scope_of(select, self.catalog), self.texts, with_names=False)
+        phrases = () if words is None else [words.shown(item) for item in words.scope.select.expressions]
+        return labels(result.columns, self.catalog, self.tables, self.texts, origins, phrases)
 
     def _message(self) -> str:
         body, texts = self.envelope.body, self.texts
@@ -282,18 +293,28 @@ class _Context:
             self.left_out(part, error)
             return None
 
-    def _explanation(self, tree: exp.Expr | None) -> str:
+    def _reading(self, tree: exp.Expr | None, labels: tuple[str, ...]) -> Reading | None:
+        """Return how the question was read; of what definitions answered, in their words."""
         analysis = self.envelope.body.analysis
-        if analysis.labels and analysis.reading:
-            # What definitions answered is explained by them, not by the statement that they were compiled to.
-            said = assurance(self.envelope, self.texts, with_figures=not self.is_business)
-            defined = " ".join((analysis.reading, *said))
-            if self.may_say(defined):
-                return defined
-        reported = explanation(self.envelope, tree, self.catalog, self.texts, with_names=not self.is_business)
-        if self.is_business and leaks(reported, self.catalog, self.texts.language, said=self.envelope.question):
-            return " ".join(assurance(self.envelope, self.texts, with_figures=False))
-        return reported
+        read_as = reading(
+            tree,
+            self.catalog,
+            self.texts,
+            with_names=not self.is_business,
+            labels=labels,
+            rows_max=self.envelope.options.rows_max,
+        )
+        if analysis.labels and analysis.reading and self.may_say(analysis.reading):
+            read_as = (read_as or Reading(text="")).model_copy(update={"text": analysis.reading})
+        if read_as is None or not self.is_business:
+            return read_as
+        said = self.envelope.question
+        parts = (read_as.text, *(item.text for item in read_as.filters), *read_as.measures, *read_as.entities)
+        return None if any(leaks(part, self.catalog, self.texts.language, said=said) for part in parts) else read_as
+
+    def _explanation(self, read_as: Reading | None) -> str:
+        said = assurance(self.envelope, self.texts, with_figures=not self.is_business)
+        return ("" if self.texts.language == "zh" else " ").join((*((read_as.text,) if read_as else ()), *said))
 
     def _repaired(self) -> tuple[str, ...]:
         """Return what the rules changed in what was run; business readers learn only that something was."""

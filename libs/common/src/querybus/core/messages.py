@@ -354,6 +354,44 @@ class AnswerColumn(Value):
     kind: ColumnKind = ColumnKind.OTHER
 
 
+class ReadingFilter(Value):
+    """A condition on the rows of an answer, in words; `id` names it in a refinement."""
+
+    id: str
+    text: str
+    field: str = Field(default="", description="what is compared, in words; empty where it is not one thing")
+    value: str = Field(default="", description="what it is compared with; empty where it is not one value")
+
+
+class ReadingPeriod(Value):
+    """The days that an answer is about."""
+
+    text: str
+    field: str = Field(description="the date that counts, in words")
+    first: str | None = Field(default=None, description="the first day, as YYYY-MM-DD; None: open")
+    last: str | None = Field(default=None, description="the last day, as YYYY-MM-DD; None: open")
+
+
+class ReadingGroup(Value):
+    """What there is one line for each of; `id` names it in a refinement."""
+
+    id: str
+    text: str
+
+
+class Reading(Value):
+    """How a question was read, by its statement: in one line, and in its parts."""
+
+    text: str = Field(description="one sentence")
+    measures: tuple[str, ...] = Field(default=(), description="the figures; empty for a list")
+    entities: tuple[str, ...] = Field(default=(), description="what is looked at")
+    filters: tuple[ReadingFilter, ...] = ()
+    period: ReadingPeriod | None = None
+    groups: tuple[ReadingGroup, ...] = ()
+    order: str = ""
+    limit: int | None = Field(default=None, description="the first so many lines")
+
+
 class Answer(Value):
     """The outcome, phrased for its reader."""
 
@@ -378,7 +416,8 @@ class Answer(Value):
     notes: tuple[str, ...] = ()
     mended: tuple[str, ...] = Field(default=(), description="what rules changed in the statement that was run")
     confidence: float | None = Field(default=None, ge=0, le=1, description="how likely the answer is right, if stated")
-    explanation: str = Field(default="", description="what was done for the answer, in words, and how sure it is")
+    explanation: str = Field(default="", description="how the question was read, in words, and how sure that is")
+    reading: Reading | None = None
 
 
 class Finished(Value):

@@ -1,4 +1,4 @@
-"""What people call a table or a column: its display name, its comment or a term of the glossary, never its own name.
+"""What people call a table or a column: its display name, its comment, a term of the glossary, or its name made readable.
 
 A label is short, on one line and gives nothing technical away, whoever wrote it; where there is none, there is none.
 """
@@ -11,6 +11,7 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Column, Language, Table
 from querybus.text.disclosure import is_plain_word, leaks
+from querybus.text.readable_name import readable_name
 
 LABEL_LENGTH_MAX: Final = 40
 
@@ -19,13 +20,15 @@ _SEPARATORS = re.compile(r"[_\s]+")
 
 def table_label(table: Table, language: Language, catalog: Catalog | None = None) -> str | None:
     """Return a table's name for people, or None if it has none; with the catalog it gives none of its names away."""
-    return _shown(_offered(table.display_names.get(language), table.comment), table.name, catalog)
+    offered = _offered(table.display_names.get(language), table.comment, readable_name(table.name, language))
+    return _shown(offered, table.name, catalog)
 
 
 def column_label(column: Column, catalog: Catalog, language: Language) -> str | None:
     """Return a column's name for people, or None if it has none."""
-    offered = (*_offered(column.display_names.get(language), column.comment), *_terms(column.name, catalog))
-    return _shown(offered, column.name, catalog)
+    named = _offered(column.display_names.get(language), column.comment)
+    made = _offered(readable_name(column.name, language))
+    return _shown((*named, *_terms(column.name, catalog), *made), column.name, catalog)
 
 
 def _terms(name: str, catalog: Catalog) -> Iterable[str]:

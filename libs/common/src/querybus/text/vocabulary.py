@@ -22,10 +22,10 @@ def is_word(text: str) -> bool:
     >>> [word for word in ("city", "cities", "hired", "running", "songid", "albumid", "qty") if is_word(word)]
     ['city', 'cities', 'hired', 'running']
     """
-    return text in WORDS or any(stem in WORDS for stem in _stems(text))
+    return text in WORDS or any(stem in WORDS for stem in stems(text))
 
 
-def _stems(text: str) -> list[str]:
+def stems(text: str) -> list[str]:
     """Return what a regular form could be made of; short stems are left out, because they prove little."""
     names: list[str] = []
     for ending, others in (

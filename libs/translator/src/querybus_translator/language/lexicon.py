@@ -13,6 +13,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
+from querybus.text.readable_name import bilingual
+
 
 class Op(Enum):
     """What a phrase of fixed meaning does in a question."""
@@ -149,7 +151,7 @@ def lexicon() -> Lexicon:
             chinese[form] = _join(chinese.get(form, ()), Phrase(op, (form,), (concept,) if concept else ()))
     related: dict[str, frozenset[str]] = {}
     chinese_words: set[str] = set()
-    for group in words["groups"]:
+    for group in bilingual()["groups"]:
         members = frozenset((*group["en"], *group["zh"]))
         chinese_words.update(group["zh"])
         for member in members:
@@ -168,7 +170,7 @@ def lexicon() -> Lexicon:
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
-        abbreviations={key: tuple(spelt) for key, spelt in words["abbreviations"].items()},
+        abbreviations={key: tuple(spelt) for key, spelt in bilingual()["abbreviations"].items()},
         base=forms["base"],
         numbers=forms["number"],
         ordinals=forms["ordinal"],

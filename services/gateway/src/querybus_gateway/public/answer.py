@@ -107,6 +107,44 @@ class ChartView(View):
     encoding: dict[str, Any]
 
 
+class ReadingFilterView(View):
+    """A condition on the rows of an answer; `id` names it in a refinement."""
+
+    id: str
+    text: str
+    field: str
+    value: str
+
+
+class ReadingPeriodView(View):
+    """The days that an answer is about, as YYYY-MM-DD; null: open on that side."""
+
+    text: str
+    field: str
+    first: str | None
+    last: str | None
+
+
+class ReadingGroupView(View):
+    """What there is one line for each of; `id` names it in a refinement."""
+
+    id: str
+    text: str
+
+
+class ReadingView(View):
+    """How the question was read, from the statement that was run: in one sentence, and in its parts."""
+
+    text: str
+    measures: list[str] = Field(description="the figures; empty for a list")
+    entities: list[str] = Field(description="what is looked at")
+    filters: list[ReadingFilterView]
+    period: ReadingPeriodView | None
+    groups: list[ReadingGroupView]
+    order: str
+    limit: int | None
+
+
 class AnswerView(View):
     """How a query ended, in words for its reader."""
 
@@ -137,6 +175,7 @@ class AnswerView(View):
     mended: list[str] = Field(description="what rules changed in the statement that was run")
     confidence: float | None = Field(description="from 0 to 1; null where nobody can say")
     explanation: str
+    reading: ReadingView | None = Field(default=None, description="null where no statement was run")
     classification: ClassificationView | None
     retries: RetriesView
     attempts: list[AttemptView]

@@ -20,7 +20,7 @@ TEXT_LENGTH_MAX: Final = 80
 NUMERIC: Final = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
 TEMPORAL: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 
-_MONTHS: Final = [
+MONTHS: Final = [
     "January",
     "February",
     "March",
@@ -125,9 +125,7 @@ def date_in_words(text: str, language: Language) -> str | None:
     except ValueError:
         return None
     words = (
-        f"{day.year}年{day.month}月{day.day}日"
-        if language == "zh"
-        else f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+        f"{day.year}年{day.month}月{day.day}日" if language == "zh" else f"{day.day} {MONTHS[day.month - 1]} {day.year}"
     )
     has_time = match[4] is not None and (match[4], match[5]) != ("00", "00")
     return f"{words} {match[4]}:{match[5]}" if has_time else words

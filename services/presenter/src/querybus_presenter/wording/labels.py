@@ -1,4 +1,4 @@
-"""What a business reader sees instead of column names: a display name, a comment, a term, or a numbered label.
+"""What a business reader sees instead of column names: a name for people, or what the column shows in words.
 
 A result's column is led back to the catalog through the statement that was run, else by the name that the engine
 gave it and the tables of the draft. A label never equals a technical name of the catalog, whoever wrote it.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
-from querybus.core.catalog import Catalog, Language, Table
+from querybus.core.catalog import Catalog, ColumnKind, Language, Table
 from querybus.core.messages import ResultColumn
 from querybus.text.disclosure import is_plain_word, leaks
 from querybus.text.labels import LABEL_LENGTH_MAX, column_label
 from querybus_presenter.wording.lineage import Lineage
+from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
 
 _CALL = re.compile(
@@ -22,6 +24,16 @@ _CALL = re.compile(
 _NAME = re.compile(r"(?:[\"`\[]?\w+[\"`\]]?\.)?[\"`\[]?(?P<name>[^\"`\[\].]+)[\"`\]]?")
 _EXPRESSION = re.compile(r"[()*+/<>=|'\"`%]|\bcase\b", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[_\s]+")
+_AGAIN = re.compile(r" ?[(（]\d+[)）]$")
+PHRASE_LENGTH_MAX: Final = 60
+_KINDS: Final = {
+    ColumnKind.TEXT: "text",
+    ColumnKind.INTEGER: "number",
+    ColumnKind.NUMBER: "number",
+    ColumnKind.DATE: "date",
+    ColumnKind.DATETIME: "date",
+    ColumnKind.BOOLEAN: "boolean",
+}
 
 
 def labels(
@@ -30,16 +42,28 @@ def labels(
     tables: Sequence[str],
     texts: Texts,
     origins: Sequence[Lineage] = (),
+    phrases: Sequence[str | None] = (),
 ) -> tuple[str, ...]:
-    """Return a distinct label for each column, in order. Without a catalog all of them are numbered.
+    """Return a distinct label for each column, in order. Without a catalog each says only what kind its values are.
 
-    `origins` counts only if it has one entry for each column.
+    `origins` and `phrases`, what each column shows in words, count only if they have one entry for each column.
     """
     known = origins if len(origins) == len(columns) else [Lineage()] * len(columns)
+    words = phrases if len(phrases) == len(columns) else [None] * len(columns)
+    offered = [
+        _label(column.name, origin, catalog, tables, texts) if catalog else None
+        for column, origin in zip(columns, known, strict=True)
+    ]
     names: list[str] = []
-    for n, (column, origin) in enumerate(zip(columns, known, strict=True), 1):
-        label = _label(column.name, origin, catalog, tables, texts) if catalog else None
-        label = label or texts.labels["neutral"].format(n=n)
+    for column, own, phrase in zip(columns, offered, words, strict=True):
+        # Two figures of one name are distinguished by what they are figures of.
+        says_more = (
+            phrase
+            and (own in (None, texts.labels["count"]) or offered.count(own) > 1)
+            and len(phrase) <= PHRASE_LENGTH_MAX
+        )
+        label = phrase[:1].upper() + phrase[1:] if phrase and says_more else own
+        label = label or texts.labels[_KINDS.get(column.kind, "other")]
         count = 2
         distinct = label
         while distinct.casefold() in {text.casefold() for text in names}:
@@ -50,9 +74,8 @@ def labels(
 
 
 def is_neutral(label: str, texts: Texts) -> bool:
-    """Return whether a label only numbers its column and so says nothing in a sentence."""
-    before, after = texts.labels["neutral"].split("{n}")
-    return label.startswith(before) and label.endswith(after) and label[len(before) :].isdigit()
+    """Return whether a label only names the kind of its column's values and so says nothing in a sentence."""
+    return _AGAIN.sub("", label) in {texts.labels[name] for name in ("other", *_KINDS.values())}
 
 
 def _label(name: str, origin: Lineage, catalog: Catalog, tables: Sequence[str], texts: Texts) -> str | None:
@@ -69,7 +92,7 @@ def _label(name: str, origin: Lineage, catalog: Catalog, tables: Sequence[str], 
     plain = texts.labels[function]
     if function == "count" or inner is None:
         return _of_alias(name, catalog) or plain
-    return texts.labels["of"].format(function=plain, label=inner)
+    return texts.labels["of"].format(function=plain, label=within_sentence(inner))
 
 
 def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: Language) -> str | None:

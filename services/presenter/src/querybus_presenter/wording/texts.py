@@ -42,6 +42,8 @@ class Texts:
     summary: Rows
     chart: Rows
     explain: Rows
+    reading: Rows
+    periods: Rows
     about: Rows
     labels: Rows
     kinds: Rows
@@ -61,6 +63,8 @@ _ROWS: Final = (
     "summary",
     "chart",
     "explain",
+    "reading",
+    "periods",
     "about",
     "labels",
     "kinds",

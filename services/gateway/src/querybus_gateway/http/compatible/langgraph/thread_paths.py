@@ -107,7 +107,7 @@ async def delete(use_cases: UseCasesOf, thread_id: str, credential: Caller) -> R
 async def copy(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Begin a thread that knows this one as it stands."""
     made = thread_given(await use_cases.threads.fork(thread_id, credential), thread_id)
-    return JsonResponse(thread_of(made, (), str(request.base_url)))
+    return JsonResponse(thread_of({**made, "metadata": {}}, (), str(request.base_url)))
 
 
 @router.get("/{thread_id}/state")

@@ -1,0 +1,112 @@
+"""A label made of a technical name: `billing_state` -> "Billing state", in Chinese 账单省份 where all its words are known.
+
+For tables and columns to which nobody gave a name for people. Limits: words are split at underscores, spaces, digits and
+capitals; a name in lower case is one word, or two of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Final
+
+from querybus.core.catalog import Language
+from querybus.text.disclosure import is_plain_word
+from querybus.text.vocabulary import is_word, stems
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PART: Final = re.compile(rf"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[{_HAN}]+|[^\W\d_]+")
+_SAYS_NOTHING: Final = frozenset({"tbl", "tb", "t", "dim", "fact", "vw", "v", "col", "fld"})
+"""What stands before a name because of a convention."""
+_ENGLISH_ONLY: Final = frozenset({"of", "the", "a", "and"})
+
+
+@lru_cache(maxsize=1)
+def bilingual() -> dict[str, Any]:
+    """Return the bundled words: `groups` of English and Chinese ones, `abbreviations`, and more in `chinese`."""
+    text = resources.files("querybus.text").joinpath("bilingual.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@lru_cache(maxsize=16_384)
+def readable_name(name: str, language: Language) -> str:
+    """Return a name as a label: its words, abbreviations spelt out, with a capital; empty if one of them is no word.
+
+    >>> readable_name("billing_state", "en"), readable_name("custFirstName", "en"), readable_name("tbl_qty", "en")
+    ('Billing state', 'Customer first name', 'Quantity')
+    >>> readable_name("orderdate", "en"), readable_name("custname", "en")
+    ('Order date', 'Customer name')
+    >>> readable_name("order_date", "zh"), readable_name("city_name", "zh"), readable_name("zorb_x", "zh")
+    ('订单日期', '城市名称', '')
+    """
+    parts = _PART.findall(name)
+    if len(parts) > 1 and parts[0].lower() in _SAYS_NOTHING:
+        parts = parts[1:]
+    is_mixed = not name.isupper()
+    words = [spelt for part in parts for spelt in ((part,) if is_mixed and _is_acronym(part) else _spelt(part))]
+    if not all(map(is_plain_word, words)):
+        return ""
+    if language == "zh" and (said := _in_chinese(" ".join(words).lower())):
+        return said
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def _is_acronym(part: str) -> bool:
+    return part.isupper() and len(part) > 1 and part != "ID" and part.lower() not in _abbreviations()
+
+
+def _in_chinese(text: str) -> str | None:
+    """Return English words in Chinese if all are known; "number of staff" turns round."""
+    before, of, after = text.partition(" of ")
+    if of and before in ("number", "count"):
+        inner = _in_chinese(after)
+        return None if inner is None else f"{inner}数量"
+    words = text.split()
+    said: list[str] = []
+    while words:
+        pair = _chinese().get(" ".join(words[:2])) if len(words) > 1 else None
+        word = pair or _chinese().get(_base(words[0]))
+        if word is None and words[0] not in _ENGLISH_ONLY:
+            return None
+        said.append(word or "")
+        words = words[2 if pair else 1 :]
+    return "".join(said)
+
+
+def _spelt(part: str) -> tuple[str, ...]:
+    word = part.lower()
+    return _abbreviations().get(word) or ((word,) if is_word(word) or not word.isascii() else _halves(word))
+
+
+def _halves(word: str) -> tuple[str, ...]:
+    """Return the two words that a name in lower case is made of, or the name where there is no such pair or several."""
+    pairs = [
+        (*(_abbreviations().get(word[:cut]) or (word[:cut],)), word[cut:])
+        for cut in range(3, len(word) - 1)
+        if (is_word(word[:cut]) or word[:cut] in _abbreviations())
+        and (word[cut:] == "id" or (len(word) - cut >= 3 and is_word(word[cut:])))
+    ]
+    return pairs[0] if len(pairs) == 1 else (word,)
+
+
+@lru_cache(maxsize=1)
+def _abbreviations() -> dict[str, tuple[str, ...]]:
+    return {short: tuple(words) for short, words in bilingual()["abbreviations"].items()}
+
+
+def _base(word: str) -> str:
+    if word in _chinese() or not word.isascii():
+        return word
+    return next((stem for stem in stems(word) if stem in _chinese()), word)
+
+
+@lru_cache(maxsize=1)
+def _chinese() -> dict[str, str]:
+    named = [group for group in bilingual()["groups"] if group["zh"]]
+    # What a group is called by counts more than what else belongs to it; what stands alone counts most.
+    others = {word: group["zh"][0] for group in reversed(named) for word in group["en"]}
+    first = {group["en"][0]: group["zh"][0] for group in reversed(named)}
+    return {**others, **first, **bilingual()["chinese"]}

@@ -1,0 +1,84 @@
+"""What the columns of one query may come from, and the conditions that hold in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Table
+from querybus_presenter.wording.statement import outermost
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One query with what its columns may come from: a catalog's table, or a query of its own."""
+
+    select: exp.Select
+    catalog: Catalog | None
+    sources: dict[str, Table | exp.Select | None] = field(default_factory=dict[str, Table | exp.Select | None])
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of the catalog that it reads from directly."""
+        return tuple(source for source in self.sources.values() if isinstance(source, Table))
+
+    def inner(self) -> Iterator[Scope]:
+        """Yield the queries that it reads from."""
+        for source in self.sources.values():
+            if isinstance(source, exp.Select):
+                yield scope_of(source, self.catalog)
+
+
+def scope_of(select: exp.Select, catalog: Catalog | None) -> Scope:
+    """Return a query's scope."""
+    own: dict[str, exp.Select | None] = {}
+    above: exp.Expr | None = select
+    while above is not None:
+        with_: exp.Expr | None = above.args.get("with_")
+        for table in with_.expressions if with_ else ():
+            own.setdefault(table.alias.lower(), outermost(table.this))
+        above = above.parent
+    scope = Scope(select, catalog)
+    from_: exp.Expr | None = select.args.get("from_")
+    nodes = [] if from_ is None else [from_.this]
+    nodes += [join.this for join in select.args.get("joins") or ()]
+    for node in nodes:
+        known: Table | exp.Select | None = None
+        if isinstance(node, exp.Subquery):
+            known = outermost(node.this)
+        elif isinstance(node, exp.Table) and not node.db and node.name.lower() in own:
+            known = own[node.name.lower()]
+            known = None if known is select else known
+        elif isinstance(node, exp.Table) and catalog is not None:
+            known = catalog.table(node.name, node.db or None)
+        scope.sources[node.alias_or_name.lower()] = known
+    return scope
+
+
+def conjuncts(select: exp.Select) -> tuple[exp.Expr, ...]:
+    """Return the conditions that all hold, of WHERE and HAVING and QUALIFY, in the order of the text."""
+    parts: list[exp.Expr] = []
+    for key in ("where", "having", "qualify"):
+        holder: exp.Expr | None = select.args.get(key)
+        if holder is not None:
+            inner = holder.this.unnest()
+            parts.extend(inner.flatten() if isinstance(inner, exp.And) else [inner])
+    return tuple(parts)
+
+
+def offers(source: Table | exp.Select | None, name: str) -> bool:
+    """Whether a source may have a column of a name."""
+    if isinstance(source, Table):
+        return source.column(name) is not None
+    # A source that nobody knows may have any column.
+    return source is None or projection(source, name) is not None
+
+
+def projection(select: exp.Select, name: str) -> exp.Expr | None:
+    """Return what a query shows under a name."""
+    for item in select.expressions:
+        if item.alias_or_name.lower() == name.lower():
+            return item
+    return exp.column(name) if select.is_star else None

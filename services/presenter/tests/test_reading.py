@@ -1,0 +1,203 @@
+"""Claims on the reading of an answer: one sentence and its parts, from the statement alone, in every dialect and language."""
+
+from __future__ import annotations
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
+from querybus.core.messages import Reading
+from querybus_presenter.wording.reading import reading
+from querybus_presenter.wording.statement import read
+from querybus_presenter.wording.texts import load_texts
+
+WORDS = load_texts()
+
+
+def column(name: str, kind: ColumnKind = ColumnKind.TEXT) -> Column:
+    return Column(name=name, type=kind.value, kind=kind)
+
+
+TABLES = (
+    Table(
+        name="members",
+        columns=(
+            column("member_id", ColumnKind.INTEGER),
+            column("first_name"),
+            column("city"),
+            column("is_active", ColumnKind.BOOLEAN),
+            column("joined_on", ColumnKind.DATE),
+        ),
+        primary_key=("member_id",),
+    ),
+    Table(
+        name="orders",
+        columns=(
+            column("order_id", ColumnKind.INTEGER),
+            column("member_id", ColumnKind.INTEGER),
+            column("channel"),
+            column("amount", ColumnKind.NUMBER),
+            column("order_date", ColumnKind.DATE),
+        ),
+        primary_key=("order_id",),
+        foreign_keys=(ForeignKey(columns=("member_id",), referred_table="members", referred_columns=("member_id",)),),
+    ),
+)
+
+
+def read_as(sql: str, language: Language = "en", dialect: Dialect = Dialect.SQLITE) -> Reading:
+    catalog = Catalog(connection="club", dialect=dialect, tables=TABLES)
+    made = reading(read(sql, dialect), catalog, WORDS[language, "business"], with_names=False)
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition"),
+    [
+        (Dialect.SQLITE, "strftime('%Y-%m', order_date) = '2026-05'"),
+        (Dialect.SQLITE, "order_date >= '2026-05-01' AND order_date < '2026-06-01'"),
+        (Dialect.SQLITE, "order_date BETWEEN '2026-05-01' AND '2026-05-31'"),
+        (Dialect.SQLITE, "order_date LIKE '2026-05%'"),
+        (Dialect.SQLITE, "substr(order_date, 1, 7) = '2026-05'"),
+        (Dialect.DUCKDB, "strftime(order_date, '%Y-%m') = '2026-05'"),
+        (Dialect.DUCKDB, "order_date >= DATE '2026-05-01' AND order_date <= DATE '2026-05-31'"),
+        (Dialect.POSTGRESQL, "to_char(order_date, 'YYYY-MM') = '2026-05'"),
+        (Dialect.POSTGRESQL, "date_trunc('month', order_date) = DATE '2026-05-01'"),
+        (Dialect.POSTGRESQL, "order_date >= '2026-05-01'::date AND order_date < '2026-06-01'::date"),
+        (Dialect.MYSQL, "DATE_FORMAT(order_date, '%Y-%m') = '2026-05'"),
+        (Dialect.CLICKHOUSE, "toYYYYMM(order_date) = 202605"),
+        (Dialect.CLICKHOUSE, "toStartOfMonth(order_date) = '2026-05-01'"),
+        (Dialect.ORACLE, "order_date >= DATE '2026-05-01' AND order_date < DATE '2026-06-01'"),
+        (Dialect.ORACLE, "TRUNC(order_date, 'MM') = TO_DATE('2026-05-01', 'YYYY-MM-DD')"),
+        (Dialect.SNOWFLAKE, "DATE_TRUNC('MONTH', order_date) = '2026-05-01'"),
+        (Dialect.BIGQUERY, "FORMAT_DATE('%Y-%m', order_date) = '2026-05'"),
+    ],
+)
+def test_a_month_is_a_month_however_it_is_written(dialect: Dialect, condition: str) -> None:
+    made = read_as(f"SELECT COUNT(*) FROM orders WHERE {condition}", dialect=dialect)
+    assert made.text == "Number of orders in May 2026."
+    assert made.period is not None
+    assert (made.period.first, made.period.last, made.period.field) == ("2026-05-01", "2026-05-31", "order date")
+    chinese = read_as(f"SELECT COUNT(*) FROM orders WHERE {condition}", "zh", dialect)
+    assert chinese.text == "2026年5月订单数。"
+
+
+@pytest.mark.parametrize(
+    ("first", "behind", "english", "chinese"),
+    [
+        ("2026-01-01", "2027-01-01", "in 2026", "2026年"),
+        ("2024-01-01", "2026-01-01", "from 2024 to 2025", "2024年至2025年"),
+        ("2026-04-01", "2026-07-01", "in the second quarter of 2026", "2026年第二季度"),
+        ("2026-05-01", "2026-08-01", "from May to July 2026", "2026年5月至7月"),
+        ("2025-11-01", "2026-02-01", "from November 2025 to January 2026", "2025年11月至2026年1月"),
+        ("2026-05-31", "2026-07-01", "from 31 May to 30 June 2026", "2026年5月31日至6月30日"),
+        ("2025-12-31", "2026-01-03", "from 31 December 2025 to 2 January 2026", "2025年12月31日至2026年1月2日"),
+        ("2026-05-05", "2026-05-06", "on 5 May 2026", "2026年5月5日"),
+    ],
+)
+def test_a_period_is_said_as_people_say_it(first: str, behind: str, english: str, chinese: str) -> None:
+    sql = f"SELECT SUM(amount) FROM orders WHERE order_date >= '{first}' AND order_date < '{behind}'"
+    assert read_as(sql).text == f"Total amount {english}."
+    assert read_as(sql, "zh").text == f"{chinese}金额合计。"
+
+
+def test_a_period_that_is_open_says_on_which_side() -> None:
+    assert read_as("SELECT COUNT(*) FROM orders WHERE order_date >= '2026-05-01'").text.endswith("since 1 May 2026.")
+    assert read_as("SELECT COUNT(*) FROM orders WHERE order_date < '2026-05-01'").text.endswith("until 30 April 2026.")
+
+
+@pytest.mark.parametrize(
+    ("sql", "english", "chinese"),
+    [
+        (
+            "SELECT channel, COUNT(*) AS n FROM orders GROUP BY channel ORDER BY n DESC",
+            "Number of orders per channel, highest first.",
+            "订单数，按渠道统计，从高到低。",
+        ),
+        (
+            "SELECT m.city, SUM(o.amount) FROM orders o JOIN members m ON m.member_id = o.member_id"
+            " GROUP BY 1 ORDER BY 2 DESC LIMIT 5",
+            "Total amount per city, the 5 highest.",
+            "金额合计，按城市统计，最高的5个。",
+        ),
+        (
+            "SELECT strftime('%Y-%m', order_date), AVG(amount) FROM orders GROUP BY 1 ORDER BY 1",
+            "Average amount per month, oldest first.",
+            "金额平均值，按月统计，从旧到新。",
+        ),
+        (
+            "SELECT first_name FROM members WHERE member_id NOT IN (SELECT member_id FROM orders) AND city = 'Bern'",
+            "Members: first name, where city is Bern, without orders.",
+            "城市为Bern的没有订单的会员：名字。",
+        ),
+        (
+            "SELECT COUNT(DISTINCT member_id) FROM orders WHERE channel = 'app'",
+            "Number of members, where channel is app.",
+            "渠道为app的会员数。",
+        ),
+        (
+            "SELECT SUM(CASE WHEN channel = 'app' THEN amount ELSE 0 END) / SUM(amount) FROM orders",
+            "Total amount where channel is app divided by total amount.",
+            "渠道为app的金额合计除以金额合计。",
+        ),
+        (
+            "WITH big AS (SELECT * FROM orders WHERE amount > 100) SELECT channel, COUNT(*) FROM big GROUP BY channel",
+            "Number of orders per channel, where amount is above 100.",
+            "金额大于100的订单数，按渠道统计。",
+        ),
+        (
+            "SELECT first_name FROM members WHERE is_active = 1 ORDER BY joined_on DESC LIMIT 1",
+            "Members: first name, where is active is yes, the newest.",
+            "是否启用为是的会员：名字，最新的一个。",
+        ),
+        (
+            "SELECT city FROM members EXCEPT SELECT city FROM members WHERE first_name = 'Ann'",
+            "Members: city; without: Members: city, where first name is Ann.",
+            "会员：城市；除去：名字为Ann的会员：城市。",
+        ),
+        (
+            "SELECT first_name FROM members WHERE member_id = (SELECT member_id FROM orders ORDER BY amount DESC LIMIT 1)",
+            "Members: first name, where member id is orders: member id, the one with the highest amount.",
+            "会员编号为订单：会员编号，金额最高的一个的会员：名字。",
+        ),
+    ],
+)
+def test_one_line_says_what_was_read(sql: str, english: str, chinese: str) -> None:
+    assert read_as(sql).text == english
+    assert read_as(sql, "zh").text == chinese
+
+
+def test_the_parts_travel_as_data_with_the_ids_that_a_refinement_names() -> None:
+    made = read_as(
+        "SELECT channel, SUM(amount) FROM orders WHERE channel <> 'fax' AND order_date >= '2026-01-01' AND amount = 5"
+        " GROUP BY channel ORDER BY 2 DESC LIMIT 3"
+    )
+    assert made.measures == ("total amount",)
+    assert made.entities == ("orders",)
+    assert [(item.id, item.text, item.field, item.value) for item in made.filters] == [
+        ("f1", "channel is not fax", "", ""),
+        ("f3", "amount is 5", "amount", "5"),
+    ]
+    assert made.period is not None
+    assert (made.period.first, made.period.last) == ("2026-01-01", None)
+    assert [(group.id, group.text) for group in made.groups] == [("g1", "channel")]
+    assert (made.order, made.limit) == ("the 3 highest", 3)
+
+
+def test_a_limit_that_nobody_asked_for_is_not_said() -> None:
+    catalog = Catalog(connection="club", dialect=Dialect.SQLITE, tables=TABLES)
+    tree = read("SELECT city FROM members LIMIT 101", Dialect.SQLITE)
+    made = reading(tree, catalog, WORDS["en", "business"], with_names=False, rows_max=100)
+    assert made is not None
+    assert (made.text, made.limit) == ("Members: city.", None)
+
+
+def test_a_name_in_quotation_marks_that_names_no_column_is_a_value() -> None:
+    assert read_as('SELECT COUNT(*) FROM members WHERE city = "Bern"').text == "Number of members, where city is Bern."
+
+
+def test_without_a_catalog_an_analyst_still_reads_the_statement() -> None:
+    tree = read("SELECT a, COUNT(*) FROM t WHERE b = 1 GROUP BY a", Dialect.SQLITE)
+    made = reading(tree, None, WORDS["en", "analyst"], with_names=True)
+    assert made is not None
+    assert made.text == "Number of rows per a, where b is 1."
