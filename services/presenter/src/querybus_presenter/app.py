@@ -7,6 +7,7 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
+from querybus.bus.pages import PageStore
 from querybus.bus.stage import stage
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore
 from querybus.bus.stores.catalogs import CatalogStore
@@ -64,7 +65,14 @@ def build(settings: Settings) -> Service:
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
-        think=partial(present, catalogs=catalogs, words=load_texts(), summarizer=summarizer, left_out=left_out),
+        think=partial(
+            present,
+            catalogs=catalogs,
+            words=load_texts(),
+            pages=PageStore(broker),
+            summarizer=summarizer,
+            left_out=left_out,
+        ),
         slots=settings.slots,
         metrics=metrics,
         on_failure=plainly,

@@ -39,6 +39,7 @@ from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
+from querybus_presenter.whole_result import Pages, whole_result
 from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import is_neutral, labels
@@ -64,15 +65,18 @@ async def present(
     *,
     catalogs: Catalogs,
     words: Words,
+    pages: Pages | None = None,
     summarizer: Summarizer | None = None,
     left_out: LeftOut = lambda _part, _error: None,
 ) -> Envelope[Finished]:
     """Return the finished event; needs no catalog, but has better labels with one.
 
-    With a summarizer the summary of an answer is put in a model's words, where those pass every check.
+    With pages the facts of a long result are those of all its rows. With a summarizer the summary of an answer is put in a model's words, where those pass every check.
     """
     catalog = await catalogs.read(envelope.connection)
-    finished = render(envelope, catalog, words[envelope.language, envelope.audience], left_out)
+    wants_facts = envelope.options.summary or envelope.options.chart == "auto"
+    whole = await whole_result(envelope, pages) if pages is not None and wants_facts else None
+    finished = render(envelope, catalog, words[envelope.language, envelope.audience], left_out, whole)
     is_change = envelope.body.rows_affected is not None
     if summarizer is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
@@ -84,9 +88,10 @@ def render(
     catalog: Catalog | None,
     texts: Texts,
     left_out: LeftOut = lambda _part, _error: None,
+    whole: Result | None = None,
 ) -> Envelope[Finished]:
-    """Return the finished event of a conclusion."""
-    context = _Context(envelope, catalog, texts, left_out)
+    """Return the finished event of a conclusion; facts and picture are of the `whole` result, where it is at hand."""
+    context = _Context(envelope, catalog, texts, left_out, whole)
     finished = context.finished()
     if context.is_business and _gives_away(finished.answer, context):
         return plain_finished(envelope)
@@ -101,6 +106,7 @@ class _Context:
     catalog: Catalog | None
     texts: Texts
     left_out: LeftOut
+    whole: Result | None
 
     @property
     def is_business(self) -> bool:
@@ -132,12 +138,15 @@ class _Context:
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change
-        shape = self._or_none("shape", lambda: shape_of(result, _distinct(shown))) if is_reported else None
-        reported = self._summary(result, shape, spoken, tree) if is_reported else ""
-        drawn = self._chart(shape)
+        shape = (
+            self._or_none("shape", lambda: shape_of(self.whole or result, _distinct(shown))) if is_reported else None
+        )
         read_as = (
             self._reading(tree, spoken if is_answer else ()) if body.outcome in _EXPLAINED and not is_change else None
         )
+        is_top = read_as is not None and read_as.limit is not None
+        reported = self._summary(result, shape, spoken, tree, is_top=is_top) if is_reported else ""
+        drawn = self._chart(shape)
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
@@ -263,7 +272,9 @@ class _Context:
             return None
         return read(body.sql, dialect)
 
-    def _summary(self, result: Result, shape: Shape | None, spoken: tuple[str, ...], tree: exp.Expr | None) -> str:
+    def _summary(
+        self, result: Result, shape: Shape | None, spoken: tuple[str, ...], tree: exp.Expr | None, *, is_top: bool
+    ) -> str:
         fixed = fixed_summary(result.row_count, self.texts)
         if not self.envelope.options.summary or shape is None:
             return fixed
@@ -275,7 +286,7 @@ class _Context:
             for facet, label in zip(shape.facets, spoken, strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural))
+        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, is_top=is_top))
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported

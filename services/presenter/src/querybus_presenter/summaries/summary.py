@@ -30,10 +30,13 @@ def fixed_summary(row_count: int, texts: Texts) -> str:
     return texts.outcome["answered"].format(count=row_count)
 
 
-def summary(shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str | None = None) -> str:
+def summary(
+    shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str | None = None, is_top: bool = False
+) -> str:
     """Return the faithful summary of a result; `labels` name its columns in speech.
 
-    `counted` is the plural name for people of what a single figure counts, if that is certain.
+    `counted` is the plural name for people of what a single figure counts, if that is certain. Of the first lines of
+    an order, `is_top`, neither total nor share is said: they are of what is shown, which nobody asked for.
     """
     if shape.row_count == 0:
         return texts.summary["empty"]
@@ -43,7 +46,7 @@ def summary(shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str |
     said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
     if shape.is_truncated:
         said.append(texts.summary["cut"].format(count=count))
-    reported = _figures(shape, labels, texts) if shape.is_whole else []
+    reported = _figures(shape, labels, texts, is_top=is_top) if shape.is_whole else []
     if not reported and shape.rows >= LARGE_ROWS_MIN:
         reported = _described(shape, labels, texts)
         if reported and not shape.is_whole:
@@ -81,7 +84,7 @@ def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str
     return texts.summary["answer_of" if is_plural else "is"].format(value=value, label=words)
 
 
-def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
+def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool) -> list[str]:
     """Return extremes, total, trend and top share of a result of one name and one amount a row."""
     amounts = shape.of(Role.AMOUNT)
     if len(shape.facets) != 2 or len(amounts) != 1:
@@ -112,7 +115,7 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
         said.append(re.sub(r"\s+:", ":", reported))
     if ranked[1][0] != low and (name := named(low_name)):
         said.append(texts.summary["lowest"].format(name=name, value=_words(low, cents)))
-    if amounts[0].adds_up and len(known) == shape.row_count:
+    if amounts[0].adds_up and not is_top and len(known) == shape.row_count:
         whole = total([number for number, _ in known])
         said.append(texts.summary["total"].format(value=number_in_words(whole, with_cents=cents)))
         if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
@@ -141,7 +144,7 @@ def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
         return []
     (_, start, before), (_, end, after) = points[0], points[-1]
     first, last = (in_words(item, x.kind, texts, as_year=x.as_year) for item in (start, end))
-    if before == after:
+    if _words(before, y.with_cents) == _words(after, y.with_cents):
         return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
     low, high = sorted((before, after))
     key = "rise" if after > before else "fall"
