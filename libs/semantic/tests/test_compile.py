@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from datetime import date
 
@@ -159,6 +160,21 @@ def test_empty_periods_are_shown_where_that_is_asked_and_only_counts_are_zero() 
         fill=True,
     )
     assert rows(request) == [("2025-01-01", 1, 10), ("2025-02-01", 1, 20), ("2025-03-01", 0, None)]
+
+
+def test_every_day_of_a_year_is_one_statement_that_an_engine_with_limits_takes() -> None:
+    request = asked(
+        metrics=["orders_count"],
+        group_by=[{"field": "default", "grain": "day"}],
+        period={"from": "2025-01-01", "until": "2026-01-01"},
+        fill=True,
+    )
+    compiled = compile_request(SHOP, request, Dialect.SQLITE)
+    assert isinstance(compiled, Compiled)
+    shop = shop_rows()
+    # As the executor limits it.
+    shop.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 100)
+    assert len(shop.execute(compiled.sql).fetchall()) == 365
 
 
 def test_a_fiscal_year_begins_when_the_owner_says() -> None:

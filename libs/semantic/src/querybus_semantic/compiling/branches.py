@@ -29,6 +29,10 @@ BUCKETS_MAX: Final = 1_000
 Numbered = tuple[int, Leaf]
 
 
+TERMS_MAX: Final = 50
+"""Of one UNION: engines and limits refuse long chains of them."""
+
+
 @dataclass(slots=True)
 class Branch:
     """A query and the leaves it computes. `shows`: its groups appear in the answer by themselves."""
@@ -408,16 +412,30 @@ def _known_buckets(context: Context, rule: Cumulative, grain: Grain, starts: lis
 
 def listed(rows: Sequence[Sequence[exp.Expr]], names: Sequence[str], dialect: Dialect) -> exp.Select:
     """Return known rows as a query, with a column `one` that is 1; every dialect reads SELECT ... UNION ALL SELECT ..."""
-    query: exp.Query | None = None
+    if not rows:
+        raise RefusedError(Code.UNSUPPORTED, "The period holds no step to show.")
+    chunks = [_listed(rows[start : start + TERMS_MAX], names, dialect) for start in range(0, len(rows), TERMS_MAX)]
+    return chunks[0] if len(chunks) == 1 else _wrapped(_united(chunks), names)
+
+
+def _listed(rows: Sequence[Sequence[exp.Expr]], names: Sequence[str], dialect: Dialect) -> exp.Select:
+    terms: list[exp.Select] = []
     for row in rows:
         one = exp.select(
             *[exp.alias_(value, name) for value, name in zip(row, names, strict=True)],
             exp.alias_(exp.Literal.number(1), "one"),
         )
-        if dialect is Dialect.ORACLE:
-            one = one.from_("DUAL", copy=False)
-        query = one if query is None else exp.union(query, one, distinct=False, copy=False)
-    if query is None:
-        raise RefusedError(Code.UNSUPPORTED, "The period holds no step to show.")
-    wrapped = exp.select(*[exp.column(name) for name in (*names, "one")])
-    return wrapped.from_(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
+        terms.append(one.from_("DUAL", copy=False) if dialect is Dialect.ORACLE else one)
+    return _wrapped(_united(terms), names)
+
+
+def _united(terms: Sequence[exp.Query]) -> exp.Query:
+    query = terms[0]
+    for term in terms[1:]:
+        query = exp.union(query, term, distinct=False, copy=False)
+    return query
+
+
+def _wrapped(query: exp.Query, names: Sequence[str]) -> exp.Select:
+    columns = exp.select(*[exp.column(name) for name in (*names, "one")])
+    return columns.from_(exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)

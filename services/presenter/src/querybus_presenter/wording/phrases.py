@@ -113,12 +113,20 @@ class Phrases:
                 if meant is not None and not self.with_names:
                     return self.within(scope_of(source, self.scope.catalog)).shown(meant)
         if self.with_names:
-            return written.name
-        column = self.column_of(written)
-        if column is None or self.scope.catalog is None:
+            return written.sql(dialect="sqlite", identify=False) if len(self.scope.sources) > 1 else written.name
+        found = self.origin(written)
+        if found is None or self.scope.catalog is None:
             return None
-        label = column_label(column, self.scope.catalog, self.texts.language)
-        return None if label is None else within_sentence(label)
+        label = column_label(found[1], self.scope.catalog, self.texts.language)
+        return None if label is None else self._owned(within_sentence(label), found[0])
+
+    def _owned(self, label: str, table: Table) -> str:
+        """Return a column's label with its table's, where several tables have a name, a type or a date."""
+        is_own = not self.texts.reading["own_words"] or label.lower() not in self.texts.reading["own_words"].split()
+        owner = table_label(table, self.texts.language, self.scope.catalog)
+        if is_own or len(self.scope.tables) < 2 or owner is None:
+            return label
+        return self.texts.reading["owned"].format(owner=singular(within_sentence(owner)), label=label)
 
     def shown(self, expression: exp.Expr) -> str | None:
         """Return a column, or a figure of some, in words."""
@@ -425,6 +433,19 @@ def within_sentence(label: str) -> str:
     ('order date', 'ISBN number')
     """
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
+def singular(label: str) -> str:
+    """Return the singular of an English label, by the regular forms.
+
+    >>> [singular(word) for word in ("cities", "orders", "branches", "status", "address")]
+    ['city', 'order', 'branch', 'status', 'address']
+    """
+    if label.endswith("ies"):
+        return f"{label[:-3]}y"
+    if label.endswith(("ches", "shes", "xes", "sses")):
+        return label[:-2]
+    return label[:-1] if label.endswith("s") and not label.endswith(("ss", "us", "is")) else label
 
 
 def plural(label: str) -> str:
