@@ -36,6 +36,7 @@ from querybus.text.disclosure import leaks
 from querybus.text.plain_answer import plain_finished
 from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.shape import Shape, shape_of
+from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
@@ -52,6 +53,8 @@ from querybus_presenter.wording.statement import outermost, read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
+DOUBTFUL_CONFIDENCE: Final = 0.4
+"""An answer with a doubt is never surer than that."""
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -147,6 +150,7 @@ class _Context:
         is_top = read_as is not None and read_as.limit is not None
         reported = self._summary(result, shape, spoken, tree, is_top=is_top) if is_reported else ""
         drawn = self._chart(shape)
+        doubtful = (self._or_none("doubts", lambda: self._doubts(tree, result)) or ()) if is_reported else ()
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
@@ -160,10 +164,7 @@ class _Context:
             if not self.is_business or body.confirmation is None
             else body.confirmation.without_names(),
             rows_affected=body.rows_affected,
-            columns=tuple(
-                AnswerColumn(id=f"c{n}" if self.is_business else column.name, label=label, kind=column.kind)
-                for n, (column, label) in enumerate(zip(result.columns, shown, strict=True), 1)
-            ),
+            columns=self._columns(result, shown),
             row_count=result.row_count,
             truncated=result.truncated,
             total_count=result.total_count,
@@ -171,9 +172,13 @@ class _Context:
             pages=result.pages,
             summary=reported,
             chart=drawn.spec if drawn else None,
-            notes=(*self._notes(result), *(drawn.notes if drawn else ())),
+            notes=(
+                *self._notes(result),
+                *(self.texts.doubts[doubt] for doubt in doubtful),
+                *(drawn.notes if drawn else ()),
+            ),
             mended=self._repaired(),
-            confidence=body.analysis.confidence if is_answer else None,
+            confidence=_lowered(body.analysis.confidence, doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if body.outcome in _EXPLAINED and not is_change else "",
             reading=read_as,
         )
@@ -183,6 +188,12 @@ class _Context:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
+
+    def _columns(self, result: Result, shown: tuple[str, ...]) -> tuple[AnswerColumn, ...]:
+        return tuple(
+            AnswerColumn(id=f"c{n}" if self.is_business else column.name, label=label, kind=column.kind)
+            for n, (column, label) in enumerate(zip(result.columns, shown, strict=True), 1)
+        )
 
     def _labels(self, result: Result, tree: exp.Expr | None) -> tuple[str, ...]:
         body = self.envelope.body
@@ -304,6 +315,12 @@ class _Context:
             self.left_out(part, error)
             return None
 
+    def _doubts(self, tree: exp.Expr | None, result: Result) -> tuple[Doubt, ...]:
+        # What definitions answered was compiled by rules that keep each fact at its own grain.
+        if self.envelope.body.analysis.labels:
+            return ()
+        return doubts(tree, self.catalog, self.whole or result, question=self.envelope.question)
+
     def _reading(self, tree: exp.Expr | None, labels: tuple[str, ...]) -> Reading | None:
         """Return how the question was read; of what definitions answered, in their words."""
         analysis = self.envelope.body.analysis
@@ -366,6 +383,10 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
     return any(
         leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
     )
+
+
+def _lowered(confidence: float | None, doubtful: tuple[Doubt, ...]) -> float | None:
+    return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful and confidence is not None else confidence
 
 
 def _joined(first: str, second: str, texts: Texts) -> str:

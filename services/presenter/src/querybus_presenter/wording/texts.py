@@ -44,6 +44,7 @@ class Texts:
     explain: Rows
     reading: Rows
     periods: Rows
+    doubts: Rows
     about: Rows
     labels: Rows
     kinds: Rows
@@ -65,6 +66,7 @@ _ROWS: Final = (
     "explain",
     "reading",
     "periods",
+    "doubts",
     "about",
     "labels",
     "kinds",
