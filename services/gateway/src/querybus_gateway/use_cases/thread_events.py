@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection
 from typing import Final
 
@@ -17,6 +18,7 @@ FOLLOW_SECONDS_MAX: Final = 3_600.0
 RUNNING_SECONDS: Final = 0.2
 """How often a thread is looked at while a question of it runs: not every event of it is notified."""
 IDLE_SECONDS: Final = 15.0
+ENDS_KEPT_MAX: Final = 4_096
 
 
 class ThreadEvents:
@@ -26,6 +28,17 @@ class ThreadEvents:
         self._threads = threads
         self._waiters = waiters
         self._clock = clock
+        self._ends_shown: OrderedDict[tuple[str, ...], None] = OrderedDict()
+
+    def end_was_shown(self, credential: Credential, thread: str, channels: Collection[str]) -> bool:
+        """Whether somebody who follows these channels of a thread has been shown the end of a run of it, here and lately."""
+        return _shown_key(credential, thread, channels) in self._ends_shown
+
+    def show_end(self, credential: Credential, thread: str, channels: Collection[str]) -> None:
+        """Remember that the end of a run was shown; the ENDS_KEPT_MAX newest are kept."""
+        self._ends_shown[_shown_key(credential, thread, channels)] = None
+        while len(self._ends_shown) > ENDS_KEPT_MAX:
+            self._ends_shown.popitem(last=False)
 
     async def follow(
         self, thread: str, credential: Credential, *, after_sequence: int, running: Collection[str]
@@ -50,3 +63,7 @@ class ThreadEvents:
                 if not events:
                     yield None
                     await watch.wait(RUNNING_SECONDS if still_running else IDLE_SECONDS)
+
+
+def _shown_key(credential: Credential, thread: str, channels: Collection[str]) -> tuple[str, ...]:
+    return (credential.tenant, credential.user, thread, *sorted(channels))

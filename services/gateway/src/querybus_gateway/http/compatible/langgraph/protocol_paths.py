@@ -78,7 +78,8 @@ async def events(request: Request, use_cases: UseCasesOf, thread_id: str, creden
     """Stream the events of a thread in the channels that are wanted; it stays open between runs."""
     wanted = await wanted_of(request, Subscription)
     turns = thread_given(await Runs(use_cases, credential).turns(thread_id), thread_id)
-    since = _since(turns, wanted.since)
+    was_shown = use_cases.thread_events.end_was_shown(credential, thread_id, wanted.channels)
+    since = _since(turns, wanted.since, was_shown=was_shown)
     followed = _followed(use_cases, credential, thread_id, turns, wanted, since, str(request.base_url))
     return sse(with_heartbeat(followed))
 
@@ -192,18 +193,18 @@ class _Commands:
         return {"run_id": started.reply.query_id}, applied
 
 
-def _since(turns: Sequence[Json], named: int | None) -> int:
+def _since(turns: Sequence[Json], named: int | None, *, was_shown: bool) -> int:
     """Return the `seq` that a stream goes on from: the one that is named, else where the run under way began.
 
-    Of a thread whose first run was begun a moment ago that is its beginning: its client may have come a little later.
-    Otherwise only what comes from now on is news.
+    Of a thread whose first run was begun a moment ago that is its beginning, because its client may have come a little
+    later, unless its end was shown already. Otherwise only what comes from now on is news.
     """
     if named is not None:
         return named
     if not turns:
         return 0
     last = turns[-1]
-    is_fresh = len(turns) == 1 and last["status"] == "finished" and system_clock() - last["asked_at"] < FRESH_MS
+    is_fresh = len(turns) == 1 and system_clock() - last["asked_at"] < FRESH_MS and not was_shown
     if last["status"] != "finished" or is_fresh:
         return last["sequence"] * SEQ_STEP - 1
     return seq_behind(last["last_sequence"])
@@ -235,3 +236,5 @@ async def _followed(
             if made["seq"] > since and is_wanted(made, wanted.channels):
                 text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
                 yield f"event: {made['method']}\nid: {made['event_id']}\ndata: {text}\n\n"
+        if event["event"] == "finished":
+            use_cases.thread_events.show_end(credential, thread, wanted.channels)
