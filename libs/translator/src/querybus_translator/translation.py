@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
@@ -17,8 +18,10 @@ from querybus.core.messages import Link, Trigger
 from querybus.text.language import detect_language
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.follow import follow, follow_up
-from querybus_translator.answers.options import suggest
-from querybus_translator.language.lexicon import Op
+from querybus_translator.answers.near import near_questions
+from querybus_translator.answers.options import OPTIONS_MAX, suggest
+from querybus_translator.language.courtesy import without_courtesy
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.reading import Reading, read
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.index import CatalogIndex, index_of
@@ -45,11 +48,15 @@ class Translated:
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is."""
+    """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is.
+
+    `read_as` is the one of them that the question was understood as, but for the words that are not known.
+    """
 
     trigger: Trigger
     about: str
     options: tuple[str, ...]
+    read_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,7 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
         return QuestionRead(question, today, (), (), None, ())
-    defined, notes = _with_definitions(question, index)
+    defined, notes = _with_definitions(without_courtesy(question), index)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
     return QuestionRead(
@@ -139,7 +146,7 @@ def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> 
         return NotRead(Trigger.AMBIGUOUS_QUESTION, read.command, suggest(index, (), language))
     best = read.readings[0] if read.readings else None
     if best is None or not is_sure(best):
-        return _choice(read, index, language) or _not_read(read.nodes, index, language, best)
+        return _choice(read, index, language) or _not_read(read, index, language, best)
     return _translated(read, index)
 
 
@@ -185,16 +192,18 @@ def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotR
     """Ask which of several meanings is meant, where nothing else is open."""
     if not read.readings or read.readings[0].judgement.unread:
         return None
-
-    def again(question: str) -> Reading | None:
-        result = read_question(question, index, read.today).readings
-        return result[0] if result and is_sure(result[0]) else None
-
+    again = partial(_sure_reading, index=index, today=read.today)
     choice = choice_of(read.question, read.readings, index, language, again)
     return None if choice is None else NotRead(Trigger.AMBIGUOUS_QUESTION, choice.about, choice.options)
 
 
-def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
+def _sure_reading(question: str, *, index: CatalogIndex, today: date) -> Reading | None:
+    result = read_question(question, index, today).readings
+    return result[0] if result and is_sure(result[0]) else None
+
+
+def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
+    nodes = read.nodes
     unread = (
         best.judgement.unread
         if best is not None
@@ -203,10 +212,14 @@ def _not_read(nodes: tuple[Node, ...], index: CatalogIndex, language: Language, 
     linked = any(node.candidates for node in nodes)
     trigger = Trigger.AMBIGUOUS_QUESTION if linked else Trigger.MISSING_DATABASE_INFO
     tables = best.sketch.mentioned_tables() if best is not None else ()
-    about = (", " if language == "en" else "、").join(dict.fromkeys(unread)) or " ".join(node.text for node in nodes)[
-        :80
-    ]
-    return NotRead(trigger, about, suggest(index, tuple(tables), language))
+    again = partial(_sure_reading, index=index, today=read.today)
+    read_as, near = near_questions(without_courtesy(read.question), best, index, again)
+    # A single Chinese sign is a part of a word, unless the question is whole without it: nobody asks about such a part.
+    quoted = [text for text in dict.fromkeys(unread) if len(text) > 1 or read_as or text.lower() in lexicon().vague]
+    about = (", " if language == "en" else "、").join(quoted)
+    others = (option for option in suggest(index, tuple(tables), language) if again(option) is not None)
+    options = tuple(dict.fromkeys((*near, *others)))[:OPTIONS_MAX]
+    return NotRead(trigger, about, options, read_as if read_as in options else "")
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:

@@ -138,7 +138,7 @@ def concluded_reply(subject: Subject, reply: str, analysis: Analysis) -> Envelop
 
 
 def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
-    return clarification(subject, reading.trigger, reading.about, reading.options)
+    return clarification(subject, reading.trigger, reading.about, reading.options, read_as=reading.read_as)
 
 
 def other_language(subject: Subject) -> Envelope[Concluded]:
@@ -146,7 +146,13 @@ def other_language(subject: Subject) -> Envelope[Concluded]:
 
 
 def clarification(
-    subject: Subject, trigger: Trigger, about: str, questions: tuple[str, ...], *, reply: str | None = None
+    subject: Subject,
+    trigger: Trigger,
+    about: str,
+    questions: tuple[str, ...],
+    *,
+    reply: str | None = None,
+    read_as: str = "",
 ) -> Envelope[Concluded]:
     """Ask back; every option is a question that can be asked as it stands."""
     codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
@@ -161,7 +167,7 @@ def clarification(
             code=codes.get(trigger, FailureCode.AMBIGUOUS_QUESTION),
             stage=StageName.GENERATOR,
             reply=reply,
-            clarification=Clarification(trigger=trigger, about=about, options=options),
+            clarification=Clarification(trigger=trigger, about=about, read_as=read_as, options=options),
         ),
     )
 

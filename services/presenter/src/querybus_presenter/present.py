@@ -247,8 +247,10 @@ class _Context:
         else:
             message = texts.outcome[Outcome.CLARIFICATION]
         about = clarification.about.strip() if clarification else ""
-        if about and self.may_say(about):
-            message = _joined(message, texts.about["text"].format(about=about), texts)
+        read_as = clarification.read_as if clarification else ""
+        if about and self.may_say(f"{about}\n{read_as}"):
+            key = "read_as" if read_as else "text"
+            message = _joined(message, texts.about[key].format(about=about, question=read_as), texts)
         return message
 
     def _of_code(self, code: FailureCode) -> str:

@@ -171,6 +171,7 @@ class Clarification(Value):
 
     trigger: Trigger
     about: str = ""
+    read_as: str = Field(default="", description="the question as it was understood without what `about` names")
     options: tuple[Option, ...] = ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from querybus.core.catalog import Column, ColumnKind, Language, Table
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.names import is_han, spoken_name
+from querybus_translator.language.names import is_han, name_words, spoken_name
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import ColumnRef
 from querybus_translator.writing.sketch import NUMERIC
@@ -60,7 +60,9 @@ def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
             continue
         if figures and column.kind in NUMERIC:
             return column
-        if not figures and column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= 50:
+        is_name = bool(name_words(column.name)) and name_words(column.name)[-1] in lexicon().label_words
+        # Nobody counts a thing by its own name.
+        if not figures and column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= 50 and not is_name:
             return column
     return None
 

@@ -111,7 +111,7 @@ class _Arm:
             order=order,
         )
         return Reading(
-            text=line[:1].upper() + line[1:],
+            text=line[:1].upper() + line[1:] if self.texts.language == "en" else line,
             measures=measures,
             entities=entities,
             filters=filters,

@@ -1,0 +1,169 @@
+"""The nearest questions to one that was not read: without the words that say nothing here, or with a value that is there.
+
+Nothing of weight is ever left out: no negation, number, comparison, name or verb. Every question is read again and
+offered only if it is answered for sure, and with rows of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from querybus.text.similarity import typing_distance
+from querybus_translator.language.names import is_han
+from querybus_translator.readers.reading import Reading
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.phrases import Node, NodeKind
+
+LEFT_OUT_MAX: Final = 3
+NEAR_VALUES_MAX: Final = 2
+VALUES_COMPARED_MAX: Final = 20_000
+TYPED_LENGTH_MIN: Final = 4
+_VERB_ENDINGS: Final = ("ed", "ing")
+_VERBS: Final = frozenset(
+    [
+        "bought",
+        "sold",
+        "paid",
+        "lost",
+        "won",
+        "made",
+        "sent",
+        "got",
+        "left",
+        "held",
+        "kept",
+        "gave",
+        "given",
+        "taken",
+        "took",
+        "spent",
+        "went",
+        "gone",
+        "came",
+        "become",
+        "grew",
+        "fell",
+        "broke",
+        "broken",
+        "written",
+        "wrote",
+        "spoke",
+        "drove",
+        "flown",
+        "flew",
+        "led",
+        "met",
+        "read",
+        "ran",
+        "said",
+        "saw",
+        "seen",
+        "lent",
+        "borrow",
+        "buy",
+        "sell",
+        "pay",
+        "return",
+        "cancel",
+        "order",
+        "ship",
+        "deliver",
+        "hire",
+        "fire",
+        "join",
+        "leave",
+        "win",
+        "lose",
+        "make",
+        "send",
+        "work",
+        "live",
+        "play",
+    ]
+)
+_NEGATIONS: Final = re.compile(
+    r"\b(?:no|not|never|none|without|neither|nor|un\w+|non\w*|except|but)\b|[不没无未非除别]", re.IGNORECASE
+)
+
+ReadAgain = Callable[[str], Reading | None]
+
+
+def near_questions(
+    question: str, best: Reading | None, index: CatalogIndex, read_again: ReadAgain
+) -> tuple[str, tuple[str, ...]]:
+    """Return the question as it was understood, empty if it was not, and all near questions, the nearest first."""
+    if best is None:
+        return "", ()
+    nodes = best.sketch.nodes
+    unread = [node for node in nodes if node.text in best.judgement.unread]
+    # Only what describes something known can be left out: the thing itself is what the question is about.
+    is_whole = all(_describes(place, nodes, unread) for place, node in enumerate(nodes) if node in unread)
+    found: dict[str, str] = {}
+    read_as = ""
+    shorter = _without(question, unread) if is_whole else None
+    for item in (*_with_values(question, unread, index), *((shorter,) if shorter else ())):
+        result = read_again(item)
+        if result is None or result.written.sql in found:
+            continue
+        found[result.written.sql] = item
+        if item == shorter:
+            read_as = item
+    return read_as, tuple(found.values())
+
+
+def _without(question: str, unread: Sequence[Node]) -> str | None:
+    """Return a question without its unknown words, or None where one of them weighs something."""
+    if not unread or len(unread) > LEFT_OUT_MAX or any(_weighs(node) for node in unread):
+        return None
+    text = question
+    for node in unread:
+        pattern = re.escape(node.text) if is_han(node.text) else rf"\b{re.escape(node.text)}\b"
+        text, count = re.subn(rf"{pattern}的?\s*", "", text, count=1, flags=re.IGNORECASE)
+        if not count:
+            return None
+    return re.sub(r"\s+([?？.,，。])", r"\1", text).strip() or None
+
+
+def _describes(place: int, nodes: Sequence[Node], unread: Sequence[Node]) -> bool:
+    """Whether a word stands right before something known, or is an adverb."""
+    following = next((node for node in nodes[place + 1 :] if node not in unread and node.text != "的"), None)
+    return nodes[place].text.lower().endswith("ly") or (following is not None and following.kind is NodeKind.LINK)
+
+
+def _weighs(node: Node) -> bool:
+    if node.kind not in (NodeKind.WORD, NodeKind.LINK) or node.capital or node.quoted:
+        return True
+    word = node.text.lower()
+    if _NEGATIONS.search(word):
+        return True
+    return not is_han(node.text) and (word.endswith(_VERB_ENDINGS) or word in _VERBS)
+
+
+def _with_values(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """Give the question with a word that is nearly a value of the data replaced by that value."""
+    for node in unread:
+        if node.kind not in (NodeKind.WORD, NodeKind.TEXT) or len(node.text) < TYPED_LENGTH_MIN - 2 * is_han(node.text):
+            continue
+        for value in _near_values(node.text, index):
+            start = question.lower().find(node.text.lower())
+            if start >= 0:
+                yield question[:start] + value + question[start + len(node.text) :]
+
+
+def _near_values(word: str, index: CatalogIndex) -> list[str]:
+    written = word.casefold()
+    most = 1 if len(written) < 6 else 2
+    near: dict[str, int] = {}
+    for place, stored in enumerate(index.values.values()):
+        if place >= VALUES_COMPARED_MAX:
+            break
+        for item in stored[:1]:
+            known = item.text.casefold()
+            if abs(len(known) - len(written)) > most or known[:1] != written[:1]:
+                continue
+            distance = typing_distance(written, known)
+            if 0 < distance <= most:
+                near[item.text] = distance
+    return sorted(near, key=lambda value: (near[value], value))[:NEAR_VALUES_MAX]

@@ -1,0 +1,82 @@
+"""Claims on what is offered for a question that was not read: the same question, answered for sure, with nothing of weight lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from querybus_translator import NotRead, Translated, translate
+
+from .test_translator import TODAY, answer, library
+
+
+def asked_back(question: str) -> NotRead:
+    read = translate(question, library()[0], today=TODAY)
+    assert isinstance(read, NotRead), read
+    return read
+
+
+@pytest.mark.parametrize(
+    ("question", "about", "read_as"),
+    [
+        ("How many loyal readers from Lyon are there?", "loyal", "How many readers from Lyon are there?"),
+        ("How many snazzy volumes are there?", "snazzy", "How many volumes are there?"),
+        ("忠实读者有多少个？", "忠实", "读者有多少个？"),
+    ],
+)
+def test_the_question_without_its_unknown_word_is_the_first_option(question: str, about: str, read_as: str) -> None:
+    back = asked_back(question)
+    assert (back.about, back.read_as, back.options[0]) == (about, read_as, read_as)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many readers never borrowed from Zanzibar?",
+        "How many unlent volumes are there?",
+        "How many readers were expelled?",
+        "How many readers from Gotham are there?",
+        "How many readers bought a flurb?",
+        "没有注销的读者有多少个？",
+    ],
+)
+def test_no_negation_verb_or_name_is_left_out(question: str) -> None:
+    assert asked_back(question).read_as == ""
+
+
+def test_a_value_that_was_mistyped_is_offered_as_it_is_stored() -> None:
+    back = asked_back("How many readers from Turinn are there?")
+    assert back.options[0] == "How many readers from Turin are there?"
+    assert back.read_as == ""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many loyal readers from Lyon are there?",
+        "Which volumes are doing best?",
+        "How many readers from Turinn are there?",
+    ],
+)
+def test_every_option_is_answered_and_no_two_alike(question: str) -> None:
+    rows = [str(translate(option, library()[0], today=TODAY)) for option in asked_back(question).options]
+    assert len(rows) >= 2
+    assert all(row.startswith("Translated(") for row in rows)
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Hi, how many readers are there?",
+        "Hello there! How many readers are there, please",
+        "How many readers are there? Thank you very much!",
+        "你好，请问有多少个读者？",
+        "麻烦帮我查一下有多少个读者，谢谢",
+    ],
+)
+def test_courtesy_asks_for_nothing(question: str) -> None:
+    assert answer(question) == [(4,)]
+
+
+def test_courtesy_alone_is_no_question() -> None:
+    assert not isinstance(translate("Hello", library()[0], today=TODAY), Translated)
