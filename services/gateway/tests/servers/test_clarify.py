@@ -119,3 +119,29 @@ async def test_a_query_that_asked_nothing_back_takes_no_answer(stack: ApiStack) 
         assert late.json()["outcome"] == "answered"
         foreign = await colleague.post(f"/v1/queries/{query}/clarify", json={"option_id": "a"})
         assert foreign.status_code == 404
+
+
+@pytest.mark.parametrize("words", ["2", "the second one", "第二个", "Option 2.", "last one"])
+async def test_a_place_in_the_list_chooses_an_option_in_the_thread(stack: ApiStack, words: str) -> None:
+    async with stack.http("acme", "lab") as http:
+        query = await asked_back(stack, http)
+        body = {"question": words, "connection": "shop", "thread_id": query}
+        key = {"Idempotency-Key": f"choose-{query}"}
+        second = (await http.post("/v1/queries", json=body, headers=key)).json()
+        again = await http.post("/v1/queries", json=body, headers=key)
+    envelope = (await stack.log(second["id"]))[0].envelope()
+    assert (envelope.question, envelope.language) == ("Orders of this year?", "en")
+    assert envelope.body.clarifies.model_dump() == {"query_id": query, "option_id": "b", "action": "narrow_period"}
+    # The same request again is the same query, though the thread has gone on.
+    assert (again.json()["id"], again.headers["idempotency-replayed"]) == (second["id"], "true")
+
+
+@pytest.mark.parametrize("words", ["7", "two customers", "Which second-hand orders?"])
+async def test_other_words_are_a_question_of_their_own(stack: ApiStack, words: str) -> None:
+    async with stack.http("acme", "lab") as http:
+        query = await asked_back(stack, http)
+        second = (
+            await http.post("/v1/queries", json={"question": words, "connection": "shop", "thread_id": query})
+        ).json()
+    envelope = (await stack.log(second["id"]))[0].envelope()
+    assert (envelope.question, envelope.body.clarifies) == (words, None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,7 +15,6 @@ from querybus_gateway.use_cases.resources import Reply
 
 OWN_WORDS: Final = "own_words"
 """The option of an answer that is none of those offered."""
-_NUMBER = re.compile(r"^\s*(?:option\s*|选?第?)?(\d{1,2})\s*[.)。个项]?\s*$", re.IGNORECASE)
 
 
 class ClarifyRequest(BaseModel):
@@ -70,20 +67,3 @@ async def clarify(
         wait_seconds=wait_seconds,
         clarifies=Clarifies(query_id=finished.query_id, option_id=request.option_id or OWN_WORDS, action=action),
     )
-
-
-def chosen_option(text: str, answer: Mapping[str, Any]) -> str | None:
-    """Return the id of the option that a person's words choose, by its number, id or text; None where they choose none.
-
-    >>> chosen_option("2", {"options": [{"id": "a", "text": "A", "question": "A?"}, {"id": "b", "text": "B", "question": "B?"}]})
-    'b'
-    """
-    options = answer.get("options") or []
-    number = _NUMBER.match(text)
-    if number is not None and 0 < int(number.group(1)) <= len(options):
-        return options[int(number.group(1)) - 1]["id"]
-    said = " ".join(text.split()).casefold()
-    for option in options:
-        if said in {" ".join(str(option[name]).split()).casefold() for name in ("id", "text", "question")}:
-            return option["id"]
-    return None

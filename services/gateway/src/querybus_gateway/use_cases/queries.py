@@ -35,6 +35,7 @@ from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, public_progress
+from querybus_gateway.use_cases.choice import as_chosen
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
@@ -202,6 +203,7 @@ class Queries:
         if (spent := await self._allowances.spent(credential.tenant)) is not None:
             return spent
         until_sequence = 0
+        turns: Sequence[Entry] = ()
         origin: ForkedFrom | None = None
         if request.thread_id is not None and is_id(request.thread_id):
             try:
@@ -229,6 +231,8 @@ class Queries:
             clarifies=clarifies,
             preferences=await self._preferred(credential),
         )
+        if not isinstance(envelope, Problem) and clarifies is None and asked_until_sequence is None:
+            envelope = as_chosen(envelope, turns)
         if origin is not None and not isinstance(envelope, Problem):
             envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
         policy = self._limits.repair_policies.get(credential.tenant)
