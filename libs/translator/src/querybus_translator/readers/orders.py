@@ -226,8 +226,10 @@ def _counts_by(sketch: Sketch) -> bool:
             continue
         if not sketch.chinese and not _follows_rows(sketch, place):
             continue
-        if sketch.chinese and not any(
-            node.op is Op.GROUPED or node.text in _COUNTING for node in sketch.nodes[place + 1 :]
+        if (
+            sketch.chinese
+            and sketch.op(place) is Op.BY
+            and not any(node.op is Op.GROUPED or node.text in _COUNTING for node in sketch.nodes[place + 1 :])
         ):
             continue
         if _adds_up(sketch, place):
@@ -257,7 +259,7 @@ def _counts_by(sketch: Sketch) -> bool:
     return False
 
 
-_PER = frozenset({"per"})
+_PER = frozenset({"per", "for each", "for every", "each", "every", "in each", "of each", "每个", "每", "各", "各个"})
 _COUNTING = frozenset({"统计", "汇总", "分布"})
 
 

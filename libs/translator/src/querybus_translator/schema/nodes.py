@@ -164,12 +164,28 @@ def _number(text: str) -> int | float:
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _BRIDGING = word_set(
     """
-    of the in for to on per 's a - at by s . they it was were their its his her
+    of the in for to on 's a - at by s . they it was were their its his her
     """
 )
 _BOUNDING = frozenset(
     {"their", "its", "his", "her", "they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"}
 )
+
+
+_FIGURES = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
+
+
+def _asks_for_figure(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a word such as "average" stands before what it is the average of."""
+    phrases = lexicon().english.get((tokens[start].norm,), ())
+    following = tokens[start + 1] if start + 1 < len(tokens) else None
+    return (
+        any(phrase.op in _FIGURES for phrase in phrases)
+        and following is not None
+        and following.kind is TokenKind.WORD
+        and following.norm not in lexicon().stopwords
+        and (following.norm,) not in lexicon().english
+    )
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
@@ -211,6 +227,9 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
                 for candidate in candidates
                 if candidate.value is not None or _is_bare_name(token.base, candidate, index)
             ]
+        if end - start == 1 and _asks_for_figure(tokens, start):
+            # "Average age" asks for an average, though some column is called "average".
+            candidates = []
         if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
             # "Number of orders" counts the orders; their "order number" is a key.
             candidates = [
@@ -227,6 +246,10 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
             # "By month" cuts time, unless a column is called exactly so.
             candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
+        if end - start > 1 and token.kind is TokenKind.HAN:
+            # 城市读者 are readers; only 读者城市 is their city.
+            things = {link.table for link in _schema([token.base], index, bounded=False) if link.column is None}
+            candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
         if not candidates:
             continue
         candidates.sort(key=lambda link: -link.score)
