@@ -14,7 +14,6 @@ FUNCTION_LINES_MAX = 60
 LONG_FUNCTIONS = {
     "libs/translator/src/querybus_translator/readers/conditions.py:_figure": 79,
     "libs/translator/src/querybus_translator/readers/rankings.py:_highest": 70,
-    "libs/translator/src/querybus_translator/schema/nodes.py:_links": 79,
 }
 """Ordered readings of one place in a question, each with the doubts of the ones before it; they may only get shorter."""
 

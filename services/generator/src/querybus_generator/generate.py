@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Language, Table
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope, failed
+from querybus.core.envelope import Attempt, Classification, Envelope, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,
@@ -45,7 +45,8 @@ from querybus_generator.prompts.question import CHAT_MARK, Example, render_quest
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
-from querybus_generator.steps.classify import chat_topic, said_by_model, unsettled
+from querybus_generator.steps.classify import said_by_model, unsettled
+from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
 from querybus_generator.steps.write_intent import write_intent
@@ -57,12 +58,9 @@ from querybus_generator.subject import (
     clarification,
     concluded_reply,
     drafted_envelope,
-    example_questions,
     not_read,
     other_language,
     settled_classification,
-    subject_list,
-    table_subjects,
     which_turn,
     with_header,
     write_refused,
@@ -74,7 +72,6 @@ BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
-REPLY_LENGTH_MAX: Final = 4_000
 EXAMPLES_SEARCHED_MAX: Final = 8
 EXAMPLES_SENT_MAX: Final = 4
 EXAMPLE_SCORE_MIN: Final = 0.3
@@ -174,8 +171,10 @@ async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> O
     # What a batch has enriched already stands by itself.
     bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, bare_words)
     settled = settled_classification(envelope, goes_on=bound is not None, prepared=subject.prepared)
+    if envelope.options.mode is not Mode.DATABASE and meaning_of(subject) is not None:
+        settled = Classification(kind="chat", confidence=0.95, reason="asks for a meaning", method="rule")
     if settled is not None and settled.kind == "chat":
-        return await _chat(with_header(subject, classification=settled))
+        return await talk(with_header(subject, classification=settled))
     if bound is not None and bound.turn is None:
         return which_turn(with_header(subject, classification=settled), turns)
     if bound is not None:
@@ -276,47 +275,12 @@ def _given(subject: Subject, body: Asked) -> Outgoing | Failure:
     return drafted_envelope(subject, draft, Analysis(catalog_fingerprint=subject.catalog.fingerprint))
 
 
-async def _chat(subject: Subject) -> Envelope[Concluded]:
-    """Reply by the model, or from the texts: what can be asked, in words that the audience may read."""
-    envelope = subject.envelope
-    topic = chat_topic(envelope.question) or "abilities"
-    subjects = table_subjects(subject)
-    reply = fill(
-        subject.texts.topic(topic),
-        {
-            "subjects": subject_list(subjects, envelope.language),
-            "examples": "\n".join(example_questions(subject, subjects)),
-        },
-    ).strip()
-    analysis = Analysis()
-    # "What can I ask?" has one right answer, and the catalog knows it.
-    if subject.model is not None and (topic != "abilities" or chat_topic(envelope.question) is None):
-        said = await _chat_reply(subject, subjects)
-        if said is not None:
-            reply = said.text.strip()[:REPLY_LENGTH_MAX]
-            analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
-    return concluded_reply(subject, reply, analysis)
-
-
 def _replied(subject: Subject, text: str, said: ModelReply) -> Outgoing | Failure:
     """Return what the model said of a question that is none about data; SQL or nothing is no reply."""
     if not text or "```" in text:
         return no_sql(text)
     analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
     return concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
-
-
-async def _chat_reply(subject: Subject, subjects: tuple[str, ...]) -> ModelReply | None:
-    assert subject.model is not None  # noqa: S101 - the caller has looked
-    listed = subject_list(subjects, subject.envelope.language)
-    system = fill(subject.texts.chat, {"subjects": listed, "examples": ""}).strip()
-    said = await subject.model.reply(
-        [ChatMessage("system", system), ChatMessage("user", subject.envelope.question)],
-        timeout_seconds=subject.timeout_seconds,
-        model=subject.envelope.options.model,
-        tenant=subject.envelope.tenant,
-    )
-    return said if isinstance(said, ModelReply) and said.text.strip() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from querybus.core.messages import (
 )
 from querybus.core.policy import Connection
 from querybus.core.subjects import StageName
+from querybus.text.labels import table_label
 from querybus.text.words import word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
@@ -202,7 +203,8 @@ def table_subjects(subject: Subject) -> tuple[str, ...]:
     """Return what can be asked about, widest tables first: display names, and for analysts table names as well."""
     envelope, catalog = subject.envelope, subject.catalog
     names = [
-        table.display_names.get(envelope.language) or (table.name if envelope.audience == "analyst" else "")
+        table.display_names.get(envelope.language)
+        or (table.name if envelope.audience == "analyst" else table_label(table, envelope.language, catalog))
         for table in sorted(catalog.tables, key=lambda table: -len(table.columns))
     ]
     return tuple(dict.fromkeys(name for name in names if name))[:SUBJECTS_SHOWN_MAX]

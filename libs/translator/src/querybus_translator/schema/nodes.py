@@ -188,6 +188,47 @@ def _asks_for_figure(tokens: Sequence[Token], start: int) -> bool:
     )
 
 
+def _meant(
+    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
+) -> list[Candidate]:
+    """Return the links of a span without those that its neighbours speak against."""
+    token = tokens[end - 1]
+    if end - start == 1 and any(
+        phrase.op is Op.SUM
+        for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
+    ):
+        # "Total" alone asks for a sum, unless a column bears just that name.
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.value is not None or _is_bare_name(token.base, candidate, index)
+        ]
+    if end - start == 1 and _asks_for_figure(tokens, start):
+        # "Average age" asks for an average, though some column is called "average".
+        candidates = []
+    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
+        # "Number of orders" counts the orders; their "order number" is a key.
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+        ]
+    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+        ]
+    if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
+        # "By month" cuts time, unless a column is called exactly so.
+        candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
+    if end - start > 1 and token.kind is TokenKind.HAN:
+        # 城市读者 are readers; only 读者城市 is their city.
+        things = {link.table for link in _schema([token.base], index, bounded=False) if link.column is None}
+        candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
+    return candidates
+
+
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
     spans: list[Span] = []
     if tokens[start].kind is TokenKind.MARK:
@@ -217,39 +258,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
                 candidates += [
                     found_name for found_name in found_names if not light or found_name.score >= _LIGHT_SCORE_MIN
                 ]
-        if end - start == 1 and any(
-            phrase.op is Op.SUM
-            for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
-        ):
-            # "Total" alone asks for a sum, unless a column bears just that name.
-            candidates = [
-                candidate
-                for candidate in candidates
-                if candidate.value is not None or _is_bare_name(token.base, candidate, index)
-            ]
-        if end - start == 1 and _asks_for_figure(tokens, start):
-            # "Average age" asks for an average, though some column is called "average".
-            candidates = []
-        if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
-            # "Number of orders" counts the orders; their "order number" is a key.
-            candidates = [
-                candidate
-                for candidate in candidates
-                if candidate.column is None or not index.is_key(candidate.table, candidate.column)
-            ]
-        if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
-            candidates = [
-                candidate
-                for candidate in candidates
-                if candidate.column is None or not index.is_key(candidate.table, candidate.column)
-            ]
-        if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
-            # "By month" cuts time, unless a column is called exactly so.
-            candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
-        if end - start > 1 and token.kind is TokenKind.HAN:
-            # 城市读者 are readers; only 读者城市 is their city.
-            things = {link.table for link in _schema([token.base], index, bounded=False) if link.column is None}
-            candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
+        candidates = _meant(candidates, tokens, start, end, index)
         if not candidates:
             continue
         candidates.sort(key=lambda link: -link.score)

@@ -10,16 +10,18 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from querybus.core.catalog import Catalog, Dialect, Language
 from querybus.core.messages import OptionAction
 from querybus_generator.prompts.question import PromptTexts, render_question
 from querybus_generator.prompts.template import fill
+from querybus_generator.steps.classify import ChatTopic
 
 OWN_DIRECTORY: Final = Path(__file__).parent / "markdown"
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 TEXT_BYTES_MAX: Final = 100_000
+TOPICS: Final[tuple[ChatTopic, ...]] = get_args(ChatTopic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ class Texts:
     greeting: str
     thanks: str
     abilities: str
+    identity: str
+    tables: str
+    pictures: str
+    export: str
+    trouble: str
     example: str
     other_language: str
     note_fallback: str
@@ -42,9 +49,9 @@ class Texts:
         """Return what a model learns of the option that the person chose."""
         return fill(self.actions, {item.value: "x" if item is action else "" for item in OptionAction}).strip()
 
-    def topic(self, name: str) -> str:
+    def topic(self, name: ChatTopic) -> str:
         """Return the text for a chat topic."""
-        return {"greeting": self.greeting, "thanks": self.thanks}.get(name, self.abilities)
+        return getattr(self, name)
 
 
 def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
@@ -74,6 +81,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "greeting",
         "thanks",
         "abilities",
+        *("identity", "tables", "pictures", "export", "trouble"),
         "example",
         "other_language",
         "note_fallback",
@@ -91,8 +99,9 @@ def _check(texts: Texts) -> None:
         texts.prompt, catalog=catalog, tables=(), question="?", today=dt.date(2000, 1, 1), with_values=False
     )
     fill(texts.prompt.advice, dict.fromkeys(_ADVICE_PLACES, "x"))
-    for template in (texts.chat, texts.greeting, texts.thanks, texts.abilities):
-        fill(template, {"subjects": "x", "examples": "x"})
+    for name in TOPICS:
+        fill(texts.topic(name), {"subjects": "x", "examples": "x", "tables": "x"})
+    fill(texts.chat, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
     for action in OptionAction:

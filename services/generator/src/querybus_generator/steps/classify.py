@@ -12,15 +12,44 @@ from typing import Final, Literal
 from querybus.core.envelope import Classification
 from querybus.core.options import Mode
 
-ChatTopic = Literal["greeting", "thanks", "abilities"]
+ChatTopic = Literal["greeting", "thanks", "abilities", "identity", "tables", "pictures", "export", "trouble"]
 
 _EDGES = re.compile(r"^[\s\W_]+|[\s\W_]+$")
 _PATTERNS: Final[tuple[tuple[ChatTopic, str], ...]] = (
     (
         "greeting",
         r"(?:hi|hello|hey|howdy|greetings|good (?:morning|afternoon|evening|day)|how are you(?: doing)?(?: today)?"
-        r"|who are you|what are you|what is your name|what['’]s your name)(?:[ ,!]+(?:there|everyone|all|again|querybus))?"
-        r"|(?:你好|您好|大家好|嗨|哈喽|哈啰|早|早上好|上午好|下午好|晚上好|在吗|你是谁|您是谁|你叫什么(?:名字)?)[呀啊吗呢]?",
+        r")(?:[ ,!]+(?:there|everyone|all|again|querybus))?"
+        r"|(?:你好|您好|大家好|嗨|哈喽|哈啰|早|早上好|上午好|下午好|晚上好|在吗)[呀啊吗呢]?",
+    ),
+    (
+        "identity",
+        r"(?:and )?(?:who|what) are you(?: exactly)?|what(?: is|['’]s) your name|are you (?:chat ?gpt|gpt|an? (?:ai|bot|robot|person|human|machine)|real|human)"
+        r"|(?:你|您)(?:到底)?是(?:谁|什么|什么东西|人|真人|机器人|人工智能|ai|chatgpt|gpt)(?:吗|啊|呀|呢)?|(?:你|您)叫什么(?:名字)?",
+    ),
+    (
+        "tables",
+        r"(?:what|which)(?: kinds? of)? (?:tables?|fields?|columns?|entities)(?: ?(?:and|or|/) ?(?:tables?|fields?|columns?))?"
+        r"(?: do you have| are (?:there|available|here)| exist| can i (?:use|ask about|query)| is there)?(?: here| in (?:the|this|my) (?:data|database))?"
+        r"|(?:list|show)(?: me)?(?: all)?(?: the)? (?:tables|fields|columns)(?: and (?:tables|fields|columns))?"
+        r"|(?:这里|数据库里?|你这里|你)?(?:都)?有(?:些)?(?:什么|哪些|多少)(?:张)?(?:数据表|表|字段|列)(?:和(?:字段|表|列))?|(?:列出|显示)(?:所有)?(?:的)?(?:数据表|表|字段)",
+    ),
+    (
+        "pictures",
+        r"(?:can|could|do) you (?:also )?(?:draw|make|show|create|plot|do)(?: me)?(?: a| an| any| some)? ?(?:chart|charts|graph|graphs|picture|pictures|plot|plots|diagrams?)(?: (?:for|too|of) ?.{0,30})?"
+        r"|(?:你|您)?(?:能不能|能|会|可以)(?:帮我)?(?:画|做|生成|出)(?:个|张|一张|一个)?(?:图|图表|图形|图片|柱状图|折线图|饼图)(?:吗|么)?",
+    ),
+    (
+        "export",
+        r"(?:can|could|how (?:can|do)) (?:i|you|we) (?:export|download|save|get)(?: (?:this|it|that|the (?:data|result|results|table|answer)))?"
+        r"(?: (?:to|as|into|in) (?:an? )?(?:excel|csv|parquet|file|spreadsheet)(?: file)?)?|export (?:this|it|that)? ?(?:to|as) (?:excel|csv|parquet|a file)"
+        r"|(?:你|我|能不能|能|可以|怎么|如何)*(?:把(?:这个|它|结果))?(?:导出|下载|保存)(?:到|成|为)?(?:excel|csv|表格|文件|结果|数据)?(?:吗|么|呢)?",
+    ),
+    (
+        "trouble",
+        r"(?:i(?: am|['’]m) (?:angry|annoyed|frustrated)[ ,.!]*)?(?:(?:this|it|that)(?: is|['’]s) (?:useless|wrong|nonsense|rubbish|terrible|annoying|not (?:right|helpful|working))"
+        r"|you (?:do not|don['’]t) understand(?: me)?|i(?: am|['’]m) (?:angry|annoyed|frustrated))"
+        r"|(?:这|你)?(?:太|真|完全)?(?:没用|垃圾|不对|烦人|气人)(?:了|啊)?|我(?:很|太|好)?(?:生气|烦)(?:了)?|你(?:根本)?(?:听不懂|不懂)(?:我)?(?:的话|说什么)?",
     ),
     (
         "thanks",
@@ -39,7 +68,8 @@ _PATTERNS: Final[tuple[tuple[ChatTopic, str], ...]] = (
         r"| can i ask about| are (?:here|available))(?: here)?"
         r"|(?:我|这里)?(?:可以|能)(?:在这里)?(?:问|查|查询)(?:你|您)?(?:些|点)?(?:什么|哪些)(?:问题|数据|内容)?"
         r"|(?:你|您)(?:能|会|可以)(?:做|干|帮我做|帮我查|回答|查)(?:些|点)?(?:什么|哪些)(?:问题|事情?)?"
-        r"|(?:这里|你这里|你这儿)?有(?:些)?(?:什么|哪些)(?:数据|信息|内容)(?:可以(?:问|查))?|(?:这个)?怎么(?:使用|用)|帮助|使用说明",
+        r"|(?:which|what) (?:kinds? of )?data (?:is|are) (?:there|here|available)|(?:which|what) data can i ask (?:you )?about|find out which data (?:is there|there is)"
+        r"|(?:这里|你这里|你这儿|你们?|您)?(?:都|里面)?有(?:些)?(?:什么|哪些)(?:数据|信息|内容)(?:可以(?:问|查))?|(?:这个)?怎么(?:使用|用)|帮助|使用说明",
     ),
 )
 _TOPICS: Final[tuple[tuple[ChatTopic, re.Pattern[str]], ...]] = tuple(
@@ -80,6 +110,26 @@ def chat_topic(question: str) -> ChatTopic | None:
         if pattern.fullmatch(bare):
             return topic
     return None
+
+
+_TERM: Final = re.compile(
+    r"(?:how (?:is|are|do you define|do we define) (?:the )?(?P<a>.{2,60}?)(?: (?:defined|calculated|computed|measured))?"
+    r"|what (?:does|do) (?:the )?(?:word |term )?(?P<b>.{2,60}?) mean|what is meant by (?P<c>.{2,60}?)|what (?:is|are) (?:the )?(?:definition|meaning) of (?P<d>.{2,60}?)"
+    r"|what (?:is|are) (?:an? )?(?P<e>[^?]{2,40}?)|(?P<f>.{1,30}?)(?:是)?(?:怎么|如何|怎样)(?:定义|计算|算)(?:出来)?的?|什么(?:是|叫)(?P<g>.{1,30}?)|(?P<h>.{1,30}?)(?:是什么意思|的定义(?:是什么)?|指的是什么|是指什么))",
+    re.IGNORECASE,
+)
+
+
+def asked_term(question: str) -> str | None:
+    """Return the term whose meaning a question asks for, None for any other question.
+
+    >>> asked_term("How is revenue defined?"), asked_term("什么是毛利率？"), asked_term("what does active customer mean")
+    ('revenue', '毛利率', 'active customer')
+    """
+    match = _TERM.fullmatch(_EDGES.sub("", question))
+    if match is None:
+        return None
+    return next(text for text in match.groups() if text).strip(" \"'“”‘’「」『』《》") or None
 
 
 def classify(
