@@ -96,7 +96,7 @@ kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack 
 bench-%: $(STAMP) ## one of them: bench-executor, -gateway, -generator, -guard, -house, -linking, -presenter, -recovery, -semantic, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$*.py
 
-pictures: $(STAMP) ## draw ten charts and the answers' cards in both languages, to be looked at: build/pictures
+pictures: $(STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
 	@$(BIN)/python benchmarks/draw_pictures.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks

@@ -1,4 +1,4 @@
-"""Draws what people see, to be looked at: ten charts and the cards of answers in both languages, as PNG.
+"""Draws what people see, to be looked at: thirty charts and the cards of answers, as PNG.
 
 `make pictures` writes build/pictures/*.png and prints where. The figures are made up from a seed; the words and the
 specifications are the presenter's own, and the renderer is the one behind the APIs.
@@ -61,41 +61,73 @@ class Asked:
         return Result(columns=columns, rows=tuple(self.rows), row_count=len(self.rows))
 
 
+Shapes = Iterator[tuple[str, tuple[str, str], Sequence[tuple[str, str, ColumnKind]], Sequence[Row]]]
+_TEXT, _NUMBER, _WHOLE, _DAY = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.DATE
+_REVENUE, _ORDERS = ("Revenue", "销售额", _NUMBER), ("Number of orders", "订单数", _WHOLE)
+_MONTH, _CITY = ("Month", "月份", _DAY), ("City", "城市", _TEXT)
+
+
 def asked() -> Iterator[Asked]:
-    """Yield ten results whose shapes ask for ten different pictures."""
-    chance = random.Random(SEED)
-    text, number, whole, day = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.DATE
-    months = [f"2024-{month:02d}-01" for month in range(1, 13)]
-    cities = ["上海", "北京", "广州", "深圳", "成都"]
-    yield Asked("bar", "en", "revenue by city", {"city": text, "revenue": number}, [
-        (name, round(chance.uniform(20_000, 90_000), 2)) for name in ("Lyon", "Bern", "Oslo", "Porto", "Graz")
-    ])  # fmt: skip
-    yield Asked("bar-zh", "zh", "每个城市的订单数", {"城市": text, "订单数": whole}, [
-        (name, chance.randint(80, 400)) for name in cities
-    ])  # fmt: skip
-    yield Asked("line", "en", "revenue by month", {"month": day, "revenue": number}, [
-        (month, 40_000 + 3_000 * step + chance.randint(-4_000, 4_000)) for step, month in enumerate(months)
-    ])  # fmt: skip
-    yield Asked("line-series-zh", "zh", "每个城市每月的销售额", {"月份": day, "城市": text, "销售额": number}, [
+    """Yield fifteen shapes of results in both languages."""
+    for place, language in enumerate(("en", "zh")):
+        for name, titles, columns, rows in shapes(random.Random(SEED), place):
+            yield Asked(
+                f"{name}-{language}",
+                "zh" if place else "en",
+                titles[place],
+                {column[place]: column[2] for column in columns},
+                rows,
+            )
+
+
+def shapes(chance: random.Random, place: int) -> Shapes:
+    """Yield each shape's name, its title in both languages, its columns and rows; `place` chooses the names in them."""
+    months = [f"2025-{month:02d}-01" for month in range(1, 13)]
+    cities = (["Lyon", "Bern", "Oslo", "Porto", "Graz"], ["上海", "北京", "广州", "深圳", "成都"])[place]
+    more = [*cities, *(["Turin", "Malmö", "Ghent", "Cork"], ["杭州", "南京", "武汉", "西安"])[place]]
+    ways = (["Card", "Transfer", "Cash", "Voucher"], ["微信支付", "支付宝", "银行卡", "现金"])[place]
+    yield "bars", ("Total revenue per city", "销售额合计，按城市统计"), (_CITY, _REVENUE), [
+        (name, round(chance.uniform(20_000, 90_000), 2)) for name in cities
+    ]  # fmt: skip
+    yield "bars-many", ("Total revenue per city, highest first", "销售额合计，按城市统计，从高到低"), (_CITY, _REVENUE), [(name, 8_400_000 // (step + 1)) for step, name in enumerate(more)]  # fmt: skip
+    yield "bars-negative", ("Change of revenue per city", "销售额变化，按城市统计"), (_CITY, ("Change", "变化", _NUMBER)), [
+        (name, chance.randint(-9_000, 12_000)) for name in cities
+    ]  # fmt: skip
+    years = [(str(year), chance.randint(400_000, 2_400_000)) for year in (2022, 2024, 2023, 2025, 2021)]
+    yield "years", ("Total revenue per year", "销售额合计，按年统计"), (("Year", "年份", _TEXT), _REVENUE), years
+    quarters = (["Q1", "Q3", "Q2", "Q4"], ["一季度", "三季度", "二季度", "四季度"])[place]
+    yield "quarters", ("Number of orders per quarter", "订单数，按季度统计"), (("Quarter", "季度", _TEXT), _ORDERS), [
+        (name, chance.randint(900, 2_400)) for name in quarters
+    ]  # fmt: skip
+    yield "line", ("Total revenue per month in 2025", "2025年销售额合计，按月统计"), (_MONTH, _REVENUE), [
+        (month, 840_000 + 93_000 * step + chance.randint(-90_000, 90_000)) for step, month in enumerate(months)
+    ]  # fmt: skip
+    yield "days", ("Number of orders per day from January to June 2025", "2025年1月至6月订单数，按日统计"), (
+        ("Day", "日期", _DAY), _ORDERS
+    ), [(f"2025-{1 + n // 30:02d}-{1 + n % 28:02d}", 20 + n // 12 + chance.randint(0, 15)) for n in range(180) if n % 30 < 28]  # fmt: skip
+    yield "series", ("Total revenue per month and city in 2025", "2025年销售额合计，按月和城市统计"), (_MONTH, _CITY, _REVENUE), [
         (month, name, chance.randint(10_000, 60_000)) for month in months for name in cities[:3]
-    ])  # fmt: skip
-    yield Asked("area", "en", "cumulative orders as an area chart", {"month": day, "cumulative_orders": whole}, [
-        (month, 120 * (step + 1) + chance.randint(0, 60)) for step, month in enumerate(months)
-    ])  # fmt: skip
-    yield Asked("pie-zh", "zh", "各支付方式的订单占比，画成饼图", {"支付方式": text, "订单数": whole}, [
-        ("微信支付", 420), ("支付宝", 380), ("银行卡", 150), ("现金", 40)
-    ])  # fmt: skip
-    yield Asked("scatter", "en", "price against weight", {"weight": number, "price": number}, [
-        (number / 10, round(number * 1.7 + chance.uniform(-9, 9), 2)) for number in range(10, 90, 2)
-    ])  # fmt: skip
-    yield Asked("histogram", "en", "histogram of the order value", {"order_value": number}, [
+    ]  # fmt: skip
+    yield "area", ("Cumulative orders per month in 2025", "2025年累计订单数，按月统计"), (
+        _MONTH, ("Cumulative orders", "累计订单数", _WHOLE)
+    ), [(month, 120 * (step + 1) + chance.randint(0, 60)) for step, month in enumerate(months)]  # fmt: skip
+    yield "pie", ("Share of orders per way of payment, as a pie", "各支付方式的订单占比，画成饼图"), (
+        ("Way of payment", "支付方式", _TEXT), _ORDERS
+    ), list(zip(ways, (380, 420, 150, 40), strict=True))  # fmt: skip
+    yield "scatter", ("Price and weight of products", "商品的价格与重量"), (
+        ("Weight", "重量", _NUMBER), ("Price", "价格", _NUMBER)
+    ), [(step / 10, round(step * 1.7 + chance.uniform(-9, 9), 2)) for step in range(10, 90, 2)]  # fmt: skip
+    yield "histogram", ("Order values, as a histogram", "订单金额，画成直方图"), (("Order value", "订单金额", _NUMBER),), [
         (round(chance.gauss(80, 22), 2),) for _ in range(200)
-    ])  # fmt: skip
-    days = ["Mon", "Tue", "Wed", "Thu", "Fri"]
-    yield Asked("heatmap", "en", "orders by day and hour as a heatmap", {"day": text, "hour": whole, "orders": whole}, [
-        (name, hour, chance.randint(0, 60)) for name in days for hour in range(8, 18)
-    ])  # fmt: skip
-    yield Asked("number-zh", "zh", "一共有多少客户？", {"客户数": whole}, [(12_345,)])
+    ]  # fmt: skip
+    days = (["Mon", "Tue", "Wed", "Thu", "Fri"], ["周一", "周二", "周三", "周四", "周五"])[place]
+    yield "heatmap", ("Number of orders per day and hour, as a heatmap", "订单数，按星期和小时统计，画成热力图"), (
+        ("Weekday", "星期", _TEXT), ("Hour", "小时", _WHOLE), _ORDERS
+    ), [(name, hour, chance.randint(0, 60)) for name in days for hour in range(8, 18)]  # fmt: skip
+    yield "two-amounts", ("Total revenue and total cost per city", "销售额合计和成本合计，按城市统计"), (
+        _CITY, _REVENUE, ("Cost", "成本", _NUMBER)
+    ), [(name, chance.randint(40_000, 90_000), chance.randint(20_000, 50_000)) for name in cities]  # fmt: skip
+    yield "number", ("Number of customers", "客户数"), (("Number of customers", "客户数", _WHOLE),), [(48_082_187,)]
 
 
 def conclusions(language: Language) -> Iterator[tuple[str, str, Concluded]]:
@@ -197,7 +229,7 @@ def specifications() -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield every picture's name and specification."""
     for table in asked():
         shape = shape_of(table.result, tuple(table.columns))
-        drawn = chart(shape, WORDS[table.language, "analyst"], table.question)
+        drawn = chart(shape, WORDS[table.language, "analyst"], table.question, title=table.question)
         if drawn.spec is None:
             raise ValueError(f"{table.name}: a table, no picture")
         yield f"chart-{table.name}-is-{drawn.kind}", drawn.spec

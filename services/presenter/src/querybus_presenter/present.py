@@ -149,7 +149,7 @@ class _Context:
         )
         is_top = read_as is not None and read_as.limit is not None
         reported = self._summary(result, shape, spoken, tree, is_top=is_top) if is_reported else ""
-        drawn = self._chart(shape)
+        drawn = self._chart(shape, read_as.text if read_as else "")
         doubtful = (self._or_none("doubts", lambda: self._doubts(tree, result)) or ()) if is_reported else ()
         clarification = body.clarification
         answer = Answer(
@@ -304,10 +304,10 @@ class _Context:
             return fixed
         return reported
 
-    def _chart(self, shape: Shape | None) -> Drawn | None:
+    def _chart(self, shape: Shape | None, title: str) -> Drawn | None:
         if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
             return None
-        return self._or_none("chart", lambda: chart(shape, self.texts, self.envelope.question))
+        return self._or_none("chart", lambda: chart(shape, self.texts, self.envelope.question, title=title))
 
     def _or_none(self, part: str, make: Callable[[], _MadeT]) -> _MadeT | None:
         """Return what was made, or None if the cells were not what their kinds promise: that never fails an answer."""

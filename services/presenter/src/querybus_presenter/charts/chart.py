@@ -40,6 +40,7 @@ from querybus_presenter.charts.kinds import (
     values_of,
 )
 from querybus_presenter.charts.shape import Facet, Role, Shape
+from querybus_presenter.charts.style import CONFIG, size_of, titled, with_short_numbers
 from querybus_presenter.wording.texts import Texts
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -110,8 +111,8 @@ def asked_kind(question: str) -> Kind | None:
     return {"donut": Kind.PIE, "bars": Kind.BAR, "lines": Kind.LINE}.get(word) or Kind(word)
 
 
-def chart(shape: Shape, texts: Texts, question: str = "") -> Drawn:
-    """Return the picture of a result; a table where no picture is clear."""
+def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "") -> Drawn:
+    """Return the picture of a result, titled by how the question was read; a table where no picture is clear."""
     asked = asked_kind(question)
     if asked is Kind.TABLE:
         return _TABLE
@@ -123,7 +124,7 @@ def chart(shape: Shape, texts: Texts, question: str = "") -> Drawn:
     if plot is None:
         return Drawn(Kind.TABLE, notes=refused)
     notes = (*refused, *(texts.chart[key].format(**facts) for key, facts in plot.notes))
-    return Drawn(plot.kind, _spec(plot, texts, notes), notes)
+    return Drawn(plot.kind, _spec(plot, texts, notes, title), notes)
 
 
 def _of_kind(kind: Kind, shape: Shape) -> Plot | None:
@@ -232,24 +233,26 @@ def _is_long(x: Facet) -> bool:
 # What a specification is made of.
 
 
-def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...]) -> Mapping[str, object]:
+def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: str) -> Mapping[str, object]:
     spec: dict[str, object] = {
         "$schema": SCHEMA,
         "description": texts.chart[plot.kind],
         "data": {"values": list(plot.values)},
         "mark": {**plot.mark, "tooltip": True},
-        "encoding": plot.encoding,
+        "encoding": with_short_numbers(plot.encoding, texts.language),
         "usermeta": {"chart": plot.kind.value, "notes": list(notes)},
+        "config": dict(CONFIG),
+        **size_of(plot.encoding),
     }
     if plot.kind is Kind.HISTOGRAM:
-        encoding: Any = plot.encoding
+        encoding: Any = spec["encoding"]
         spec["encoding"] = {**encoding, "y": {**encoding["y"], "title": texts.labels["count"]}}
     if texts.language == "zh" and any(
         isinstance(item, Mapping) and item.get("type") == "temporal" for item in plot.encoding.values()
     ):
-        spec["config"] = {"locale": {"time": CHINESE_TIME}}
-    if notes:
-        spec["title"] = {"text": list(notes), "fontSize": 11, "fontWeight": "normal", "anchor": "start"}
+        spec["config"] = {**CONFIG, "locale": {"time": CHINESE_TIME}}
+    if title or notes:
+        spec["title"] = titled(title, notes)
     return spec
 
 

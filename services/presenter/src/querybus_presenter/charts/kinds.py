@@ -49,6 +49,10 @@ CELLS_MAX: Final = 40
 LABEL_LENGTH_MAX: Final = 14
 
 
+NAMES_BESIDE_MIN: Final = 6
+"""From so many names on bars lie, each beside its name."""
+
+
 ALIKE_MAX: Final = 20
 """Amounts are drawn on one axis if the largest of one is at most so many times that of the other."""
 
@@ -102,7 +106,8 @@ def bars(shape: Shape) -> Plot | None:
         key = "smallest" if falling == "up" else "largest"
         notes.append((key, {"shown": len(values), "count": f"{shape.row_count:,}"}))
     sort: object = None if is_ordered or _falling(y) else "-y"
-    is_flat = not is_ordered and any(_width(str(value[x.label])) > LABEL_LENGTH_MAX for value in values)
+    is_wide = any(_width(str(value[x.label])) > LABEL_LENGTH_MAX for value in values)
+    is_flat = not is_ordered and (is_wide or len(values) >= NAMES_BESIDE_MIN)
     where = axis(x, "ordinal" if is_ordered else "nominal", sort="-x" if is_flat and sort == "-y" else sort)
     amount = amount_of(y, zero=True)
     encoding = {"y": where, "x": amount} if is_flat else {"x": where, "y": amount}
@@ -122,9 +127,9 @@ def grouped_bars(shape: Shape) -> Plot | None:
         values = _long(in_order(values_of(shape, [x, *amounts]), x), x, amounts, (key, value))
         encoding = {
             "x": axis(x, "ordinal" if x.keys else "nominal", sort=None),
-            "xOffset": {"field": key},
+            "xOffset": {"field": key, "sort": None},
             "y": {"field": value, "type": "quantitative", "title": None, "scale": {"zero": True}},
-            "color": {"field": key, "type": "nominal", "title": None},
+            "color": {"field": key, "type": "nominal", "title": None, "sort": None},
         }
         return Plot(Kind.BAR, {"type": "bar"}, values, encoding)
     if len(places) == 2 and len(amounts) == 1:
@@ -171,7 +176,7 @@ def several_lines(shape: Shape, kind: Kind) -> Plot | None:
     encoding = {
         "x": step_of(x),
         "y": {"field": value, "type": "quantitative", "title": None, "scale": {"zero": False}},
-        "color": {"field": key, "type": "nominal", "title": None},
+        "color": {"field": key, "type": "nominal", "title": None, "sort": None},
     }
     values = _long(in_order(values_of(shape, [x, *amounts]), x), x, amounts, (key, value))
     return Plot(kind, stroke(kind, shape.rows), values, encoding)
@@ -190,10 +195,17 @@ def pie_of(shape: Shape) -> Plot | None:
         return None
     encoding = {
         "theta": {"field": field_of(part.label), "type": "quantitative", "title": part.label, "stack": True},
-        "color": axis(of, "ordinal" if of.keys else "nominal", sort=None),
+        # In the order of the values: those of a step as they follow, others by size.
+        "color": axis(of, "nominal", sort=None, legend={"title": None, "orient": "right"}),
         "order": {"field": field_of(part.label), "type": "quantitative", "sort": "descending"},
     }
-    return Plot(Kind.PIE, {"type": "arc"}, values_of(shape, [of, part]), encoding)
+    values = in_order(values_of(shape, [of, part]), of)
+    if not of.keys:
+        values.sort(key=lambda item: -float(item[part.label] or 0))
+    whole = math.fsum(float(item) for item in known)
+    for item in values:
+        item[of.label] = f"{item[of.label]} · {float(item[part.label] or 0) * 100 / whole:.1f}%"
+    return Plot(Kind.PIE, {"type": "arc", "innerRadius": 70, "stroke": "white"}, values, encoding)
 
 
 def scatter(shape: Shape) -> Plot | None:

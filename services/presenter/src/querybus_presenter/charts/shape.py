@@ -42,6 +42,7 @@ _PART_OF_WHOLE = re.compile(r"percent|share|proportion|占比|百分比|比例|�
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _MONTH_OF_YEAR = re.compile(r"(\d{4})[-/.](0[1-9]|1[0-2])")
 _PERIOD = re.compile(r"(\d{4})[- ]?[QW](\d{1,2})", re.IGNORECASE)
+_YEAR = re.compile(r"1[89]\d{2}|20\d{2}|2100")
 _YEAR_IN_CHINESE = re.compile(r"(\d{4})年(?:第?(\d{1,2})(?:月|季度|周)(?:(\d{1,2})日)?)?")
 _MONTH_NAMES: Final[tuple[str, ...]] = (
     "jan",
@@ -63,6 +64,7 @@ _CHINESE_DAYS: Final = "一二三四五六日"
 _CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
 _CHINESE_MONTH = re.compile(r"(1[0-2]|[1-9])月(?:份)?")
 _QUARTER = re.compile(r"Q([1-4])", re.IGNORECASE)
+_CHINESE_QUARTER = re.compile(r"第?([一二三四])季度?")
 _RANGE = re.compile(r"[<≤]?\s*(\d+(?:\.\d+)?)\s*(?:[-–~至到]\s*\d+(?:\.\d+)?|\+|以上|以下)?\s*(?:岁|years?)?")
 _RANGE_SIGN = re.compile(r"\d\s*[-–~至到]\s*\d|\d\s*\+|以上|以下|^[<≤>≥]")
 _COUNTED: Final = (
@@ -278,6 +280,8 @@ def _dated(text: str) -> Key | None:
 def _timed(text: str) -> Key | None:
     if match := _PERIOD.fullmatch(text):
         return float(match[1]), float(match[2])
+    if _YEAR.fullmatch(text):
+        return (float(text),)
     if match := _YEAR_IN_CHINESE.fullmatch(text):
         return float(match[1]), float(match[2] or 0), float(match[3] or 0)
     match = _WORD_MONTH.fullmatch(text)
@@ -294,6 +298,8 @@ def _ordered(text: str) -> Key | None:
                 return (float(names.index(match[1].lower())),)
     if match := _CHINESE_DAY.fullmatch(text):
         return (float(_CHINESE_DAYS.index(match[1].replace("天", "日"))),)
+    if match := _CHINESE_QUARTER.fullmatch(text):
+        return (float("一二三四".index(match[1])),)
     if match := _CHINESE_MONTH.fullmatch(text) or _QUARTER.fullmatch(text):
         return (float(match[1]),)
     return None

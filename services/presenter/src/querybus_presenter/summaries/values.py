@@ -35,7 +35,7 @@ MONTHS: Final = [
     "December",
 ]
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
-_YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr)(?:$|[\W_])|年份?$", re.IGNORECASE)
+_YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr|decade)(?:$|[\W_])|(?:年份?|年代)$", re.IGNORECASE)
 
 _MONEY_LIKE = re.compile(
     r"(?:^|[\W_])(?:price|revenue|amount|cost|salary|wage|budget|turnover|income|profit|fee|payment|balance)s?(?:$|_)"

@@ -1,0 +1,110 @@
+"""How every picture looks: wide, without frames, one accent colour, axes in k and M or 万 and 亿, a title that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from querybus.core.catalog import Language
+
+WIDTH: Final = 640
+HEIGHT: Final = 320
+BAR_STEP: Final = 26
+TITLE_WIDTH_MAX: Final = 84
+ACCENT: Final = "#0072B2"
+COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+"""Colours that people who see fewer of them can tell from one another (Okabe and Ito, 2008)."""
+_GREY: Final = "#5f6368"
+_RULE: Final = "#e3e5e8"
+
+CONFIG: Final[Mapping[str, object]] = {
+    "view": {"stroke": None},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "grid": False,
+        "labelColor": _GREY,
+        "titleColor": _GREY,
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+        "labelPadding": 6,
+    },
+    "axisQuantitative": {"grid": True, "gridColor": _RULE},
+    "legend": {"labelColor": _GREY, "titleColor": _GREY, "titleFontWeight": "normal", "symbolType": "square"},
+    "range": {"category": list(COLOURS)},
+    "bar": {"color": ACCENT},
+    "scale": {"barBandPaddingInner": 0.3, "rectBandPaddingInner": 0.03, "bandPaddingOuter": 0.1},
+    "line": {"color": ACCENT, "strokeWidth": 2.5},
+    "area": {"color": ACCENT, "fillOpacity": 0.8},
+    "point": {"color": ACCENT},
+    "title": {"anchor": "start", "fontSize": 15, "fontWeight": "bold", "offset": 14, "subtitleColor": _GREY},
+}
+_UNITS: Final[Mapping[Language, Sequence[tuple[str, str]]]] = {
+    "en": (("1e9", "B"), ("1e6", "M"), ("1e4", "k")),
+    "zh": (("1e8", "亿"), ("1e4", "万")),
+}
+"""From which greatest value on an axis counts in a unit."""
+_DIVISORS: Final = {"k": "1e3"}
+TICKS: Final = 6
+
+
+def _short_number(channel: str, language: Language) -> str:
+    """Return the expression that writes an axis's labels, all of them in one unit."""
+    most = f"max(abs(domain('{channel}')[0]), abs(domain('{channel}')[1]))"
+    text = "format(datum.value, ',~r')"
+    for least, unit in reversed(_UNITS[language]):
+        counted = f"format(datum.value / {_DIVISORS.get(unit, least)}, ',~r') + '{unit}'"
+        text = f"{most} >= {least} && datum.value != 0 ? {counted} : ({text})"
+    return text
+
+
+def size_of(encoding: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return width and height for what is encoded: bars that lie get a line each."""
+    y = encoding.get("y", {})
+    if not {"x", "y"} & set(encoding):
+        return {}
+    lies = y.get("type") in ("nominal", "ordinal")
+    return {"width": WIDTH, "height": {"step": BAR_STEP} if lies else HEIGHT}
+
+
+def with_short_numbers(encoding: Mapping[str, Any], language: Language) -> Mapping[str, object]:
+    """Return the encoding with axes that write 1.2M for 1,200,000, and upright words."""
+    made: dict[str, object] = {}
+    for channel, item in encoding.items():
+        is_amount = channel in ("x", "y") and item.get("type") == "quantitative" and not item.get("bin")
+        is_words = channel == "x" and item.get("type") in ("nominal", "ordinal")
+        written = {"labelExpr": _short_number(channel, language), "tickCount": TICKS}
+        axis = written if is_amount else {"labelAngle": 0} if is_words else {}
+        made[channel] = {**item, "axis": {**item.get("axis", {}), **axis}} if axis else item
+    return made
+
+
+def titled(title: str, notes: Sequence[str]) -> Mapping[str, object]:
+    """Return a title in lines that fit, with what has to be known of the picture below it."""
+    lines = _lines(title.rstrip(".。"))
+    return {"text": lines or list(notes), **({"subtitle": list(notes)} if lines and notes else {})}
+
+
+def _lines(text: str) -> list[str]:
+    """Break a text at spaces, or anywhere in Chinese, into lines of TITLE_WIDTH_MAX; a Chinese sign is two wide."""
+    lines: list[str] = []
+    line = ""
+    width = 0
+    for piece in _pieces(text):
+        wide = sum(2 if ord(sign) > 0x2E7F else 1 for sign in piece)
+        if line and width + wide > TITLE_WIDTH_MAX:
+            lines.append(line.rstrip())
+            line, width = "", 0
+        line += piece if line else piece.lstrip()
+        width += wide
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = []
+    for sign in text:
+        if pieces and sign != " " and ord(sign) <= 0x2E7F and ord(pieces[-1][-1]) <= 0x2E7F:
+            pieces[-1] += sign
+        else:
+            pieces.append(sign)
+    return pieces
