@@ -43,8 +43,8 @@ COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", "3 results. Highest Count: Bern (1,200). Lowest: Rome (5). Total: 1,235. Bern makes up 97.2% of it."),
-        ("zh", "共 3 条结果。Count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
+        ("en", "3 results. Highest count: Bern (1,200). Lowest: Rome (5). Total: 1,235. Bern makes up 97.2% of it."),
+        ("zh", "共 3 条结果。count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
     ],
 )
 def test_a_small_result_reports_extremes_and_total(language: Language, text: str) -> None:
@@ -369,3 +369,27 @@ def test_a_ring_names_each_part_with_its_share_largest_first() -> None:
     drawn = asked("as a pie", COUNTS, ("Bern", 10), ("Lyon", 60), ("Oslo", 30))
     assert drawn.kind is Kind.PIE
     assert [value["city"] for value in drawn.spec["data"]["values"]] == ["Lyon · 60.0%", "Oslo · 30.0%", "Bern · 10.0%"]
+
+
+def test_the_first_of_a_month_stands_for_the_month_and_new_years_day_for_the_year() -> None:
+    columns = [("m", "month", DATE), ("revenue", "revenue", NUMBER)]
+    rows = [(f"2025-{month:02d}-01", 100 * month % 700) for month in range(1, 10)]
+    assert "From January 2025 to September 2025" in reported(columns, *rows)
+    assert "2025年1月" in reported(columns, *rows, language="zh")
+    texts = [("2025-01", 5), ("2025-02", 9), ("2025-03", 7)]
+    assert "From January 2025 to March 2025" in reported([("m", "month", TEXT), columns[1]], *texts)
+    years = [(f"{year}-01-01", year % 7) for year in range(2019, 2026)]
+    assert "From 2019 to 2025" in reported(columns, *years)
+    days = [("2025-01-01", 5), ("2025-01-02", 9), ("2025-01-03", 7)]
+    assert "From 1 January 2025" in reported(columns, *days)
+
+
+def test_a_single_figure_is_said_with_what_it_is_a_figure_of() -> None:
+    result = Result(columns=(ResultColumn(name="n", kind=INTEGER),), rows=((374,),), row_count=1)
+    read_as = {"en": "Number of customers, where city name is Shanghai.", "zh": "城市名称为上海的客户数。"}
+    languages: tuple[Language, ...] = ("en", "zh")
+    said = [
+        summary(shape_of(result, ["n"]), ["n"], WORDS[language, "business"], reading=read_as[language])
+        for language in languages
+    ]
+    assert said == ["Number of customers, where city name is Shanghai: 374.", "城市名称为上海的客户数：374。"]

@@ -147,8 +147,7 @@ class _Context:
         read_as = (
             self._reading(tree, spoken if is_answer else ()) if body.outcome in _EXPLAINED and not is_change else None
         )
-        is_top = read_as is not None and read_as.limit is not None
-        reported = self._summary(result, shape, spoken, tree, is_top=is_top) if is_reported else ""
+        reported = self._summary(result, shape, spoken, tree, read_as) if is_reported else ""
         drawn = self._chart(shape, read_as.text if read_as else "")
         doubtful = (self._or_none("doubts", lambda: self._doubts(tree, result)) or ()) if is_reported else ()
         clarification = body.clarification
@@ -286,7 +285,12 @@ class _Context:
         return read(body.sql, dialect)
 
     def _summary(
-        self, result: Result, shape: Shape | None, spoken: tuple[str, ...], tree: exp.Expr | None, *, is_top: bool
+        self,
+        result: Result,
+        shape: Shape | None,
+        spoken: tuple[str, ...],
+        tree: exp.Expr | None,
+        read_as: Reading | None,
     ) -> str:
         fixed = fixed_summary(result.row_count, self.texts)
         if not self.envelope.options.summary or shape is None:
@@ -299,7 +303,11 @@ class _Context:
             for facet, label in zip(shape.facets, spoken, strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, is_top=is_top))
+        is_top = read_as is not None and read_as.limit is not None
+        read = read_as.text if read_as is not None and len(read_as.measures) == 1 else ""
+        reported = self._or_none(
+            "summary", lambda: summary(shape, called, self.texts, counted=plural, is_top=is_top, reading=read)
+        )
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported

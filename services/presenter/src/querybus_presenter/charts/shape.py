@@ -16,13 +16,15 @@ from typing import Final, cast
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Result, Scalar
-from querybus_presenter.summaries.values import NUMERIC, TEMPORAL, is_money, is_year
+from querybus_presenter.summaries.values import NUMERIC, TEMPORAL, Grain, is_money, is_year
 
 Number = int | float | Decimal
 Key = tuple[float, ...] | str
 """Where a cell stands in its column's natural order."""
 
 RANGES_MIN: Final = 2
+GRAIN_DATES_MIN: Final = 3
+_FIRST = re.compile(r"\d{4}-\d{2}-01(?:[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?)?")
 FLOAT_DECIMALS_MAX: Final = 9
 _CATEGORIES: Final = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.OTHER})
 _IDENTITY = re.compile(r"(?:^|[\W_])(?:id|no|code|key|number|zip)$|编号$|[a-z]Id$|[a-z]ID$")
@@ -107,6 +109,14 @@ class Facet:
     def distinct(self) -> int:
         """How many different values there are, nothing included."""
         return len({None if cell is None else str(cell) for cell in self.cells})
+
+    @property
+    def grain(self) -> Grain:
+        """What each date stands for: a month where all are firsts of months, a year where all are New Year's Days."""
+        dates = [str(cell) for cell in self.cells if cell is not None] if self.is_dated else []
+        if len(set(dates)) < GRAIN_DATES_MIN or not all(_FIRST.fullmatch(date) for date in dates):
+            return "day"
+        return "year" if all(date[5:7] == "01" for date in dates) else "month"
 
     @property
     def has_gaps(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 from querybus_presenter.charts.shape import Facet, Number, Role, Shape, decimal, total
 from querybus_presenter.summaries.values import in_words, number_in_words
 from querybus_presenter.wording.labels import is_neutral
+from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
 
 CELLS_MAX: Final = 6
@@ -31,17 +32,24 @@ def fixed_summary(row_count: int, texts: Texts) -> str:
 
 
 def summary(
-    shape: Shape, labels: Sequence[str], texts: Texts, *, counted: str | None = None, is_top: bool = False
+    shape: Shape,
+    labels: Sequence[str],
+    texts: Texts,
+    *,
+    counted: str | None = None,
+    is_top: bool = False,
+    reading: str = "",
 ) -> str:
     """Return the faithful summary of a result; `labels` name its columns in speech.
 
     `counted` is the plural name for people of what a single figure counts, if that is certain. Of the first lines of
     an order, `is_top`, neither total nor share is said: they are of what is shown, which nobody asked for.
+    `reading` says what a single figure is a figure of.
     """
     if shape.row_count == 0:
         return texts.summary["empty"]
     if shape.is_whole and shape.row_count == 1:
-        return _one_row(shape, labels, texts, counted)
+        return _one_row(shape, labels, texts, counted, reading)
     count = number_in_words(Decimal(shape.row_count))
     said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
     if shape.is_truncated:
@@ -54,7 +62,7 @@ def summary(
     return ("" if texts.language == "zh" else " ").join((*said, *reported))
 
 
-def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None) -> str:
+def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None, reading: str) -> str:
     cells = [
         (label, value)
         for facet, label in zip(shape.facets, labels, strict=True)
@@ -63,7 +71,10 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
     if not cells:
         return texts.summary["no_value"]
     if len(shape.facets) == 1:
-        return _one_value(*cells[0], texts, counted if shape.facets[0].cells[0] not in (0, 1) else None)
+        plural = counted if shape.facets[0].cells[0] not in (0, 1) else None
+        if reading and plural is None and shape.facets[0].numbers:
+            return texts.summary["read"].format(reading=reading.rstrip(".。"), value=cells[0][1])
+        return _one_value(*cells[0], texts, plural)
     reported = [
         value if is_neutral(label, texts) else texts.summary["labelled"].format(label=label, value=value)
         for label, value in cells[:CELLS_MAX]
@@ -100,7 +111,7 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool)
         return []
 
     def named(place: object) -> str:
-        return in_words(place, x.kind, texts, as_year=x.as_year)  # type: ignore[arg-type]
+        return in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)  # type: ignore[arg-type]
 
     cents = amounts[0].with_cents
     ranked = sorted(known, key=lambda item: item[0])
@@ -109,7 +120,7 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool)
         return []
     said = _trend(shape, x, amounts[0], texts) if x.role is Role.TIME else []
     # Where several share an extreme, none of them is "the" highest.
-    label = "" if is_neutral(labels[y], texts) else labels[y]
+    label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
     if ranked[-2][0] != high and (name := named(high_name)):
         reported = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
         said.append(re.sub(r"\s+:", ":", reported))
@@ -143,7 +154,7 @@ def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
     if len(points) < 3 or len({point[0] for point in points}) != shape.rows:
         return []
     (_, start, before), (_, end, after) = points[0], points[-1]
-    first, last = (in_words(item, x.kind, texts, as_year=x.as_year) for item in (start, end))
+    first, last = (in_words(item, x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
     if _words(before, y.with_cents) == _words(after, y.with_cents):
         return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
     low, high = sorted((before, after))
@@ -185,7 +196,8 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
             cell for _, cell in sorted((k, c) for k, c in zip(column.keys, column.cells, strict=True) if k is not None)
         ]
         first, last_ = (
-            in_words(item, column.kind, texts, as_year=column.as_year) for item in (known_cells[0], known_cells[-1])
+            in_words(item, column.kind, texts, as_year=column.as_year, grain=column.grain)
+            for item in (known_cells[0], known_cells[-1])
         )
         return [texts.summary["span"].format(label=label, first=first, last=last_)] if first != last_ else []
     if column.role is not Role.CATEGORY:

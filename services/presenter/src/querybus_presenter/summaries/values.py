@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import Final, Literal
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.messages import Scalar
@@ -35,6 +35,7 @@ MONTHS: Final = [
     "December",
 ]
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 _YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr|decade)(?:$|[\W_])|(?:年份?|年代)$", re.IGNORECASE)
 
 _MONEY_LIKE = re.compile(
@@ -68,7 +69,19 @@ def is_year(name: str) -> bool:
     return _YEAR_LIKE.search(name) is not None
 
 
-def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = False, with_cents: bool = False) -> str:
+Grain = Literal["day", "month", "year"]
+"""What one date of a column stands for."""
+
+
+def in_words(
+    value: Scalar,
+    kind: ColumnKind,
+    texts: Texts,
+    *,
+    as_year: bool = False,
+    with_cents: bool = False,
+    grain: Grain = "day",
+) -> str:
     """Return a cell as a sentence may hold it; the empty text for no value."""
     if value is None:
         return ""
@@ -78,7 +91,9 @@ def in_words(value: Scalar, kind: ColumnKind, texts: Texts, *, as_year: bool = F
     if result is not None:
         return str(value) if as_year else number_in_words(result, with_cents=with_cents)
     text = str(value)
-    if kind in TEMPORAL and (day := date_in_words(text, texts.language)):
+    if _MONTH.fullmatch(text):
+        return date_in_words(f"{text}-01", texts.language, "month") or text
+    if (kind in TEMPORAL or grain != "day") and (day := date_in_words(text, texts.language, grain)):
         return day
     return text if len(text) <= TEXT_LENGTH_MAX else text[: TEXT_LENGTH_MAX - 1] + "…"
 
@@ -111,8 +126,8 @@ def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def date_in_words(text: str, language: Language) -> str | None:
-    """Return an ISO date, or date and time, as people write it; None if it is none.
+def date_in_words(text: str, language: Language, grain: Grain = "day") -> str | None:
+    """Return an ISO date, or date and time, as people write it; None if it is none. Of a month or year, only that.
 
     >>> date_in_words("2024-03-05", "en"), date_in_words("2024-03-05 14:30:00", "zh")
     ('5 March 2024', '2024年3月5日 14:30')
@@ -124,6 +139,10 @@ def date_in_words(text: str, language: Language) -> str | None:
         day = dt.date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         return None
+    if grain == "year":
+        return f"{day.year}年" if language == "zh" else str(day.year)
+    if grain == "month":
+        return f"{day.year}年{day.month}月" if language == "zh" else f"{MONTHS[day.month - 1]} {day.year}"
     words = (
         f"{day.year}年{day.month}月{day.day}日" if language == "zh" else f"{day.day} {MONTHS[day.month - 1]} {day.year}"
     )
