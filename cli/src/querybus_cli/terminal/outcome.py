@@ -88,20 +88,10 @@ def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) ->
 
 
 def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
-    """Print an answer for a person: SQL, table, words, options, path and retries."""
+    """Print an answer for a person: words, options, picture, table, how it was read, then SQL, path and retries."""
     parts: list[RenderableType] = []
     if answer.get("enriched_question"):
         parts.append(f"[dim]→ {escape(printable(str(answer['enriched_question'])))}[/dim]")
-    if answer.get("sql"):
-        parts.append(
-            Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
-        )
-    # Of a change the words say how much; its one column is for programs.
-    if answer.get("columns") and answer.get("rows") and answer.get("rows_affected") is None:
-        parts.append(result_table(answer))
-        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
-        if picture:
-            parts.append(Text("\n".join(map(printable, picture))))
     words = " ".join(str(answer.get(key) or "") for key in ("message", "next_step")).strip()
     parts.append(escape(printable(words)))
     summary = str(answer.get("summary") or "")
@@ -111,9 +101,19 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
         f"  {number}. {escape(printable(str(option['text'])))}"
         for number, option in enumerate(answer.get("options") or (), 1)
     )
+    # Of a change the words say how much; its one column is for programs.
+    if answer.get("columns") and answer.get("rows") and answer.get("rows_affected") is None:
+        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
+        if picture:
+            parts.append(Text("\n".join(map(printable, picture))))
+        parts.append(result_table(answer))
     parts.extend(f"[dim]· {escape(printable(str(note)))}[/dim]" for note in answer.get("notes") or ())
-    if answer.get("explanation"):
-        parts.append(f"[dim]{escape(printable(str(answer['explanation'])))}[/dim]")
+    if how := _how(answer, words):
+        parts.append(f"[dim]{escape(printable(how))}[/dim]")
+    if answer.get("sql"):
+        parts.append(
+            Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
+        )
     if answer.get("detail"):
         parts.append(f"[dim]{escape(printable(str(answer['detail'])))}[/dim]")
     if with_path:
@@ -122,6 +122,13 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     console.print(
         Panel(Group(*parts), title=str(answer.get("outcome")), border_style="green" if good else "red", expand=False)
     )
+
+
+def _how(answer: Mapping[str, Any], words: str) -> str:
+    """Return how an answer was read, without a line that its sentence says already."""
+    how = str(answer.get("explanation") or "")
+    line = str((answer.get("reading") or {}).get("text") or "")
+    return how.removeprefix(line).strip() if line and words.startswith(line.rstrip(".。")) else how
 
 
 def result_table(answer: Answer) -> Table:

@@ -113,7 +113,8 @@ class Phrases:
                 if meant is not None and not self.with_names:
                     return self.within(scope_of(source, self.scope.catalog)).shown(meant)
         if self.with_names:
-            return written.sql(dialect="sqlite", identify=False) if len(self.scope.sources) > 1 else written.name
+            owner = self.origin(written) if len(self.scope.sources) > 1 else None
+            return written.name if owner is None else f"{owner[0].name}.{written.name}"
         found = self.origin(written)
         if found is None or self.scope.catalog is None:
             return None

@@ -274,7 +274,8 @@ class _Arm:
             label = self.words.table(table)
             others = [other for other in self.words.scope.tables if other is not table]
             is_many = any(key.referred_table == other.name for key in table.foreign_keys for other in others)
-            if not is_used and is_many and label and label != counted:
+            is_between = any(key.referred_table == table.name for other in others for key in other.foreign_keys)
+            if not is_used and is_many and not is_between and label and label != counted:
                 said.append(self.texts.reading["with"].format(entity=label))
         return said
 
