@@ -6,6 +6,8 @@ alternatives, things that hold at the same time, and the rest together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
@@ -145,13 +147,19 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         where=tuple(where),
         group=tuple(dict.fromkeys(group)),
         having=having,
-        order=tuple(order),
+        order=tuple(order) or _by_figure(targets, limit if group else None),
         limit=limit,
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
     combined = _combined(sketch, form)  # a combination keeps each row once by itself
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
+
+
+def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:
+    """ "Customers in each city, top 5": the first groups are those with most."""
+    figures = [target for target in targets if target.aggregate is not None]
+    return (Ordering(figures[0], descending=True),) if limit is not None and len(figures) == 1 else ()
 
 
 def _named(sketch: Sketch, place: int, measure: Measure) -> Measure:
