@@ -147,6 +147,20 @@ def test_nothing_is_kept_of_personal_columns_and_of_those_that_opted_out(tmp_pat
     assert (table(catalog, "t").display_names, a.display_names) == ({"zh": "表"}, {"en": "First"})
 
 
+def test_contact_data_is_recognised_by_name_and_the_owner_decides_otherwise(tmp_path: Path) -> None:
+    columns = ("email", "home_phone", "street", "ip_address", "city", "手机号", "email_sent")
+    listed = ", ".join(f'"{name}" TEXT' for name in columns)
+    values = ", ".join("'x'" for _ in columns)
+    path = made(tmp_path / "a.sqlite", f"CREATE TABLE t ({listed}); INSERT INTO t VALUES ({values})")
+    recognised = table(introspect(sqlite_engine(path), "c"), "t").columns
+    assert [column.name for column in recognised if column.personal] == ["email", "home_phone", "street", "手机号"]
+    assert [column.name for column in recognised if column.values] == ["ip_address", "city", "email_sent"]
+    decided = table(introspect(sqlite_engine(path), "c", not_personal=["t.Street"], personal=["t.city"]), "t").columns
+    assert [column.name for column in decided if column.personal] == ["email", "home_phone", "city", "手机号"]
+    everything = table(introspect(sqlite_engine(path), "c", not_personal=["t"]), "t").columns
+    assert not any(column.personal for column in everything)
+
+
 def test_time_that_has_run_out_costs_values_and_counts_but_not_the_tables(tmp_path: Path) -> None:
     path = made(tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x')")
     result = table(introspect(sqlite_engine(path), "c", seconds_max=0.0), "t")

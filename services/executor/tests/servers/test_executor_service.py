@@ -229,6 +229,6 @@ async def test_a_cancel_ends_the_statement_in_the_database(bench: Bench) -> None
 
 
 async def test_a_statement_is_stopped_before_its_querys_deadline(bench: Bench) -> None:
-    failed = await bench.outcome(await bench.approve(SLOW, seconds=1.5))
+    failed = await bench.outcome(await bench.approve(SLOW, seconds=6))
     assert isinstance(failed.body, Failed)
     assert failed.body.code is FailureCode.TIMEOUT

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from querybus.core.catalog import Language
+from querybus_executor.catalog.personal_columns import looks_personal
 
 Names = Mapping[Language, str]
 
@@ -21,12 +22,14 @@ class Known:
         display_names: Mapping[str, Names],
         synonyms: Mapping[str, Sequence[str]],
         personal: Collection[str],
+        not_personal: Collection[str] = (),
         without_values: Collection[str],
         values: bool,
     ) -> None:
         self._display_names = {key.casefold(): name for key, name in display_names.items()}
         self._synonyms = {key.casefold(): tuple(synonym) for key, synonym in synonyms.items()}
         self._personal = frozenset(text.casefold() for text in personal)
+        self._not_personal = frozenset(text.casefold() for text in not_personal)
         self._without_values = frozenset(without_value.casefold() for without_value in without_values)
         self._values = values
 
@@ -39,8 +42,11 @@ class Known:
         return self._synonyms.get(_key(table, column), ())
 
     def is_personal(self, table: str, column: str) -> bool:
-        """Return whether no value of the column may be kept or sent."""
-        return not self._personal.isdisjoint({table.casefold(), _key(table, column)})
+        """Return whether no value of the column may be kept or sent: the owner says so, or its name does."""
+        keys = {table.casefold(), _key(table, column)}
+        if not self._personal.isdisjoint(keys):
+            return True
+        return self._not_personal.isdisjoint(keys) and looks_personal(column)
 
     def wants_values(self, table: str, column: str) -> bool:
         """Return whether frequent values of the column may be kept in the catalog."""

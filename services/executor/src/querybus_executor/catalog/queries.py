@@ -2,8 +2,8 @@
 
 The statements of an engine give rows of one shape (see CatalogQueries); what is made of them is the same for all.
 Rows are counted and values gathered for many tables in one statement; where one fails its halves are asked alone.
-Bounded in time: what time does not allow is left out, never guessed. Frequent values are of text columns only, from
-the first rows of a table, never of personal columns. Keys that point at nothing are dropped.
+Bounded in time: what time does not allow is left out, never guessed. Frequent values are of the first rows of a table's
+text columns that are not personal. Keys that point at nothing are dropped.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ async def read_catalog(
         display_names=config.display_names,
         synonyms=config.synonyms,
         personal=(*config.personal, *config.policy.hidden_columns),
+        not_personal=config.not_personal,
         without_values=(*config.without_values, *config.policy.filtered_tables),
         values=config.values,
     )

@@ -104,6 +104,9 @@ class ConnectionConfig(BaseModel):
         default=None, description="an Ossie file of what the owner's words mean: metrics, dimensions, relations"
     )
     personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
+    not_personal: tuple[str, ...] = Field(
+        default=(), description="`table` or `table.column` whose name looks personal and that is not"
+    )
     without_values: tuple[str, ...] = Field(default=(), description="`table` or `table.column` not to be sampled")
     values: bool = Field(default=True, description="keep frequent values of text columns in the catalog")
     pool: PoolLimits = PoolLimits()

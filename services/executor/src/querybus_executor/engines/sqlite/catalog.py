@@ -31,6 +31,7 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
             definitions=config.definition_pieces,
             values=config.values,
             personal=(*config.personal, *policy.hidden_columns),
+            not_personal=config.not_personal,
             without_values=(*config.without_values, *policy.filtered_tables),
             tables_allowed=reachable_tables(policy, config.dialect),
         )

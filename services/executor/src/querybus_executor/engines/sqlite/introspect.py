@@ -62,20 +62,22 @@ def introspect(
     definitions: Mapping[str, str] | None = None,
     values: bool = True,
     personal: Collection[str] = (),
+    not_personal: Collection[str] = (),
     without_values: Collection[str] = (),
     tables_allowed: Collection[str] | None = None,
     seconds_max: float = SECONDS_MAX,
 ) -> Catalog:
     """Return the catalog of a SQLite database under the name `connection`.
 
-    `display_names` and `synonyms` are keyed by `table` or `table.column`; `personal` and `without_values` list such
-    keys as well (a table's key stands for all its columns). Case is ignored in all of them. `tables_allowed` leaves
+    `display_names` and `synonyms` are keyed by `table` or `table.column`; `personal`, `not_personal` and `without_values`
+    list such keys as well (a table's key stands for all its columns). Case is ignored in all of them. `tables_allowed` leaves
     out every other table. Raises SQLAlchemyError where the database cannot be opened or is none.
     """
     known = Known(
         display_names=display_names or {},
         synonyms=synonyms or {},
         personal=personal,
+        not_personal=not_personal,
         without_values=without_values,
         values=values,
     )
