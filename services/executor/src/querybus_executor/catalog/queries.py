@@ -2,8 +2,7 @@
 
 The statements of an engine give rows of one shape (see CatalogQueries); what is made of them is the same for all.
 Rows are counted and values gathered for many tables in one statement; where one fails its halves are asked alone.
-Bounded in time: what time does not allow is left out, never guessed. Frequent values are of the first rows of a table's
-text columns that are not personal. Keys that point at nothing are dropped.
+Bounded in time: what time does not allow is left out. Values are of the first rows of text columns that are not personal.
 """
 
 from __future__ import annotations
