@@ -1,4 +1,4 @@
-"""Which columns hold what a person can be reached or recognised by: told by their names, before any value is read.
+"""Which columns hold what a person can be reached or recognised by: known by their names, before any value is read.
 
 E-mail addresses, phone and fax numbers, streets and addresses, birthdays, numbers of cards, passports and accounts.
 Limits: names of people are none of them, because questions name people; a column with a name that says nothing is not
