@@ -98,12 +98,21 @@ def test_no_condition_is_hidden(condition: str, words: str) -> None:
     assert explained(f"SELECT cty FROM cust_tbl WHERE {condition}").endswith(words)
 
 
+def test_a_filter_of_a_policy_is_no_part_of_how_the_question_was_read() -> None:
+    drafted = (Attempt(origin=Origin.MODEL, sql="SELECT COUNT(*) FROM cust_tbl WHERE rev_amt > 5"),)
+    run = "SELECT COUNT(*) FROM (SELECT * FROM cust_tbl WHERE x9 = 'secret') AS cust_tbl WHERE rev_amt > 5 LIMIT 101"
+    for audience in ("business", "analyst"):
+        said = explained(run, audience, attempts=drafted)
+        assert said.endswith(" is above 5.")
+        assert "secret" not in said
+
+
 def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
     tried = (Attempt(origin=Origin.BUILTIN, sql="a"), Attempt(origin=Origin.RULE, sql="b"))
     sure = Analysis(confidence=0.42)
     assert explained("SELECT 1", attempts=tried).endswith("The first reading did not work; it was mended by rule.")
     assert "read again" in explained("SELECT 1", retries=Retries(generation=1))
-    assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)).endswith(" It is as you wrote it.")
+    assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)).endswith("It is as you wrote it.")
     assert "How sure: 42%." in explained("SELECT 1", "analyst", analysis=sure)
     assert "How sure" not in explained("SELECT 1", analysis=sure)
     assert "not certain" in explained("SELECT 1", analysis=sure)

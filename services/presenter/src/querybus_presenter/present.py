@@ -56,7 +56,7 @@ _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
 DOUBTFUL_CONFIDENCE: Final = 0.4
 """An answer with a doubt is never surer than that."""
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
-_VALUE_ERRORS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+_VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
 LeftOut = Callable[[str, Exception], None]
 """Receives which part an answer goes without, and the error that is the reason."""
@@ -137,19 +137,23 @@ class _Context:
         is_answer = body.outcome is Outcome.ANSWERED
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
-        spoken = self._labels(result, tree) if self.is_business or is_answer else names
+        spoken = self._labels(result, self._draft_tree()) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change
         shape = (
             self._or_none("shape", lambda: shape_of(self.whole or result, _distinct(shown))) if is_reported else None
         )
+        is_explained = body.outcome in _EXPLAINED and not is_change
+        labelled = spoken if is_answer else ()
         read_as = (
-            self._reading(tree, spoken if is_answer else ()) if body.outcome in _EXPLAINED and not is_change else None
+            self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
         )
         reported = self._summary(result, shape, spoken, tree, read_as) if is_reported else ""
         drawn = self._chart(shape, read_as.text if read_as else "")
-        doubtful = (self._or_none("doubts", lambda: self._doubts(tree, result)) or ()) if is_reported else ()
+        doubtful = (
+            (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
+        )
         clarification = body.clarification
         answer = Answer(
             outcome=body.outcome,
@@ -178,7 +182,7 @@ class _Context:
             ),
             mended=self._repaired(),
             confidence=_lowered(body.analysis.confidence, doubtful) if is_answer else None,
-            explanation=self._explanation(read_as) if body.outcome in _EXPLAINED and not is_change else "",
+            explanation=self._explanation(read_as) if is_explained else "",
             reading=read_as,
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
@@ -202,9 +206,7 @@ class _Context:
         origins: tuple[Lineage, ...] = ()
         if self.catalog is not None and result.columns and body.sql is not None:
             origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
-        select = outermost(tree)
-        words = None if select is None else Phrases(scope_of(select, self.catalog), self.texts, with_names=False)
-        phrases = () if words is None else [words.shown(item) for item in words.scope.select.expressions]
+        phrases = self._or_none("reading", lambda: _phrases(tree, self.catalog, self.texts)) or ()
         return labels(result.columns, self.catalog, self.tables, self.texts, origins, phrases)
 
     def _message(self) -> str:
@@ -278,11 +280,17 @@ class _Context:
         return tuple(result)
 
     def _tree(self) -> exp.Expr | None:
+        return self._parsed(self.envelope.body.sql)
+
+    def _draft_tree(self) -> exp.Expr | None:
+        """Return what was drafted: a filter by which a policy narrows a reader's rows is no part of the question."""
+        attempts = self.envelope.attempts
+        return self._parsed(attempts[-1].sql if attempts else self.envelope.body.sql)
+
+    def _parsed(self, sql: str | None) -> exp.Expr | None:
         body = self.envelope.body
         dialect = body.dialect or (self.catalog.dialect if self.catalog else None)
-        if body.sql is None or dialect is None or body.outcome not in _EXPLAINED:
-            return None
-        return read(body.sql, dialect)
+        return None if sql is None or dialect is None or body.outcome not in _EXPLAINED else read(sql, dialect)
 
     def _summary(
         self,
@@ -318,7 +326,7 @@ class _Context:
         return self._or_none("chart", lambda: chart(shape, self.texts, self.envelope.question, title=title))
 
     def _or_none(self, part: str, make: Callable[[], _MadeT]) -> _MadeT | None:
-        """Return what was made, or None if the cells were not what their kinds promise: that never fails an answer."""
+        """Return what was made, or None if the cells or the statement were not what they promise: no answer fails by that."""
         try:
             return make()
         except _VALUE_ERRORS as error:
@@ -378,6 +386,15 @@ class _Context:
         if result.warnings:
             notes.append(texts.notes["warned"])
         return tuple(notes)
+
+
+def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:
+    """Return what each column of a statement shows, in words."""
+    select = outermost(tree)
+    if select is None:
+        return []
+    words = Phrases(scope_of(select, catalog), texts, with_names=False)
+    return [words.shown(item) for item in select.expressions]
 
 
 def _gives_away(answer: Answer, context: _Context) -> bool:
