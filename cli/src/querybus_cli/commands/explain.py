@@ -20,6 +20,7 @@ from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
 from querybus_cli.local.answers import demo_file
+from querybus_cli.local.database_url import database_url
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections, parse_connections
 from querybus_executor.engines.registry import Engines
@@ -50,9 +51,7 @@ def _config(database: str | None, connections: Path | None, connection: str | No
                 raise ValueError(f"--connection is one of: {', '.join(path.name for path in known)}")
             return named[0]
         if database is not None:
-            if "://" not in database:
-                raise ValueError(f"{database!r} is no database URL: say sqlite:///{database}, for instance")
-            return parse_connections({"connections": [{"name": _ANY, "url": database}]})[0]
+            return parse_connections({"connections": [{"name": _ANY, "url": database_url(database)}]})[0]
         file = demo_file()
         if not file.exists():
             write_demo(file)

@@ -24,6 +24,7 @@ from querybus.core.failure import FailureCode
 from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask
 from querybus_cli.local import demo_database
+from querybus_cli.local.database_url import database_url
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.runtime import UsageError
@@ -167,20 +168,19 @@ def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
                 raise UsageError(f"there is no file {quick.connections}")
             yield quick.connections, _named(quick.connections, quick.connection), None
         elif quick.database is not None:
-            if "://" not in quick.database:
-                raise UsageError(f"{quick.database!r} is no database URL: say sqlite:///{quick.database}, for instance")
-            file = _write_connections(Path(directory), {"name": DATABASE, "url": quick.database})
-            yield file, _named(file, DATABASE), None
+            try:
+                url = database_url(quick.database)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            file = _write_connections(Path(directory), {"name": DATABASE, "url": url})
+            yield file, _named(file, quick.connection), None
         else:
             file = demo_file()
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_demo(file)
-            yield (
-                _write_connections(Path(directory), demo_connection(file) | {"name": DEMO}),
-                DEMO,
-                FIXED_TODAY.isoformat(),
-            )
+            connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
+            yield connections, _named(connections, quick.connection), FIXED_TODAY.isoformat()
 
 
 def names_of(file: Path) -> list[str]:
