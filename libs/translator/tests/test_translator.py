@@ -85,6 +85,8 @@ ANSWERS: dict[str, list[tuple[object, ...]]] = {
     "How many volumes per genre?": [("History", 2), ("Novel", 2)],
     "average age per home town": [("Lyon", 38.0), ("Porto", 19.0), ("Turin", 62.0)],
     "How many readers are in each home town, top 1?": [("Lyon", 2)],
+    # Of lendings per reader in a month the month is that of the lending, not that in which the reader joined.
+    "2026年5月每个读者的借阅记录数": [("Ada Stone", 2)],
     "每个城市的读者": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
     "各城市读者数量": [("Lyon", 2), ("Porto", 1), ("Turin", 1)],
     "读者城市": [("Lyon",), ("Lyon",), ("Porto",), ("Turin",)],

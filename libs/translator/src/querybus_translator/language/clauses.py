@@ -95,14 +95,25 @@ def literal_for(sketch: Sketch, column: ColumnRef, number: int | float) -> Liter
     return Literal(number)
 
 
+_FIGURES = frozenset({Op.COUNT, Op.SUM, Op.AVERAGE, Op.EACH, Op.MAXIMUM, Op.MINIMUM})
+
+
 def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
-    """Return the column that a bare period is about: the nearest table's, if it has exactly one kind of time."""
-    for table in sketch.tables_with_time(place):
-        result = sketch.time_columns(table)
-        if result:
-            sketch.doubts += 0.05 * (len(result) - 1)
-            return result[0]
-    return None
+    """Return the column that a bare period is about: the nearest table's, if it has exactly one kind of time.
+
+    Of what is counted or added up per something else, it is about what is counted: orders per store in May happened
+    in May, whenever the store was opened.
+    """
+    tables = [table for table in sketch.tables_with_time(place) if sketch.time_columns(table)]
+    if any(node.op in _FIGURES for node in sketch.nodes):
+        graph = sketch.index.graph
+        counted = [table for table in tables if all(graph.is_many(other, table) for other in tables if other != table)]
+        tables = [*counted, *tables]
+    if not tables:
+        return None
+    result = sketch.time_columns(tables[0])
+    sketch.doubts += 0.05 * (len(result) - 1)
+    return result[0]
 
 
 def count_rows(sketch: Sketch, place: int, table: int, operator: Operator, number: int | float) -> None:

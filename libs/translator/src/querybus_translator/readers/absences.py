@@ -248,14 +248,7 @@ _AUXILIARIES = frozenset({"do", "does", "did", "have", "has", "had", "can", "cou
 
 def is_many(sketch: Sketch, anchor: int, table: int) -> bool:
     """Whether one row of `anchor` may have several of `table`."""
-    path = sketch.index.graph.path((anchor,), table) or ()
-    at = anchor
-    for edge in path:
-        if edge.source == at and edge.to_one:
-            at = edge.target
-            continue
-        return True
-    return False
+    return sketch.index.graph.is_many(anchor, table)
 
 
 def _negated_beyond(sketch: Sketch, anchor: int) -> None:

@@ -31,7 +31,7 @@ _MAKES_FIGURE = frozenset({
 
 def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
-    places = sketch.free_places(*_SORTING)
+    places = [place for place in sketch.free_places(*_SORTING) if not _is_verb(sketch, place)]
     if not places:
         return
     descending = any(sketch.op(place) is Op.DESCENDING for place in places)
@@ -70,6 +70,14 @@ def read_orders(sketch: Sketch) -> None:
             sketch.doubts += 0.05
             return
     sketch.doubts += 0.3
+
+
+def _is_verb(sketch: Sketch, place: int) -> bool:
+    """ "How many customers ordered in May?": nothing is sorted, somebody placed orders."""
+    following = sketch.after(place)
+    node = None if following is None else sketch.nodes[following]
+    is_bare = sketch.nodes[place].text.lower() in {"ordered", "ordered in", "order in"}
+    return is_bare and (node is None or node.kind is NodeKind.PERIOD)
 
 
 def _sorts_letters(text: str) -> bool:

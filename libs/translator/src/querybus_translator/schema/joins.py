@@ -106,6 +106,16 @@ class JoinGraph:
             self._distances[one] = self._costs_from(one)
         return self._distances[one].get(other, float("inf"))
 
+    def is_many(self, anchor: int, table: int) -> bool:
+        """Whether one row of `anchor` may have several of `table`."""
+        at = anchor
+        for edge in self.path((anchor,), table) or ():
+            if edge.source == at and edge.to_one:
+                at = edge.target
+                continue
+            return True
+        return False
+
     def path(self, sources: Iterable[int], target: int, hints: frozenset[str] = frozenset()) -> tuple[Edge, ...] | None:
         """Return the cheapest path from any of `sources` to `target`, or None.
 

@@ -267,7 +267,15 @@ class Sketch:
                 names = self.index.entry_of_column(table, number).names
                 if any(close_to_year.get(part, 0.0) >= 0.85 for name in names for part in name):
                     years.append(ColumnRef(table, number))
-        return days + years
+        # Somebody's birthday is not when something happened, if there is any other day.
+        return sorted(days, key=self._is_birthday) + years
+
+    def _is_birthday(self, day: ColumnRef) -> bool:
+        names = self.index.entry_of_column(day.table, day.column).names
+        return any(part in _BIRTH for name in names for part in name)
+
+
+_BIRTH = frozenset({"birth", "birthday", "born", "出生日期", "生日", "出生"})
 
 
 def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
