@@ -175,11 +175,7 @@ class _Context:
             pages=result.pages,
             summary=reported,
             chart=drawn.spec if drawn else None,
-            notes=(
-                *self._notes(result),
-                *(self.texts.doubts[doubt] for doubt in doubtful),
-                *(drawn.notes if drawn else ()),
-            ),
+            notes=(*self._notes(result, doubtful), *(drawn.notes if drawn else ())),
             mended=self._repaired(),
             confidence=_lowered(body.analysis.confidence, doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if is_explained else "",
@@ -371,10 +367,11 @@ class _Context:
             return (self.texts.notes["mended"],)
         return tuple(note for note in body.notes if note != NOT_ASKED_NOTE)
 
-    def _notes(self, result: Result) -> tuple[str, ...]:
+    def _notes(self, result: Result, doubtful: tuple[Doubt, ...]) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts
+        said = tuple(texts.doubts[doubt] for doubt in doubtful)
         if not self.is_business:
-            return (*body.notes, *result.warnings)
+            return (*body.notes, *result.warnings, *said)
         if body.outcome is not Outcome.ANSWERED:
             return ()
         is_repaired = any(attempt.origin is Origin.RULE for attempt in self.envelope.attempts)
@@ -385,7 +382,7 @@ class _Context:
             notes.append(texts.notes["unchecked"])
         if result.warnings:
             notes.append(texts.notes["warned"])
-        return tuple(notes)
+        return (*notes, *said)
 
 
 def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:
