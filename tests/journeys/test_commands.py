@@ -164,7 +164,8 @@ def test_what_cannot_be_read_is_asked_about(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["ask", "How many?", "--database", "shop.sqlite"], "sqlite:///"),
+        (["ask", "How many?", "--database", "shop.sqlite"], "there is no database file shop.sqlite"),
+        (["ask", "How many?", "--connection", "nosuch"], "--connection is one of: shop"),
         (["ask", "How many?", "--model", "gpt"], "QUERYBUS_LLM_BASE_URL"),
         (["ask", "How many?", "--today", "yesterday"], "YYYY-MM-DD"),
         (["ask", "How many?", "--audience", "king"], "analyst"),
