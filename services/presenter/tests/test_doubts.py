@@ -225,7 +225,7 @@ SHARED = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "share
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared data beside the project")
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared data in {SHARED}; set QUERYBUS_DATA")
 def test_of_running_statements_that_people_wrote_at_most_two_in_a_hundred_are_doubted() -> None:
     counts: Counter[str] = Counter()
     catalogs: dict[str, Catalog] = {}

@@ -16,7 +16,7 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.messages import Result
 from querybus_presenter.summaries.values import number
-from querybus_presenter.wording.scope import Scope, conjuncts, offers, projection, scope_of
+from querybus_presenter.wording.scope import Scope, conjuncts, projection, scope_of
 
 _WHOLE_DIVISION: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL})
 """Dialects in which a whole number by a whole number is a whole number."""
@@ -102,14 +102,7 @@ def _found(node: object, scope: Scope) -> tuple[Table, Column] | None:
     """Return the catalog's table and column of a reference to a table that the query reads directly."""
     if not isinstance(node, exp.Column):
         return None
-    sources = [
-        source
-        for alias, source in scope.sources.items()
-        if (alias == node.table.lower() if node.table else offers(source, node.name))
-    ]
-    source = sources[0] if len(sources) == 1 else None
-    column = source.column(node.name) if isinstance(source, Table) else None
-    return (source, column) if isinstance(source, Table) and column is not None else None
+    return scope.origin(node)
 
 
 def _column(node: object, scope: Scope) -> Column | None:

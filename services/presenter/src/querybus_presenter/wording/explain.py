@@ -11,7 +11,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.messages import Concluded, Origin
 from querybus.text.disclosure import is_plain_word
 from querybus.text.labels import table_label
-from querybus_presenter.wording.statement import sources
+from querybus_presenter.wording.scope import scope_of
 from querybus_presenter.wording.texts import Texts
 
 SURE_MIN: Final = 0.6
@@ -49,9 +49,9 @@ def counted(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> str
     result = tree.expressions[0].unalias()
     if not isinstance(result, exp.Count) or not isinstance(result.this, exp.Star) or result.expressions:
         return None
-    known = sources(tree, catalog)
-    table = known[0][1] if len(known) == 1 else None
-    return None if table is None else _plural(table, texts)
+    known = list(scope_of(tree, catalog).sources.values())
+    table = known[0] if len(known) == 1 else None
+    return _plural(table, texts) if isinstance(table, Table) else None
 
 
 def _plural(table: Table, texts: Texts) -> str | None:

@@ -11,8 +11,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Column, Dialect
-from querybus_presenter.wording.statement import Sources, column_of, outermost, read, sources
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus_presenter.wording.scope import Scope, scope_of
+from querybus_presenter.wording.statement import outermost, read
 
 _FUNCTIONS: Final[tuple[tuple[type[exp.Expr], str], ...]] = (
     (exp.Count, "count"),
@@ -39,27 +40,33 @@ def lineage(sql: str, dialect: Dialect, catalog: Catalog) -> tuple[Lineage, ...]
     tree = outermost(read(sql, dialect))
     if tree is None:
         return ()
-    known = sources(tree, catalog)
+    scope = scope_of(tree, catalog)
     lineages: list[Lineage] = []
     for projection in tree.expressions:
         if isinstance(projection, exp.Star) or (
             isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
         ):
             named = projection.table if isinstance(projection, exp.Column) else ""
-            chosen = [table for alias, table in known if not named or alias == named.lower()]
-            if not chosen or any(item is None for item in chosen):
+            chosen = [source for alias, source in scope.sources.items() if not named or alias == named.lower()]
+            tables = [source for source in chosen if isinstance(source, Table)]
+            if not tables or len(tables) < len(chosen):
                 return ()
-            lineages.extend(Lineage(column) for table in chosen if table is not None for column in table.columns)
+            lineages.extend(Lineage(column) for table in tables for column in table.columns)
         else:
-            lineages.append(_of(projection.unalias(), known))
+            lineages.append(_of(projection.unalias(), scope))
     return tuple(lineages)
 
 
-def _of(expression: exp.Expr, known: Sources) -> Lineage:
+def _of(expression: exp.Expr, scope: Scope) -> Lineage:
     if isinstance(expression, exp.Column):
-        return Lineage(column_of(expression, known))
+        return Lineage(_column(expression, scope))
     for kind, name in _FUNCTIONS:
         if isinstance(expression, kind):
             inner = expression.this
-            return Lineage(column_of(inner, known) if isinstance(inner, exp.Column) else None, name)
+            return Lineage(_column(inner, scope) if isinstance(inner, exp.Column) else None, name)
     return _UNKNOWN
+
+
+def _column(written: exp.Column, scope: Scope) -> Column | None:
+    found = scope.origin(written)
+    return None if found is None else found[1]

@@ -91,11 +91,6 @@ class Period:
         ends = [item.end for item in (self, other) if item.end is not None]
         return Period(max(begins, default=None), min(ends, default=None))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no day is in it."""
-        return self.begin is not None and self.end is not None and self.begin >= self.end
-
 
 def unit_of(node: exp.Expr) -> tuple[str, exp.Column] | None:
     """Return the unit of time that a calculation takes of a column, such as `month`, with the column."""

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
 from querybus.text.labels import column_label, table_label
+from querybus.text.similarity import singular
 from querybus_presenter.summaries.values import in_words
 from querybus_presenter.wording.periods import unit_of
-from querybus_presenter.wording.scope import Scope, conjuncts, offers, projection, scope_of
+from querybus_presenter.wording.scope import Scope, conjuncts, projection, scope_of
 from querybus_presenter.wording.statement import outermost
 from querybus_presenter.wording.texts import Texts
 
@@ -83,39 +84,24 @@ class Phrases:
             return label
         return plural(within_sentence(label))
 
-    def origin(self, written: exp.Column) -> tuple[Table, Column] | None:
-        """Return the catalog's table and column of a reference, if they are certain."""
-        for source in self._owners(written):
-            if isinstance(source, Table):
-                column = source.column(written.name)
-                if column is not None:
-                    return source, column
-        return None
-
-    def _owners(self, written: exp.Column) -> list[Table | exp.Select | None]:
-        if written.table:
-            return [source for alias, source in self.scope.sources.items() if alias == written.table.lower()]
-        owners = [source for source in self.scope.sources.values() if offers(source, written.name)]
-        return owners if len(owners) == 1 else []
-
     def column_of(self, written: exp.Column) -> Column | None:
         """Return the catalog's column of a reference, if it is certain."""
-        found = self.origin(written)
+        found = self.scope.origin(written)
         return None if found is None else found[1]
 
     def column(self, written: exp.Column) -> str | None:
         """Return a column in words."""
         if isinstance(written.this, exp.Star):
             return None
-        for source in self._owners(written):
+        for source in self.scope.owners(written):
             if isinstance(source, exp.Select) and self.depth < DEPTH_MAX:
                 meant = projection(source, written.name)
                 if meant is not None and not self.with_names:
                     return self.within(scope_of(source, self.scope.catalog)).shown(meant)
         if self.with_names:
-            owner = self.origin(written) if len(self.scope.sources) > 1 else None
+            owner = self.scope.origin(written) if len(self.scope.sources) > 1 else None
             return written.name if owner is None else f"{owner[0].name}.{written.name}"
-        found = self.origin(written)
+        found = self.scope.origin(written)
         if found is None or self.scope.catalog is None:
             return None
         label = column_label(found[1], self.scope.catalog, self.texts.language)
@@ -183,7 +169,7 @@ class Phrases:
 
     def _count_of(self, column: exp.Column, *, distinct: bool) -> str | None:
         rows = self.texts.reading
-        found = self.origin(column)
+        found = self.scope.origin(column)
         if found is not None and self.scope.catalog is not None:
             table, known = found
             referred = next((key.referred_table for key in table.foreign_keys if key.columns == (known.name,)), None)
@@ -223,7 +209,9 @@ class Phrases:
         }
         for join in self.scope.select.args.get("joins") or ():
             for part in (join.args.get("on") or exp.true()).find_all(exp.EQ):
-                ends = [self.origin(side) for side in (part.this, part.expression) if isinstance(side, exp.Column)]
+                ends = [
+                    self.scope.origin(side) for side in (part.this, part.expression) if isinstance(side, exp.Column)
+                ]
                 keyed = [
                     end[0].name.lower() for end in ends if end is not None and end[0].primary_key == (end[1].name,)
                 ]
@@ -291,7 +279,7 @@ class Phrases:
         return (
             bool(written.this.args.get("quoted"))
             and None not in self.scope.sources.values()
-            and not self._owners(written)
+            and not self.scope.owners(written)
         )
 
     def condition(self, node: exp.Expr) -> str | None:
@@ -331,7 +319,7 @@ class Phrases:
     def _in(self, node: exp.In, left: str, column: Column | None, *, negated: bool = False) -> str | None:
         if (query := node.args.get("query")) is not None:
             inner = self._inner(query)
-            found = self.origin(node.this) if isinstance(node.this, exp.Column) else None
+            found = self.scope.origin(node.this) if isinstance(node.this, exp.Column) else None
             keys = (
                 ()
                 if found is None
@@ -434,19 +422,6 @@ def within_sentence(label: str) -> str:
     ('order date', 'ISBN number')
     """
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
-
-
-def singular(label: str) -> str:
-    """Return the singular of an English label, by the regular forms.
-
-    >>> [singular(word) for word in ("cities", "orders", "branches", "status", "address")]
-    ['city', 'order', 'branch', 'status', 'address']
-    """
-    if label.endswith("ies"):
-        return f"{label[:-3]}y"
-    if label.endswith(("ches", "shes", "xes", "sses")):
-        return label[:-2]
-    return label[:-1] if label.endswith("s") and not label.endswith(("ss", "us", "is")) else label
 
 
 def plural(label: str) -> str:

@@ -200,7 +200,7 @@ class _Arm:
 
     def _hidden_group(self, node: exp.Expr, text: str) -> str | None:
         """Return the label of a group that is not shown, unless it is the key of what is."""
-        found = self.words.origin(node) if isinstance(node, exp.Column) else None
+        found = self.words.scope.origin(node) if isinstance(node, exp.Column) else None
         if found is not None and node.name in (
             *found[0].primary_key,
             *(c for k in found[0].foreign_keys for c in k.columns),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Table
+from querybus.core.catalog import Catalog, Column, Table
 from querybus_presenter.wording.statement import outermost
 
 
@@ -23,6 +23,20 @@ class Scope:
     def tables(self) -> tuple[Table, ...]:
         """The tables of the catalog that it reads from directly."""
         return tuple(source for source in self.sources.values() if isinstance(source, Table))
+
+    def owners(self, written: exp.Column) -> list[Table | exp.Select | None]:
+        """Return what a reference may belong to: one source if it is certain, none if it is not."""
+        if written.table:
+            return [source for alias, source in self.sources.items() if alias == written.table.lower()]
+        found = [source for source in self.sources.values() if offers(source, written.name)]
+        return found if len(found) == 1 else []
+
+    def origin(self, written: exp.Column) -> tuple[Table, Column] | None:
+        """Return the catalog's table and column of a reference, if they are certain."""
+        for source in self.owners(written):
+            if isinstance(source, Table) and (column := source.column(written.name)) is not None:
+                return source, column
+        return None
 
     def inner(self) -> Iterator[Scope]:
         """Yield the queries that it reads from."""
