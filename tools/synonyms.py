@@ -1,6 +1,6 @@
 """Gathers the words by which linking and search go from a question's word to a name's: bundled, of no database.
 
-`business.txt` beside this file holds Chinese business words with their English; the translator's thesaurus adds its groups
+`business.txt` beside this file holds Chinese business words with their English; `querybus/text/bilingual.toml` adds its groups
 and abbreviations. English words stand in their base form, as `querybus.text.words.words_of` gives them. What is gathered
 stands in `querybus/text/synonyms.txt`, where every service finds it. It is a tool, because no service may write another
 member's files: `make synonyms`.

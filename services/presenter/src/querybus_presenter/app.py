@@ -31,7 +31,7 @@ from querybus_presenter.wording.texts import load_texts
 _log = get_log(__name__)
 
 CATALOG_WAIT_SECONDS = 1.0
-"""How long a query's words wait for the catalog; without it labels are numbered."""
+"""How long a query's words wait for the catalog; without it a label only says what kind of value it is."""
 
 
 def build(settings: Settings) -> Service:

@@ -1,7 +1,7 @@
 """Other words for a word of a question, English in its base form or Chinese: of no database in particular.
 
 They stand in `synonyms.txt`, one word a line with what else is said for it, the likeliest first; `make synonyms` gathers
-them from a list of business words and from the translator's thesaurus, and a test holds the two alike.
+them from a list of business words and from `querybus/text/bilingual.toml`, and a test holds the two alike.
 """
 
 from __future__ import annotations
