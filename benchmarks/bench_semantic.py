@@ -23,8 +23,8 @@ from typing import Any
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
-from querybus.core.metrics_query import MetricsQuery
 from querybus.core.policy import ConnectionPolicy
+from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.sql.check import check
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_semantic.checks.binding import stored_values

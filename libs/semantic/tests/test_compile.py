@@ -10,8 +10,8 @@ import pytest
 import sqlglot
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.metrics_query import MetricsQuery
 from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.sql.check import Checked, check
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.formats.ossie import read_ossie

@@ -17,7 +17,7 @@ from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
-from querybus.sql.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
+from querybus_executor.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
 from querybus_executor.explain import explain, probe
 from querybus_executor.guard_cache import Verdicts

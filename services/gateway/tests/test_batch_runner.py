@@ -15,6 +15,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked, Clarifies
 from querybus.core.options import OptionCaps
+from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.batch import LEASE_MS, BatchItem, Manifest, totals
 from querybus.core.subjects import EventAddress, EventName
 from querybus_gateway.admit import AskRequest, Chance, admit
@@ -112,7 +113,7 @@ class Stack:
         request: AskRequest,
         credential: Credential,
         idempotency_key: str | None,
-        clarifies: Clarifies | None = None,
+        continues: Clarifies | Refinement | None = None,
     ) -> Envelope[Asked] | Problem:
         self.rights.append(credential)
         if request.question in self.refuses:
@@ -124,7 +125,7 @@ class Stack:
             connections=("shop",),
             caps=OptionCaps(),
             idempotency_key=idempotency_key,
-            clarifies=clarifies,
+            continues=continues,
         )
 
     async def wait_for_rate(self, envelope: Envelope[Asked]) -> None:

@@ -10,7 +10,7 @@ from services.generator.tests.shop_for_generation import SHOP, KeptHistory, Spok
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked, Concluded, Drafted, Origin, Outcome
-from querybus.core.metrics_query import MetricsQuery
+from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
 from querybus_generator.conversation.turns import Turn
 from querybus_semantic.formats.entries import pieces_of

@@ -20,6 +20,7 @@ from querybus_client.operations import Operation, OperationName, ResultT
 from querybus_client.values import (
     Answer,
     Batch,
+    Change,
     Confirmation,
     Event,
     Json,
@@ -129,6 +130,10 @@ class Client:
                 query_id, option_id=option_id, question=question, options=options, idempotency_key=idempotency_key
             )
         )
+
+    def refine(self, query_id: str, change: Change, *, idempotency_key: str | None = None) -> Answer:
+        """Read an answer otherwise without a model, such as without a filter or in another period, and wait for the answer."""
+        return self._run(operations.refine(query_id, change, idempotency_key=idempotency_key))
 
     def confirm(
         self, query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None

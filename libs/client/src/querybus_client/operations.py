@@ -15,6 +15,7 @@ from querybus_client.errors import NotFinished
 from querybus_client.values import (
     Answer,
     Batch,
+    Change,
     Confirmation,
     Json,
     Options,
@@ -107,6 +108,13 @@ def clarify(query_id: str, *, options: Options | None = None, **more: Any) -> Op
     """Answer what a query asked back, and return the new query's answer."""
     begun = yield from submit_clarification(query_id, options=options, wait_seconds=WAIT_SECONDS, **more)
     return (yield from finished(begun, _deadline_seconds(options)))
+
+
+def refine(query_id: str, change: Change, *, idempotency_key: str | None = None) -> Operation[Answer]:
+    """Read an answer otherwise, and return the new query's answer."""
+    path = f"/v1/queries/{_part(query_id)}/refine"
+    result = yield Call("POST", path, dict(change), headers=_key(idempotency_key), wait_seconds=WAIT_SECONDS)
+    return (yield from finished(Query.of(result), DEADLINE_SECONDS))
 
 
 def submit_confirmation(

@@ -42,6 +42,24 @@ class Options(TypedDict, total=False):
     stream_tokens: bool
 
 
+class NewPeriod(TypedDict, total=False):
+    """Days that count, both included, as YYYY-MM-DD; open where one is missing."""
+
+    first: str
+    last: str
+
+
+class Change(TypedDict, total=False):
+    """What shall be different about how an answer was read; the ids stand in its `reading`."""
+
+    without: Sequence[str]
+    values: Mapping[str, str]
+    period: NewPeriod
+    unit: Literal["day", "week", "month", "quarter", "year"]
+    by: str
+    lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a result; `kind` is text, integer, number, boolean, date, datetime, time, bytes, json or other."""
@@ -75,6 +93,48 @@ class Confirmation:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingFilter:
+    """A condition on the rows of an answer; `refine` takes its id."""
+
+    id: str
+    text: str
+    field: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPeriod:
+    """The days that an answer is about, as YYYY-MM-DD; None: open on that side."""
+
+    text: str
+    field: str
+    first: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingGroup:
+    """What there is one line for each of; `refine` takes its id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a question was read: in one sentence, and in its parts."""
+
+    text: str
+    measures: tuple[str, ...]
+    entities: tuple[str, ...]
+    filters: tuple[ReadingFilter, ...]
+    period: ReadingPeriod | None
+    groups: tuple[ReadingGroup, ...]
+    order: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """How a query ended, phrased for its reader; `rows` is the first page, `page_count` says how many there are."""
 
@@ -99,6 +159,7 @@ class Answer:
     mended: tuple[str, ...]
     confidence: float | None
     explanation: str
+    reading: Reading | None
     sql: str | None
     raw: Json
 

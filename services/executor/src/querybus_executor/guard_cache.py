@@ -13,8 +13,8 @@ from typing import Final
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.sql.engine_quirks import Silent, silent
 from querybus.sql.guard.decide import admitted
+from querybus_executor.engine_quirks import Silent, silent
 
 KEPT_MAX: Final = 512
 TEXT_LENGTH_MAX: Final = 16_384

@@ -21,8 +21,9 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
 from querybus.core.ids import derived_id, is_id, time_ordered_id
 from querybus.core.messages import Asked, Clarifies, Operation
-from querybus.core.metrics_query import MetricsQuery
 from querybus.core.options import OptionCaps, Options, cap
+from querybus.core.requests.metrics_query import MetricsQuery
+from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.language import detect_language
@@ -125,7 +126,7 @@ def admit(
     caps: OptionCaps,
     idempotency_key: str | None = None,
     thread_until_sequence: int = 0,
-    clarifies: Clarifies | None = None,
+    continues: Clarifies | Refinement | None = None,
     preferences: Preferences = _NOTHING_PREFERRED,
 ) -> Envelope[Asked] | Problem:
     """Return the first event of the query, or the problem.
@@ -170,19 +171,20 @@ def admit(
             operation=request.operation,
             sql=request.sql,
             metrics=request.metrics,
-            clarifies=clarifies,
-            body_sha256=body_hash(request, clarifies),
+            clarifies=continues if isinstance(continues, Clarifies) else None,
+            refines=continues if isinstance(continues, Refinement) else None,
+            body_sha256=body_hash(request, continues),
             thread_until_sequence=thread_until_sequence,
         ),
     )
 
 
-def body_hash(request: AskRequest, clarifies: Clarifies | None = None) -> str:
+def body_hash(request: AskRequest, continues: Clarifies | Refinement | None = None) -> str:
     """Return the SHA-256 of the canonical request: equal for equal meaning, whatever the order of its fields."""
     # What is as it is by default is left out, so that an option that is new changes no hash of a request without it.
     meaning = request.model_dump(mode="json", exclude_defaults=True)
-    if clarifies is not None:
-        meaning["clarifies"] = clarifies.model_dump(mode="json")
+    if continues is not None:
+        meaning["clarifies" if isinstance(continues, Clarifies) else "refines"] = continues.model_dump(mode="json")
     canonical = json.dumps(meaning, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

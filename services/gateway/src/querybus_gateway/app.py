@@ -62,7 +62,7 @@ from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.catalogs import Catalogs
-from querybus_gateway.use_cases.confirm import Confirmations
+from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
 from querybus_gateway.use_cases.results.charts import Charts

@@ -30,6 +30,8 @@ class ProblemCode(StrEnum):
     BAD_PAGE_TOKEN = "bad_page_token"  # noqa: S105 - a code, no secret
     NO_CLARIFICATION = "no_clarification"
     UNKNOWN_OPTION = "unknown_option"
+    NOT_REFINABLE = "not_refinable"
+    UNKNOWN_PART = "unknown_part"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     INVALID = "invalid"
@@ -66,6 +68,8 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.BAD_PAGE_TOKEN: (400, "The page token is not valid"),
     ProblemCode.NO_CLARIFICATION: (409, "This query asked nothing back"),
     ProblemCode.UNKNOWN_OPTION: (422, "There is no such option"),
+    ProblemCode.NOT_REFINABLE: (409, "There is no answer here that could be read otherwise"),
+    ProblemCode.UNKNOWN_PART: (422, "The reading has no such part"),
     ProblemCode.TOO_LARGE: (413, "The request is too large"),
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body must be JSON"),
     ProblemCode.INVALID: (422, "The request is not valid"),

@@ -14,7 +14,7 @@ from querybus.core.ids import derived_id
 from querybus.core.messages import Asked, Concluded, Confirmation, Outcome
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.use_cases.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
+from querybus_gateway.use_cases.followups.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
 
 from .stack_of_tests import ApiStack, api_stack
 

@@ -44,6 +44,7 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
+from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
@@ -222,6 +223,7 @@ async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | 
 
 STEPS: Final[tuple[Step, ...]] = (
     _take_given_sql,
+    answer_by_change,
     answer_metrics_by_name,
     _refuse_change,
     _read_in_its_thread,

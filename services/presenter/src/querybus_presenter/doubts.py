@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.messages import Result
+from querybus.sql.conditions.scope import Scope, conjuncts, projection, scope_of
 from querybus_presenter.summaries.values import number
-from querybus_presenter.wording.scope import Scope, conjuncts, projection, scope_of
 
 _WHOLE_DIVISION: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL})
 """Dialects in which a whole number by a whole number is a whole number."""

@@ -31,6 +31,7 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.sql.check import NOT_ASKED_NOTE
+from querybus.sql.conditions.scope import outermost, scope_of
 from querybus.sql.write import is_change
 from querybus.text.disclosure import leaks
 from querybus.text.plain_answer import plain_finished
@@ -48,8 +49,7 @@ from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
 from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
-from querybus_presenter.wording.scope import scope_of
-from querybus_presenter.wording.statement import outermost, read
+from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import ColumnKind, Dialect, Language
 from querybus.core.failure import Facts, FailureCode
-from querybus.core.metrics_query import MetricsQuery
+from querybus.core.requests.metrics_query import MetricsQuery
+from querybus.core.requests.refinement import Refinement
 from querybus.core.subjects import EventName, StageName
 
 Scalar = str | int | float | bool | None
@@ -207,6 +208,7 @@ class Asked(Value):
     sql: str | None = Field(default=None, description="SQL given by the person")
     metrics: MetricsQuery | None = Field(default=None, description="figures asked for by the names of definitions")
     clarifies: Clarifies | None = None
+    refines: Refinement | None = Field(default=None, description="an answer of the thread that is read otherwise")
     body_sha256: str = Field(default="", description="of the canonical request, for Idempotency-Key")
     thread_until_sequence: int = Field(default=0, description="turns of the thread up to here count")
     forked_from: ForkedFrom | None = None

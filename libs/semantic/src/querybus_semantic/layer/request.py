@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from querybus.core.metrics_query import DIMENSIONS_MAX, FILTERS_MAX, METRICS_MAX, MetricsQuery
+from querybus.core.requests.metrics_query import DIMENSIONS_MAX, FILTERS_MAX, METRICS_MAX, MetricsQuery
 from querybus_semantic.layer.definitions import Grain
 
 # The date of each metric itself: its own `time`, whatever table that is in.

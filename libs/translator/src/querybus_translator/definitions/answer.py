@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
-from querybus.core.metrics_query import MetricsQuery
+from querybus.core.requests.metrics_query import MetricsQuery
 from querybus_semantic.checks.binding import bound, stored_values
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.leaves import field_named

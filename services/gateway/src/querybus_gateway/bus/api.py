@@ -19,6 +19,7 @@ from pydantic_core import to_json
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.requests.calls import REPLY_BYTES_MAX, Call
 from querybus.core.credential import Credential
+from querybus.core.requests.refinement import Change
 from querybus.ops.log import get_log
 from querybus.ops.trace import Tracing
 from querybus.picture import PictureForm
@@ -32,8 +33,9 @@ from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.batches import BatchRequest
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
-from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.refine import refine
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 from querybus_gateway.use_cases.resources import Reply
 from querybus_gateway.use_cases.results.charts import ChartForm
@@ -73,6 +75,13 @@ class ChartCall(QueryCall):
 class ClarifyCall(AnswerCall, ClarifyRequest):
     """The answer to what the query asked back."""
 
+    idempotency_key: str | None = None
+
+
+class RefineCall(AnswerCall):
+    """Another reading of the query's answer."""
+
+    change: Change
     idempotency_key: str | None = None
 
 
@@ -189,6 +198,19 @@ async def _clarify(wanted: ClarifyCall, credential: Credential, use_cases: UseCa
     )
 
 
+async def _refine(wanted: RefineCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return asked_reply(
+        await refine(
+            use_cases.queries,
+            wanted.query_id,
+            wanted.change,
+            credential,
+            idempotency_key=wanted.idempotency_key,
+            wait_seconds=wanted.wait_seconds,
+        )
+    )
+
+
 async def _confirm(wanted: ConfirmCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     return asked_reply(
         await use_cases.confirmations.confirm(
@@ -229,6 +251,7 @@ VERBS: Final[dict[str, Verb]] = {
     "cancel": Verb(QueryCall, _cancel),
     "confirm": Verb(ConfirmCall, _confirm),
     "clarify": Verb(ClarifyCall, _clarify),
+    "refine": Verb(RefineCall, _refine),
     "page": Verb(PageCall, _page),
     "chart": Verb(ChartCall, _chart),
     "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),

@@ -47,6 +47,7 @@ _REPLIES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "cancel": _QUERY,
     "confirm": _QUERY,
     "clarify": _QUERY,
+    "refine": _QUERY,
     "page": (PageView,),
     "chart": (ChartCallView,),
     "connections": (ConnectionsView,),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
 
+from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
@@ -58,6 +59,12 @@ def options_json(options: service.Options) -> Json:
         known = _ENUM_OPTIONS.get(field.name)
         result[field.name] = value if known is None else word(known, value)
     return result
+
+
+def change_json(change: service.Change) -> Json:
+    """Return a change to a reading as the other APIs take it: what is set, and nothing else."""
+    result = json_format.MessageToDict(change, preserving_proto_field_name=True)
+    return {name: value for name, value in result.items() if value != ""}
 
 
 def word(enum: Any, number: int) -> str:

@@ -1,4 +1,4 @@
-"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, judge, page, export, draw; it only translates.
+"""`querybus.v1.QueryService`: ask, follow, read, cancel, confirm, clarify, refine, judge, page, export, draw; it only translates.
 
 The call's deadline is the query's: it lowers `deadline_seconds` as a cap of the server would, so that the request, and
 with it its idempotency key's meaning, stays what it was. A call that is not to wait lends its deadline to nobody.
@@ -17,15 +17,25 @@ from typing import Any, Final, TypeVar, cast
 from google.protobuf.message import Message
 
 from querybus.core.credential import Credential
+from querybus.core.requests.refinement import Change
 from querybus.picture import PictureForm
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, read
 from querybus_gateway.grpc.call import GrpcCall, Method
-from querybus_gateway.grpc.messages import frame_fields, message_of, options_json, query_message, question_json, word
+from querybus_gateway.grpc.messages import (
+    change_json,
+    frame_fields,
+    message_of,
+    options_json,
+    query_message,
+    question_json,
+    word,
+)
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.clarify import ClarifyRequest
-from querybus_gateway.use_cases.clarify import clarify as clarify_query
-from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest
+from querybus_gateway.use_cases.followups.clarify import clarify as clarify_query
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.refine import refine as refine_query
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
 from querybus_gateway.use_cases.queries import STREAM_SECONDS_MAX
 from querybus_gateway.use_cases.resources import Reply
@@ -147,6 +157,27 @@ async def clarify(request: v1.ClarifyRequest, call: GrpcCall) -> Message | Probl
     return v1.ClarifyResponse(query=query_message(reply.resource), idempotency_replayed=_is_replayed(begun))
 
 
+async def refine(request: v1.RefineRequest, call: GrpcCall) -> Message | Problem:
+    """Read an answer otherwise, and wait for it as Ask does."""
+    wait = _wait_of(request)
+    wanted = read(json.dumps(change_json(request.change)).encode(), Change)
+    if isinstance(wanted, Problem) or isinstance(wait, Problem):
+        return wanted if isinstance(wanted, Problem) else cast("Problem", wait)
+    first_wait = min(wait, WAIT_SECONDS_MAX)
+    begun = await refine_query(
+        call.use_cases.queries,
+        request.query_id,
+        wanted,
+        call.credential if wait == 0 else within(call.credential, call.left_seconds),
+        idempotency_key=call.idempotency_key,
+        wait_seconds=first_wait,
+    )
+    reply = await _until_finished(begun, wait - first_wait, call)
+    if isinstance(reply, Problem):
+        return reply
+    return v1.RefineResponse(query=query_message(reply.resource), idempotency_replayed=_is_replayed(begun))
+
+
 async def feedback(request: v1.FeedbackRequest, call: GrpcCall) -> Message | Problem:
     """Say whether an answer was right."""
     wanted = read(json.dumps({"verdict": word(v1.Verdict, request.verdict)}).encode(), FeedbackRequest)
@@ -205,6 +236,7 @@ QUERY_METHODS: Final[dict[str, Method]] = {
     "Cancel": Method(v1.CancelRequest, cancel),
     "Confirm": Method(v1.ConfirmRequest, confirm),
     "Clarify": Method(v1.ClarifyRequest, clarify),
+    "Refine": Method(v1.RefineRequest, refine),
     "Feedback": Method(v1.FeedbackRequest, feedback),
     "GetResultPage": Method(v1.GetResultPageRequest, get_result_page),
     "ExportResult": Method(v1.ExportResultRequest, export_result, is_streaming=True),
@@ -240,7 +272,7 @@ def _chosen(words: type[ChosenT], numbers: Any, number: int, default: ChosenT) -
         return Problem(ProblemCode.INVALID, f"format is one of {', '.join(words)}")
 
 
-def _wait_of(request: v1.AskRequest | v1.ConfirmRequest | v1.ClarifyRequest) -> float | Problem:
+def _wait_of(request: v1.AskRequest | v1.ConfirmRequest | v1.ClarifyRequest | v1.RefineRequest) -> float | Problem:
     """Return the seconds to wait: 0 for not at all; without a limit of its own the call's deadline ends the wait."""
     if not request.HasField("wait_seconds"):
         return STREAM_SECONDS_MAX

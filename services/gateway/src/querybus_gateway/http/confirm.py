@@ -16,7 +16,7 @@ from querybus_gateway.http.request import (
     wait_preference,
 )
 from querybus_gateway.public.answer import QueryView
-from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from querybus.core.metrics_query import MetricsQuery
+from querybus.core.requests.metrics_query import MetricsQuery
 from querybus_gateway.admit import AskRequest, RequestOptions
 from querybus_gateway.http.request import (
     KEY_HEADER,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from querybus.core.requests.refinement import Change
 from querybus_gateway.admit import AskRequest
 from querybus_gateway.http.request import (
     KEY_HEADER,
@@ -21,7 +22,8 @@ from querybus_gateway.http.request import (
 )
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import QueryView
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.refine import refine
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 
@@ -76,4 +78,19 @@ async def answer_clarification(
     wait = wait_preference(request.headers.get("prefer"))
     key = request.headers.get("idempotency-key")
     reply = await clarify(use_cases.queries, query_id, wanted, credential, idempotency_key=key, wait_seconds=wait or 0)
+    return query_resource(request, reply, wait=wait, has_key=key is not None)
+
+
+@router.post(
+    "/{query_id}/refine",
+    status_code=202,
+    responses=gives(QueryView, 200, 202),
+    openapi_extra=takes(Change, WAIT_HEADER, KEY_HEADER),
+)
+async def read_otherwise(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
+    """Change how an answer was read, without a model: a new query of the thread, answered like a question."""
+    change = await body_of(request, Change)
+    wait = wait_preference(request.headers.get("prefer"))
+    key = request.headers.get("idempotency-key")
+    reply = await refine(use_cases.queries, query_id, change, credential, idempotency_key=key, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=key is not None)

@@ -17,6 +17,7 @@ from querybus.bus.stores.batches import Mark
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked, Clarifies, Outcome
+from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.batch import LATE_MS_MAX, LEASE_MS, Manifest, begun, due, ended, failing, mending, not_begun
 from querybus.core.subjects import EventName, token
 from querybus.ops.clock import Clock
@@ -48,7 +49,7 @@ class Asking(Protocol):
         request: AskRequest,
         credential: Credential,
         idempotency_key: str | None,
-        clarifies: Clarifies | None = ...,
+        continues: Clarifies | Refinement | None = ...,
     ) -> Envelope[Asked] | Problem: ...
 
     async def wait_for_rate(self, envelope: Envelope[Asked]) -> None: ...

@@ -9,7 +9,7 @@ from querybus_gateway.access.callers import Callers
 from querybus_gateway.ports import Credentials
 from querybus_gateway.use_cases.batches import Batches
 from querybus_gateway.use_cases.catalogs import Catalogs
-from querybus_gateway.use_cases.confirm import Confirmations
+from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.results.charts import Charts

@@ -20,6 +20,7 @@ from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
+from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventName, progress_subject, token
 from querybus.core.topology import SUBMITTED_MAX
@@ -35,7 +36,7 @@ from querybus_gateway.lifecycle.waiters import Waiters, Watch
 from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, public_progress
-from querybus_gateway.use_cases.choice import as_chosen
+from querybus_gateway.use_cases.followups.choice import as_chosen
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
@@ -141,13 +142,13 @@ class Queries:
         *,
         idempotency_key: str | None = None,
         wait_seconds: float = 0,
-        clarifies: Clarifies | None = None,
+        continues: Clarifies | Refinement | None = None,
         until_sequence: int | None = None,
     ) -> Reply | Problem:
         """Admit a request and append its first event, or put it where it waits for its tenant's turn.
 
-        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `clarifies` names the query whose
-        question back this one answers; the caller has found it to be its own. `until_sequence` asks as if nothing
+        Waits up to `wait_seconds` (lowered to WAIT_SECONDS_MAX) for the answer. `continues` names the query whose
+        question back this one answers, or whose answer it changes; the caller has found it to be its own. `until_sequence` asks as if nothing
         had come in the thread behind that event.
         """
         # Before anything is read from the bus, which is slow just then; a key may name a query that has begun already.
@@ -159,7 +160,7 @@ class Queries:
                 admitting.enter_context(self._load.admitting(token(credential.tenant)))
                 if (refused := await self._allowances.take(credential.tenant)) is not None:
                     return refused
-                envelope = await self.admitted(request, credential, idempotency_key, clarifies, until_sequence)
+                envelope = await self.admitted(request, credential, idempotency_key, continues, until_sequence)
                 if isinstance(envelope, Problem):
                     return envelope
                 with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
@@ -196,7 +197,7 @@ class Queries:
         request: AskRequest,
         credential: Credential,
         idempotency_key: str | None,
-        clarifies: Clarifies | None = None,
+        continues: Clarifies | Refinement | None = None,
         asked_until_sequence: int | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
@@ -228,10 +229,10 @@ class Queries:
             caps=self._limits.caps,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
-            clarifies=clarifies,
+            continues=continues,
             preferences=await self._preferred(credential),
         )
-        if not isinstance(envelope, Problem) and clarifies is None and asked_until_sequence is None:
+        if not isinstance(envelope, Problem) and continues is None and asked_until_sequence is None:
             envelope = as_chosen(envelope, turns)
         if origin is not None and not isinstance(envelope, Problem):
             envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))

@@ -61,6 +61,7 @@ def resource_of(envelope: Envelope[Any], last: EventName | None) -> Json:
             "result": f"{path}/result",
             "export": f"{path}/export",
             "clarify": f"{path}/clarify",
+            "refine": f"{path}/refine",
         },
     }
 

@@ -187,8 +187,60 @@ class Confirmation(_message.Message):
     columns: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class ReadingFilter(_message.Message):
+    __slots__ = ("id", "text", "field", "value")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    text: str
+    field: str
+    value: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., field: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class ReadingPeriod(_message.Message):
+    __slots__ = ("text", "field", "first", "last")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    field: str
+    first: str
+    last: str
+    def __init__(self, text: _Optional[str] = ..., field: _Optional[str] = ..., first: _Optional[str] = ..., last: _Optional[str] = ...) -> None: ...
+
+class ReadingGroup(_message.Message):
+    __slots__ = ("id", "text")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    text: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
+class Reading(_message.Message):
+    __slots__ = ("text", "measures", "entities", "filters", "period", "groups", "order", "limit")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    MEASURES_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    FILTERS_FIELD_NUMBER: _ClassVar[int]
+    PERIOD_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    measures: _containers.RepeatedScalarFieldContainer[str]
+    entities: _containers.RepeatedScalarFieldContainer[str]
+    filters: _containers.RepeatedCompositeFieldContainer[ReadingFilter]
+    period: ReadingPeriod
+    groups: _containers.RepeatedCompositeFieldContainer[ReadingGroup]
+    order: str
+    limit: int
+    def __init__(self, text: _Optional[str] = ..., measures: _Optional[_Iterable[str]] = ..., entities: _Optional[_Iterable[str]] = ..., filters: _Optional[_Iterable[_Union[ReadingFilter, _Mapping]]] = ..., period: _Optional[_Union[ReadingPeriod, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ReadingGroup, _Mapping]]] = ..., order: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
 class Answer(_message.Message):
-    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence", "total_count", "total_is_estimate")
+    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence", "total_count", "total_is_estimate", "reading")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
@@ -225,6 +277,7 @@ class Answer(_message.Message):
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOTAL_IS_ESTIMATE_FIELD_NUMBER: _ClassVar[int]
+    READING_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     thread_id: str
     connection: str
@@ -261,7 +314,8 @@ class Answer(_message.Message):
     confidence: float
     total_count: int
     total_is_estimate: bool
-    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ..., mended: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., total_count: _Optional[int] = ..., total_is_estimate: _Optional[bool] = ...) -> None: ...
+    reading: Reading
+    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ..., mended: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., total_count: _Optional[int] = ..., total_is_estimate: _Optional[bool] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ...) -> None: ...
 
 class Query(_message.Message):
     __slots__ = ("id", "thread_id", "status", "last_event", "created_at_ms", "deadline_at_ms", "message", "answer")

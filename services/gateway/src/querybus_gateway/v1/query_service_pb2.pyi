@@ -278,6 +278,55 @@ class ClarifyResponse(_message.Message):
     idempotency_replayed: bool
     def __init__(self, query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., idempotency_replayed: _Optional[bool] = ...) -> None: ...
 
+class NewPeriod(_message.Message):
+    __slots__ = ("first", "last")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    first: str
+    last: str
+    def __init__(self, first: _Optional[str] = ..., last: _Optional[str] = ...) -> None: ...
+
+class Change(_message.Message):
+    __slots__ = ("without", "values", "period", "unit", "by", "lines")
+    class ValuesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    WITHOUT_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    PERIOD_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    without: _containers.RepeatedScalarFieldContainer[str]
+    values: _containers.ScalarMap[str, str]
+    period: NewPeriod
+    unit: str
+    by: str
+    lines: int
+    def __init__(self, without: _Optional[_Iterable[str]] = ..., values: _Optional[_Mapping[str, str]] = ..., period: _Optional[_Union[NewPeriod, _Mapping]] = ..., unit: _Optional[str] = ..., by: _Optional[str] = ..., lines: _Optional[int] = ...) -> None: ...
+
+class RefineRequest(_message.Message):
+    __slots__ = ("query_id", "change", "wait_seconds")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    change: Change
+    wait_seconds: float
+    def __init__(self, query_id: _Optional[str] = ..., change: _Optional[_Union[Change, _Mapping]] = ..., wait_seconds: _Optional[float] = ...) -> None: ...
+
+class RefineResponse(_message.Message):
+    __slots__ = ("query", "idempotency_replayed")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    query: _query_pb2.Query
+    idempotency_replayed: bool
+    def __init__(self, query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ..., idempotency_replayed: _Optional[bool] = ...) -> None: ...
+
 class FeedbackRequest(_message.Message):
     __slots__ = ("query_id", "verdict")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]

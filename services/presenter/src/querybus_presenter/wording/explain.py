@@ -9,9 +9,9 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Table
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Concluded, Origin
+from querybus.sql.conditions.scope import scope_of
 from querybus.text.disclosure import is_plain_word
 from querybus.text.labels import table_label
-from querybus_presenter.wording.scope import scope_of
 from querybus_presenter.wording.texts import Texts
 
 SURE_MIN: Final = 0.6

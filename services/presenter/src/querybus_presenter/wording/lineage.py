@@ -12,8 +12,8 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus_presenter.wording.scope import Scope, scope_of
-from querybus_presenter.wording.statement import outermost, read
+from querybus.sql.conditions.scope import Scope, outermost, scope_of
+from querybus_presenter.wording.statement import read
 
 _FUNCTIONS: Final[tuple[tuple[type[exp.Expr], str], ...]] = (
     (exp.Count, "count"),

@@ -1,201 +1,12 @@
-"""Conditions on dates become a period as people say it: "in May 2026", "from 31 May to 30 June 2026", 2026年5月.
-
-A period is half open inside: the first day, and the day behind the last.
-"""
+"""A period as people say it: "in May 2026", "from 31 May to 30 June 2026", 2026年5月."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
 
-from sqlglot import exp
-
+from querybus.sql.conditions.periods import Period, next_month
 from querybus_presenter.summaries.values import MONTHS
 from querybus_presenter.wording.texts import Texts
-
-_DATE: Final = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
-)
-_FORMATS: Final = {
-    "%Y": "year",
-    "%Y-%m": "month",
-    "%Y%m": "month",
-    "%Y/%m": "month",
-    "%Y-%m-%d": "day",
-    "%m": "month_of_year",
-    "%w": "weekday",
-    "%u": "weekday",
-    "%H": "hour",
-    "%Y-%W": "week",
-    "%Y-%V": "week",
-    "%G-%V": "week",
-}
-_SUBSTRINGS: Final = {(1, 4): "year", (1, 7): "month", (1, 10): "day", (6, 2): "month_of_year"}
-_UNITS: Final = {
-    "YEAR": "year",
-    "YYYY": "year",
-    "QUARTER": "quarter",
-    "Q": "quarter",
-    "MONTH": "month",
-    "MM": "month",
-    "WEEK": "week",
-    "IW": "week",
-    "ISOWEEK": "week",
-    "DAY": "day",
-    "DD": "day",
-    "HOUR": "hour",
-}
-_PARTS: Final = {
-    "YEAR": "year",
-    "QUARTER": "quarter_of_year",
-    "MONTH": "month_of_year",
-    "WEEK": "week_of_year",
-    "DOW": "weekday",
-    "DAYOFWEEK": "weekday",
-    "HOUR": "hour",
-    "DAY": "day_of_month",
-}
-_NODES: Final[dict[type[exp.Expr], str]] = {
-    exp.Year: "year",
-    exp.Quarter: "quarter_of_year",
-    exp.Month: "month_of_year",
-    exp.DayOfWeek: "weekday",
-    exp.Hour: "hour",
-    exp.Date: "day",
-    exp.TsOrDsToDate: "day",
-}
-_CLICKHOUSE: Final = {
-    "toyear": "year",
-    "tomonth": "month_of_year",
-    "toyyyymm": "month",
-    "toquarter": "quarter_of_year",
-    "todayofweek": "weekday",
-    "todate": "day",
-    "tohour": "hour",
-}
-_WRAPPERS: Final = (exp.Cast, exp.TryCast, exp.TsOrDsToTimestamp, exp.Paren)
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """From a day up to, not including, another; None: open on that side."""
-
-    begin: date | None = None
-    end: date | None = None
-
-    def cut(self, other: Period) -> Period:
-        """Return what is in both."""
-        begins = [item.begin for item in (self, other) if item.begin is not None]
-        ends = [item.end for item in (self, other) if item.end is not None]
-        return Period(max(begins, default=None), min(ends, default=None))
-
-
-def unit_of(node: exp.Expr) -> tuple[str, exp.Column] | None:
-    """Return the unit of time that a calculation takes of a column, such as `month`, with the column."""
-    node = _bare(node)
-    unit = _unit(node)
-    inner = node.args.get("expression") if isinstance(node, exp.Extract) else node.this
-    if isinstance(node, exp.Anonymous):
-        inner = node.expressions[0] if len(node.expressions) == 1 else None
-    if unit is None or not isinstance(inner, exp.Expr):
-        return None
-    column = _bare(inner)
-    if isinstance(column, exp.Date | exp.TsOrDsToDate):
-        column = _bare(column.this)
-    return (unit, column) if isinstance(column, exp.Column) else None
-
-
-def _unit(node: exp.Expr) -> str | None:
-    if isinstance(node, exp.TimeToStr):
-        return _FORMATS.get(node.text("format"))
-    if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
-        return _UNITS.get(node.text("unit").upper())
-    if isinstance(node, exp.Extract):
-        return _PARTS.get(node.name.upper())
-    if isinstance(node, exp.Substring):
-        places = (node.args.get("start"), node.args.get("length"))
-        if all(isinstance(place, exp.Literal) and place.is_int for place in places):
-            return _SUBSTRINGS.get((int(node.text("start")), int(node.text("length"))))
-        return None
-    if isinstance(node, exp.Anonymous):
-        return _CLICKHOUSE.get(str(node.this).lower())
-    return _NODES.get(type(node))
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, _WRAPPERS) and isinstance(node.this, exp.Expr):
-        node = node.this
-    return node
-
-
-def day_of(node: exp.Expr) -> date | None:
-    """Return the day that a literal writes, whatever turns it into a date; its time of day counts for nothing."""
-    node = _bare(node)
-    while isinstance(node, exp.Date | exp.TsOrDsToDate | exp.StrToDate | exp.StrToTime | exp.DateStrToDate) or (
-        isinstance(node, exp.Anonymous) and str(node.this).lower() in ("todate", "todatetime") and node.expressions
-    ):
-        node = _bare(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
-    match = _DATE.fullmatch(node.name) if isinstance(node, exp.Literal) and node.is_string else None
-    if match is None:
-        return None
-    try:
-        return date(int(match[1]), int(match[2]), int(match[3]))
-    except ValueError:
-        return None
-
-
-def period_of(node: exp.Expr) -> tuple[exp.Column, Period] | None:
-    """Return the column and the period of one condition, if it is one on days, months or years and nothing else."""
-    if isinstance(node, exp.Between):
-        low = _compared(node.this, exp.GTE, node.args["low"])
-        high = _compared(node.this, exp.LTE, node.args["high"])
-        return None if low is None or high is None else (low[0], low[1].cut(high[1]))
-    if isinstance(node, exp.EQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
-        return _compared(node.this, type(node), node.expression)
-    if isinstance(node, exp.Like) and isinstance(node.this, exp.Column) and node.expression.name.endswith("%"):
-        return _compared_text(node.this, exp.EQ, node.expression.name.rstrip("%-"))
-    return None
-
-
-def _compared(left: exp.Expr, kind: type[exp.Expr], right: exp.Expr) -> tuple[exp.Column, Period] | None:
-    taken = unit_of(left)
-    column = taken[1] if taken else _bare(left)
-    if not isinstance(column, exp.Column):
-        return None
-    day = day_of(right)
-    if day is not None and (taken is None or taken[0] == "day"):
-        return column, _side(kind, day, day + timedelta(days=1))
-    literal = _bare(right)
-    if taken is None or taken[0] not in ("year", "month") or not (day or isinstance(literal, exp.Literal)):
-        return None
-    text = day.isoformat()[: 7 if taken[0] == "month" else 4] if day else literal.name
-    return _compared_text(column, kind, text)
-
-
-def _compared_text(column: exp.Column, kind: type[exp.Expr], text: str) -> tuple[exp.Column, Period] | None:
-    match = re.fullmatch(r"([12]\d{3})(?:-?(0[1-9]|1[0-2]))?", text)
-    if match is None:
-        return None
-    year, month = int(match[1]), int(match[2]) if match[2] else None
-    if month is None:
-        return column, _side(kind, date(year, 1, 1), date(year + 1, 1, 1))
-    return column, _side(kind, date(year, month, 1), _next_month(date(year, month, 1)))
-
-
-def _side(kind: type[exp.Expr], begin: date, end: date) -> Period:
-    if kind is exp.EQ:
-        return Period(begin, end)
-    if kind is exp.GTE:
-        return Period(begin=begin)
-    if kind is exp.GT:
-        return Period(begin=end)
-    return Period(end=begin if kind is exp.LT else end)
-
-
-def _next_month(day: date) -> date:
-    return date(day.year + day.month // 12, day.month % 12 + 1, 1)
 
 
 def in_words(period: Period, texts: Texts) -> str:
@@ -214,9 +25,9 @@ def in_words(period: Period, texts: Texts) -> str:
             return rows["in_year"].format(year=begin.year)
         return rows["years"].format(first=begin.year, last=last.year)
     if begin.day == end.day == 1:
-        if _next_month(begin) == end:
+        if next_month(begin) == end:
             return rows["in_month"].format(month=_month(begin, texts), year=begin.year)
-        if begin.month % 3 == 1 and _next_month(_next_month(_next_month(begin))) == end:
+        if begin.month % 3 == 1 and next_month(next_month(next_month(begin))) == end:
             quarter = rows["quarters"].split()[begin.month // 3]
             return rows["in_quarter"].format(quarter=quarter, year=begin.year)
         return _between("months", begin, last, texts)

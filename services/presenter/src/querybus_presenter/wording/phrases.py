@@ -13,12 +13,12 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
+from querybus.sql.conditions.parts import is_join, is_text
+from querybus.sql.conditions.periods import unit_of
+from querybus.sql.conditions.scope import Scope, conjuncts, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
 from querybus.text.similarity import singular
 from querybus_presenter.summaries.values import in_words
-from querybus_presenter.wording.periods import unit_of
-from querybus_presenter.wording.scope import Scope, conjuncts, projection, scope_of
-from querybus_presenter.wording.statement import outermost
 from querybus_presenter.wording.texts import Texts
 
 PARTS_MAX: Final = 6
@@ -253,7 +253,7 @@ class Phrases:
             return None if inner is None else f"-{inner}"
         if isinstance(written, exp.Boolean):
             return self.texts.summary["yes" if written.this else "no"]
-        if self._is_text(written):
+        if is_text(self.scope, written):
             return written.name if len(written.name) <= VALUE_LENGTH_MAX and written.name.isprintable() else None
         if not isinstance(written, exp.Literal):
             return None
@@ -266,21 +266,6 @@ class Phrases:
             return text
         whole = written.is_int
         return in_words(text, ColumnKind.NUMBER, self.texts, as_year=whole and 1_000 <= int(text) <= 2_999)
-
-    def is_join(self, part: exp.Expr) -> bool:
-        """Whether a condition says how two sources belong together, which nobody asks about."""
-        sides = (part.this, part.expression) if isinstance(part, exp.EQ) else ()
-        return bool(sides) and all(isinstance(side, exp.Column) and not self._is_text(side) for side in sides)
-
-    def _is_text(self, written: exp.Expr) -> bool:
-        """Whether a name in quotation marks is a text, as SQLite and MySQL read one that names no column."""
-        if not isinstance(written, exp.Column) or written.table or not isinstance(written.this, exp.Identifier):
-            return False
-        return (
-            bool(written.this.args.get("quoted"))
-            and None not in self.scope.sources.values()
-            and not self.scope.owners(written)
-        )
 
     def condition(self, node: exp.Expr) -> str | None:
         """Return a condition in words."""
@@ -356,7 +341,7 @@ class Phrases:
             return None
         words = self.within(scope_of(select, self.scope.catalog))
         called = words.counted()
-        parts = [part for part in conjuncts(select) if not words.is_join(part)]
+        parts = [part for part in conjuncts(select) if not is_join(words.scope, part)]
         said = [words.condition(part) or words.fallback(part) for part in parts]
         if called is None:
             return None

@@ -1,8 +1,8 @@
 """How a question was read, from the statement that was run, whoever wrote it: one line, and its parts as data.
 
 "Number of orders per channel in May 2026, where status is paid, highest first." Nothing that narrows the answer is left
-out: a condition without a phrase is shown by its values or its columns. Filters are numbered `f1`, `f2` by their place
-among the conditions of the outermost query, groups `g1`, `g2` by theirs.
+out: a condition without a phrase is shown by its values or its columns. Filters are numbered `f1`, `f2` and
+groups `g1`, `g2` as `querybus.sql.conditions.parts` counts them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import Reading, ReadingFilter, ReadingGroup, ReadingPeriod
-from querybus_presenter.wording.periods import Period, in_words, period_of, unit_of
+from querybus.sql.conditions.parts import aimed, conditions_of, groups_of, is_hidden_key, is_join
+from querybus.sql.conditions.periods import period_of, unit_of
+from querybus.sql.conditions.scope import Scope, conjuncts, scope_of
+from querybus_presenter.wording.periods import in_words
 from querybus_presenter.wording.phrases import PARTS_MAX, Phrases, listed, within_sentence
-from querybus_presenter.wording.scope import Scope, conjuncts, scope_of
 from querybus_presenter.wording.texts import Texts
 
 COLUMNS_MAX: Final = 4
@@ -181,57 +183,36 @@ class _Arm:
         return tuple(dict.fromkeys(label for label in labels if label))[:PARTS_MAX]
 
     def _groups(self) -> tuple[ReadingGroup, ...]:
-        group: exp.Expr | None = self.select.args.get("group")
-        if group is None:
-            return ()
-        labelled = [self._group_label(aimed(item, self.select)) for item in group.expressions]
         # An id beside the name that goes with it says nothing more.
-        names = [text for text in labelled if text is not None]
-        return tuple(ReadingGroup(id=f"g{place}", text=text) for place, text in enumerate(dict.fromkeys(names), 1))
+        named: dict[str, str] = {}
+        for key, node in groups_of(self.select):
+            label = self._group_label(aimed(node, self.select))
+            if label is not None:
+                named.setdefault(label, key)
+        return tuple(ReadingGroup(id=key, text=text) for text, key in named.items())
 
     def _group_label(self, node: exp.Expr) -> str | None:
-        shown_ids = {id(item.unalias()) for item in self.select.expressions}
+        if is_hidden_key(self.words.scope, node):
+            return None
         text = self.words.shown(node)
         if text is None:
             place = next((n for n, item in enumerate(self.select.expressions) if item.unalias() is node), None)
             return None if place is None else self._label(place)
-        is_shown = id(node) in shown_ids or any(item.unalias() == node for item in self.select.expressions)
-        return text if is_shown else self._hidden_group(node, text)
-
-    def _hidden_group(self, node: exp.Expr, text: str) -> str | None:
-        """Return the label of a group that is not shown, unless it is the key of what is."""
-        found = self.words.scope.origin(node) if isinstance(node, exp.Column) else None
-        if found is not None and node.name in (
-            *found[0].primary_key,
-            *(c for k in found[0].foreign_keys for c in k.columns),
-        ):
-            return None
         return text
 
     def _conditions(self) -> tuple[ReadingPeriod | None, tuple[ReadingFilter, ...]]:
-        period: tuple[exp.Column, Period] | None = None
-        filters: list[ReadingFilter] = []
-        for place, part in enumerate(conjuncts(self.select), 1):
-            found = period_of(part)
-            if found is not None and self._is_date(found[0]) and (period is None or period[0] == found[0]):
-                period = (found[0], found[1] if period is None else period[1].cut(found[1]))
-                continue
-            if not self.words.is_join(part):
-                filters.append(self._filter(f"f{place}", part))
-        if period is None:
-            return None, tuple(filters)
-        column, days = period
+        found = conditions_of(self.words.scope)
+        filters = tuple(self._filter(name, part) for name, part in found.filters)
+        if found.period is None:
+            return None, filters
+        column, days = found.period
         last = None if days.end is None else (days.end - timedelta(days=1)).isoformat()
         return ReadingPeriod(
             text=in_words(days, self.texts),
             field=self.words.column(column) or "",
             first=None if days.begin is None else days.begin.isoformat(),
             last=last,
-        ), tuple(filters)
-
-    def _is_date(self, column: exp.Column) -> bool:
-        known = self.words.column_of(column)
-        return known is None or known.kind in (ColumnKind.DATE, ColumnKind.DATETIME, ColumnKind.TEXT, ColumnKind.OTHER)
+        ), filters
 
     def _filter(self, name: str, part: exp.Expr) -> ReadingFilter:
         text = self.words.condition(part) or self.words.fallback(part)
@@ -250,7 +231,7 @@ class _Arm:
                 found = period_of(part)
                 if found is not None:
                     said.append(in_words(found[1], self.texts))
-                elif not words.is_join(part):
+                elif not is_join(words.scope, part):
                     said.append(words.condition(part) or words.fallback(part))
         return list(dict.fromkeys(said))
 
@@ -329,17 +310,6 @@ class _Arm:
     def _date_column(self, by: exp.Expr) -> bool:
         column = self.words.column_of(by) if isinstance(by, exp.Column) else None
         return column is not None and column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
-
-
-def aimed(node: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return what a position or an alias of the select list stands for."""
-    if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
-        return select.expressions[int(node.name) - 1].unalias()
-    if isinstance(node, exp.Column) and not node.table:
-        aliased = (item for item in select.expressions if isinstance(item, exp.Alias) and item.alias == node.name)
-        found = next(aliased, None)
-        return node if found is None else found.unalias()
-    return node
 
 
 def _scopes(scope: Scope, depth: int = 0) -> list[Scope]:

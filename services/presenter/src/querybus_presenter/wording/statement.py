@@ -25,10 +25,3 @@ def read(sql: str, dialect: Dialect) -> exp.Expr | None:
         return None
     statement = parse(sql, dialect)
     return None if isinstance(statement, Failure) else statement.tree
-
-
-def outermost(tree: exp.Expr | None) -> exp.Select | None:
-    """Return the query whose columns are the result's: of several put together, the first."""
-    while isinstance(tree, exp.SetOperation | exp.Subquery):
-        tree = tree.this
-    return tree if isinstance(tree, exp.Select) else None

@@ -13,9 +13,9 @@ from querybus_gateway.http.compatible.langgraph.objects import AUTO_NAMES, INTER
 from querybus_gateway.http.compatible.langgraph.requests import STREAM_MODES, RunRequest
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.choice import chosen_option
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
-from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.choice import chosen_option
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.resources import Reply
 
 TURNS_SHOWN_MAX: Final = 100

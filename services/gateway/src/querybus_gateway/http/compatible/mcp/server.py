@@ -37,9 +37,9 @@ from querybus_gateway.http.compatible.mcp.results import (
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.markdown import markdown
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.choice import chosen_option
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
-from querybus_gateway.use_cases.confirm import ConfirmRequest
+from querybus_gateway.use_cases.followups.choice import chosen_option
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
 from querybus_gateway.use_cases.resources import Reply
 

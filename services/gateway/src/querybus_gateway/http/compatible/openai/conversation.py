@@ -12,8 +12,8 @@ from querybus_gateway.admit import AskRequest
 from querybus_gateway.http.compatible.openai.replies import query_in
 from querybus_gateway.http.compatible.openai.requests import Message
 from querybus_gateway.problems import Problem
-from querybus_gateway.use_cases.choice import chosen_option
-from querybus_gateway.use_cases.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.choice import chosen_option
+from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.resources import Reply
 

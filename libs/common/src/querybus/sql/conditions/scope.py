@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Table
-from querybus_presenter.wording.statement import outermost
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,13 @@ def scope_of(select: exp.Select, catalog: Catalog | None) -> Scope:
             known = catalog.table(node.name, node.db or None)
         scope.sources[node.alias_or_name.lower()] = known
     return scope
+
+
+def outermost(tree: exp.Expr | None) -> exp.Select | None:
+    """Return the query whose columns are the result's: of several put together, the first."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this
+    return tree if isinstance(tree, exp.Select) else None
 
 
 def conjuncts(select: exp.Select) -> tuple[exp.Expr, ...]:

@@ -65,5 +65,5 @@ async def clarify(
         credential,
         idempotency_key=idempotency_key,
         wait_seconds=wait_seconds,
-        clarifies=Clarifies(query_id=finished.query_id, option_id=request.option_id or OWN_WORDS, action=action),
+        continues=Clarifies(query_id=finished.query_id, option_id=request.option_id or OWN_WORDS, action=action),
     )

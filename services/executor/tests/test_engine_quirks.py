@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.sql.engine_quirks import (
+from querybus.sql.parse import Statement, parse
+from querybus_executor.engine_quirks import (
     CHOSEN_WARNING,
     COMPARED_WARNING,
     COUNTED_WARNING,
@@ -16,7 +17,6 @@ from querybus.sql.engine_quirks import (
     Silent,
     silent,
 )
-from querybus.sql.parse import Statement, parse
 
 CUSTOMER = Table(
     name="customer",
