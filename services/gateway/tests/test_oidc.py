@@ -221,13 +221,17 @@ async def test_a_set_with_keys_that_nobody_can_use_still_gives_the_others() -> N
     assert isinstance(await stack.read(signed()), Credential)
 
 
+async def session_key() -> bytes:
+    return b"k" * 32
+
+
 async def test_a_key_and_a_token_come_in_by_the_same_api() -> None:
     class Nobody:
         async def get(self, tenant: str, credential: str) -> Credential | None:
             return None
 
     stack = Stack()
-    callers = Callers(Nobody(), tokens=stack.reader, clock=lambda: NOW_MS)
+    callers = Callers(Nobody(), tokens=stack.reader, session_key=session_key, clock=lambda: NOW_MS)
     assert isinstance(await callers.identify(signed(), "1.1.1.1"), Credential)
     for number in range(20):
         result = await callers.identify(f"qb.acme.web.{number}", "2.2.2.2")
@@ -238,6 +242,6 @@ async def test_a_key_and_a_token_come_in_by_the_same_api() -> None:
         assert isinstance(result, Problem)
         assert result.code is ProblemCode.TOO_MANY_GUESSES
     assert isinstance(await callers.identify(signed(), "2.2.2.2"), Credential), "known before: it goes on"
-    without = Callers(Nobody(), tokens=None, clock=lambda: NOW_MS)
+    without = Callers(Nobody(), tokens=None, session_key=session_key, clock=lambda: NOW_MS)
     result = await without.identify(signed(), "1.1.1.1")
     assert isinstance(result, Problem), "no issuer is configured"

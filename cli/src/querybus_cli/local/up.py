@@ -134,7 +134,11 @@ async def _report_when_ready(
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event says something of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
-    out.print(f"ready: {apis}\nask, for instance:\n", highlight=False, soft_wrap=True)
+    out.print(f"ready: {apis}", highlight=False, soft_wrap=True)
+    link = await asyncio.to_thread(_sign_in_link, f"http://127.0.0.1:{api}", keys["analyst"])
+    if link is not None:
+        out.print(f"\nthe page, signed in once within ten minutes:\n\n  {link}", highlight=False, soft_wrap=True)
+    out.print("\nask, for instance:\n", highlight=False)
     for line in (
         f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{api}',
         f"  curl -s http://127.0.0.1:{api}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
@@ -152,6 +156,18 @@ def is_ready(address: str) -> bool:
     except (OSError, HTTPException):
         # Not there yet, or somebody else who speaks no HTTP.
         return False
+
+
+def _sign_in_link(address: str, key: str) -> str | None:
+    """Return a link that signs in at the page once, None where the gateway gives no code."""
+    wanted = urllib.request.Request(  # noqa: S310 - our own
+        f"{address}/v1/sign-in-codes", method="POST", headers={"Authorization": f"Bearer {key}"}
+    )
+    try:
+        with urllib.request.urlopen(wanted, timeout=READY_SECONDS_MAX) as response:  # noqa: S310 - our own
+            return f"{address}/#code={json.load(response)['code']}"
+    except (OSError, HTTPException, ValueError, KeyError):
+        return None
 
 
 def _keys(file: Path) -> dict[str, str]:

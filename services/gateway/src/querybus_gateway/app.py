@@ -44,9 +44,11 @@ from querybus_gateway.bus.stores import (
     SharedKey,
     StoredAnswers,
     SubmitQueue,
+    TakenCodes,
 )
 from querybus_gateway.bus.submissions import Submissions
 from querybus_gateway.http.app import http_api
+from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.compatible.antvis.paths import antvis_router
 from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
@@ -67,6 +69,7 @@ from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
 from querybus_gateway.use_cases.results.charts import Charts
 from querybus_gateway.use_cases.results.pages import Results
+from querybus_gateway.use_cases.sign_in import SignIn
 from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
@@ -163,6 +166,7 @@ def use_cases_of(
     kept: Stores,
     queries: Queries,
     callers: Callers,
+    sign_in: SignIn,
     pictures: Pictures,
     *,
     clock: Clock,
@@ -182,6 +186,7 @@ def use_cases_of(
         ),
         credentials=kept.credentials,
         callers=callers,
+        sign_in=sign_in,
         count=metrics.api_request,
         catalogs=Catalogs(kept.connections, kept.catalogs),
         teaching=Teaching(
@@ -207,7 +212,11 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         cors_origins=settings.cors_origins,
         openai=settings.openai_api,
         langgraph=settings.langgraph_api,
-        more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
+        more=[
+            *(mcp.routes if mcp is not None else ()),
+            *_antvis_routes(settings, broker),
+            *(page_routes() if settings.page else ()),
+        ],
     )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
@@ -343,15 +352,24 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     kept = stores(settings, broker, clock=clock, tracing=tracing)
     issuer = settings.issuer()
     keys = HttpKeys(settings.oidc_issuer, settings.oidc_keys_url) if issuer else None
+    session_key = SharedKey(SecretStore(broker), "session-token", random_bits=system_random_bits)
     callers = Callers(
         kept.credentials,
+        session_key=session_key,
         tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
         clock=clock,
         guesses_max=settings.key_guesses_max,
     )
     queries = queries_of(settings, broker, kept, clock=clock, metrics=metrics)
     pictures = Pictures()
-    use_cases = use_cases_of(broker, kept, queries, callers, pictures, clock=clock, metrics=metrics)
+    sign_in = SignIn(
+        kept.credentials,
+        TakenCodes(CounterStore(broker)),
+        key=session_key,
+        clock=clock,
+        random_bits=system_random_bits,
+    )
+    use_cases = use_cases_of(broker, kept, queries, callers, sign_in, pictures, clock=clock, metrics=metrics)
     parts: list[Part | tuple[Part, ...]] = [tracing]
     if settings.environment == "development" and settings.development_key_file is not None:
         announce = _print_key if settings.api_host in LOOPBACK else None

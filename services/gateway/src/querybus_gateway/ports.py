@@ -85,6 +85,14 @@ class Credentials(Protocol):
     async def get(self, tenant: str, credential: str) -> Credential | None: ...
 
 
+class UsedCodes(Protocol):
+    """Which one-time codes were used."""
+
+    async def take(self, code_id: str) -> bool:
+        """Return True for the first caller only; raises BusTrouble if that is not known."""
+        ...
+
+
 class Pages(Protocol):
     """The pages of results, as Arrow IPC bytes; None once they have aged."""
 

@@ -69,6 +69,7 @@ class Settings(ServiceSettings):
     antvis_api: bool = Field(
         default=True, description="draw at `/antvis` what antvis' chart server for assistants asks for"
     )
+    page: bool = Field(default=True, description="serve the page for people at `/`")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )

@@ -32,6 +32,9 @@ class Credential(BaseModel):
     connections: tuple[str, ...] | None = Field(default=None, description="None: every connection")
     key_sha256: str = Field(default="", description="hex; empty: no key, the bus API only")
     caps: OptionCaps = OptionCaps()
+    expires_at: int | None = Field(
+        default=None, description="of a caller with a short-lived token: until when, in ms since the epoch"
+    )
     is_trusted_proxy: bool = Field(default=False, description="whose header of the person it asks for is believed")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from querybus.core.credential import Credential
+from querybus.core.subjects import token
 from querybus.ops.clock import Clock
 from querybus_gateway.access.credentials import authenticate
 from querybus_gateway.access.oidc import TokenReader, is_token_like
+from querybus_gateway.access.session_token import is_session_token, read_session
 from querybus_gateway.access.throttle import GUESSES_MAX, Guesses
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
@@ -16,6 +19,8 @@ _NO_KEY: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "send a key as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
 )
 _NOBODYS: Final = Problem(ProblemCode.UNAUTHENTICATED, "what was sent as a key lets nobody in here")
+
+_ENDED: Final = Problem(ProblemCode.UNAUTHENTICATED, "this token has ended: sign in again")
 
 
 class Callers:
@@ -26,11 +31,13 @@ class Callers:
         registry: Credentials,
         *,
         tokens: TokenReader | None,
+        session_key: Callable[[], Awaitable[bytes]],
         clock: Clock,
         guesses_max: int = GUESSES_MAX,
     ) -> None:
         self._registry = registry
         self._tokens = tokens
+        self._session_key = session_key
         self._clock = clock
         self._guesses = Guesses(guesses_max)
 
@@ -41,11 +48,23 @@ class Callers:
         # Looked at first, whatever came from this address before: behind an ingress all callers may have one.
         if self._tokens is not None and is_token_like(key):
             result = await self._tokens.read(key)
+        elif is_session_token(key):
+            result = await self._of_session(key)
         else:
             result = await authenticate(key, self._registry)
-        if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED:
+        if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED or result is _ENDED:
             return result
         now = self._clock()
         wait = self._guesses.wait_seconds(source, now)
         self._guesses.wrong(source, now)
         return _NOBODYS if wait is None else Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
+
+    async def _of_session(self, text: str) -> Credential | Problem:
+        session = read_session(text, await self._session_key(), "session")
+        if session is None:
+            return Problem(ProblemCode.UNAUTHENTICATED)
+        # It was made here, so its end is no guess. A credential that is gone takes its tokens with it.
+        credential = await self._registry.get(token(session.tenant), token(session.credential))
+        if credential is None or session.expires_at <= self._clock():
+            return _ENDED
+        return session.narrowed(credential)

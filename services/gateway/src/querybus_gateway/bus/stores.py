@@ -12,7 +12,7 @@ from querybus.bus.log.journal import Entry
 from querybus.bus.log.publish import FenceLost, Published, address_of, publish_event, publish_message
 from querybus.bus.log.query_threads import claim
 from querybus.bus.log.stream_reads import last, unsettled_of
-from querybus.bus.stores.buckets import ConnectionStore, SecretStore
+from querybus.bus.stores.buckets import ConnectionStore, CounterStore, SecretStore
 from querybus.core.envelope import Envelope, encode
 from querybus.core.policy import Connection
 from querybus.core.subjects import (
@@ -96,6 +96,17 @@ class SharedKey:
             made = self._random_bits(8 * KEY_BYTES).to_bytes(KEY_BYTES, "big")
             self._key = await self._store.shared(self._name, made)
         return self._key
+
+
+class TakenCodes:
+    """Which one-time codes were used, in `querybus_limits`."""
+
+    def __init__(self, counters: CounterStore) -> None:
+        self._counters = counters
+
+    async def take(self, code_id: str) -> bool:
+        """Return True for the first caller of this code only; raises BusTrouble."""
+        return await self._counters.write(f"sign-in.{token(code_id)}", b"1", 0)
 
 
 class StoredAnswers:

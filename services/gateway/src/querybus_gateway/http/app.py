@@ -25,7 +25,6 @@ from querybus_gateway.access.request_ids import request_id
 from querybus_gateway.bus.asyncapi import asyncapi
 from querybus_gateway.http import batches as http_batches
 from querybus_gateway.http import charts as http_charts
-from querybus_gateway.http import confirm as http_confirm
 from querybus_gateway.http import connections as http_connections
 from querybus_gateway.http import events as http_events
 from querybus_gateway.http import knowledge as http_knowledge
@@ -33,6 +32,7 @@ from querybus_gateway.http import metrics as http_metrics
 from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
+from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
 from querybus_gateway.http.compatible.openai import api as openai_api
 from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
@@ -50,7 +50,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_knowledge.router,
     http_metrics.router,
     http_threads.router,
-    http_confirm.router,
+    http_sign_in.router,
     http_batches.router,
 )
 
@@ -100,6 +100,7 @@ _FRAMEWORKS: Final = {
 _API_PATHS: Final = (
     ("/v1/", "http"),
     ("/openai/", "openai"),
+    ("/page/", "page"),
     ("/mcp", "mcp"),
     ("/antvis", "antvis"),
     ("/runs", "langgraph"),

@@ -1,4 +1,4 @@
-"""`/v1/queries`: ask, look, cancel, answer what was asked back."""
+"""`/v1/queries`: ask, look, cancel, answer what was asked back, read an answer otherwise, say yes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from querybus_gateway.http.request import (
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import QueryView
 from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
+from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
@@ -94,3 +95,17 @@ async def read_otherwise(request: Request, use_cases: UseCasesOf, query_id: str,
     key = request.headers.get("idempotency-key")
     reply = await refine(use_cases.queries, query_id, change, credential, idempotency_key=key, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=key is not None)
+
+
+@router.post(
+    "/{query_id}/confirm",
+    status_code=202,
+    responses=gives(QueryView, 200, 202),
+    openapi_extra=takes(ConfirmRequest, WAIT_HEADER),
+)
+async def confirm(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
+    """Confirm what the query asked: 202 and the new query that runs it; a second yes gives the same one back."""
+    wanted = await body_of(request, ConfirmRequest)
+    wait = wait_preference(request.headers.get("prefer"))
+    reply = await use_cases.confirmations.confirm(query_id, wanted, credential, wait_seconds=wait or 0)
+    return query_resource(request, reply, wait=wait, has_key=True)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from querybus.core.envelope import Audience
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.core.stored.batch import Status as ItemStatus
@@ -217,3 +218,31 @@ class RepairingView(View):
 
     n: int
     message: str
+
+
+class MeView(View):
+    """Who is calling, and what it may do."""
+
+    tenant: str
+    user: str
+    credential: str
+    audience: Audience
+    connections: list[str] | None = Field(description="null: all of the tenant's")
+    may_run_sql: bool
+    expires_at: int | None = Field(description="of a short-lived token: until when, in ms since the epoch")
+    deadline_seconds_max: float
+    rows_max: int
+
+
+class TokenView(View):
+    """A short-lived token, sent like a key."""
+
+    token: str
+    expires_at: int = Field(description="in ms since the epoch")
+
+
+class CodeView(View):
+    """What signs in once."""
+
+    code: str
+    expires_at: int = Field(description="in ms since the epoch")

@@ -14,6 +14,7 @@ from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.results.charts import Charts
 from querybus_gateway.use_cases.results.pages import Results
+from querybus_gateway.use_cases.sign_in import SignIn
 from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
@@ -33,5 +34,6 @@ class UseCases:
     teaching: Teaching
     credentials: Credentials
     callers: Callers
+    sign_in: SignIn
     count: Callable[[str, int], None]
     """Counts a request at an API, by the HTTP status of its answer."""

@@ -1,0 +1,1 @@
+"""What a browser needs: the page and its files, and short-lived tokens."""
