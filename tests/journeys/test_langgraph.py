@@ -6,11 +6,9 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -21,6 +19,7 @@ from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEnti
 
 from querybus.core.credential import key_text
 from querybus_cli.local.local_stack import Stack, StackPlan
+from tests.support.cutting_proxy import cutting
 
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -277,42 +276,3 @@ async def _streamed_through(stack: Stack, cut_after: int | None) -> list[Any]:
     ):
         stream = client.runs.stream(None, ASSISTANT, input=QUESTION, stream_mode=modes)
         return [part for part in await collected(stream) if part.event != "custom" or part.id]
-
-
-@asynccontextmanager
-async def cutting(address: str, cut_after: int | None) -> AsyncGenerator[str]:
-    """Give the address of a proxy that cuts its first connection behind so many frames of a stream."""
-    target = urlsplit(address)
-    is_cut = cut_after is None
-
-    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal is_cut
-        up_reader, up_writer = await asyncio.open_connection(target.hostname, target.port)
-
-        async def upward() -> None:
-            while data := await reader.read(65_536):
-                up_writer.write(data)
-                await up_writer.drain()
-
-        going_up = asyncio.create_task(upward())
-        frames = 0
-        try:
-            while data := await up_reader.read(65_536):
-                for piece in data.split(b"\n\n"):
-                    frames += piece.startswith(b"event:") or b"\nevent:" in piece
-                    writer.write(piece if piece is data.split(b"\n\n")[-1] else piece + b"\n\n")
-                    if not is_cut and cut_after is not None and frames >= cut_after:
-                        is_cut = True
-                        await writer.drain()
-                        return
-                await writer.drain()
-        finally:
-            going_up.cancel()
-            writer.close()
-            up_writer.close()
-
-    server = await asyncio.start_server(relay, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()

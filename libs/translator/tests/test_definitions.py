@@ -177,7 +177,7 @@ def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible()
 def test_an_answer_says_what_was_read_and_whose_definition_it_is() -> None:
     found = answer_question("revenue by region last month", (), shop(), TODAY, "en")
     assert isinstance(found, ByDefinition)
-    assert found.reading.startswith("Revenue, by region, 2025-05-01 to 2025-05-31.")
+    assert found.reading.startswith("Revenue, by region, in May 2025.")
     assert "revenue = line amounts (definition" in found.reading
     chinese = answer_question("上个月各region的收入", (), shop(), TODAY, "zh")
     assert isinstance(chinese, ByDefinition)

@@ -98,7 +98,7 @@ async def test_a_business_reader_sees_what_people_call_things(stack: ApiStack) -
         {"label": "Orders", "columns": []},
     ]
     assert chinese.json()["tables"][0]["label"] == "客户"
-    assert questions.json()["questions"][:2] == ["有多少个客户？", "有多少个orders？"]
+    assert questions.json()["questions"][:2] == ["每个城市有多少个客户？", "有多少个orders？"]
     for reply in (listed, english, chinese, questions):
         assert "zq_" not in reply.text
 
@@ -140,10 +140,10 @@ async def test_a_connection_that_is_not_the_callers_is_not_there(stack: ApiStack
 async def test_suggestions_for_business_name_only_what_people_call_things() -> None:
     seen = visible(CATALOG, POLICY)
     assert suggestions(seen, "en", "business") == (
-        "How many customers are there?",
-        "How many orders are there?",
         "How many customers are there for each city?",
+        "How many orders are there?",
         "What is the average credit limit of customers?",
+        "How many customers are there?",
     )
     assert "How many zq unnamed are there?" in suggestions(seen, "en", "analyst")
-    assert suggestions(seen, "zh", "business")[0] == "有多少个客户？"
+    assert suggestions(seen, "zh", "business")[0] == "每个城市有多少个客户？"

@@ -150,7 +150,7 @@ class _Context:
             self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
         )
         reported = self._summary(result, shape, spoken, tree, read_as) if is_reported else ""
-        drawn = self._chart(shape, read_as.text if read_as else "")
+        drawn = self._chart(shape, _first_sentence(read_as.text, self.texts) if read_as else "")
         doubtful = (
             (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
         )
@@ -430,6 +430,12 @@ def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
             count += 1
         names.append(name)
     return tuple(names)
+
+
+def _first_sentence(text: str, texts: Texts) -> str:
+    """Return how a question was read without what its words mean, which is no title."""
+    end = texts.reading["line"][-1]
+    return text.partition(f"{end} ")[0]
 
 
 def _free_id(taken: list[Option]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from calendar import month_name
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus.sql.conditions.periods import next_month
 from querybus_semantic.compiling.compile import Output
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Metric, Words
@@ -141,12 +143,29 @@ def _condition(layer: Layer, item: Filter, language: Language) -> str:
 
 
 def _period(period: Period, language: Language) -> str:
-    start = period.start.isoformat() if period.start is not None else ""
-    last = (period.until - timedelta(days=1)).isoformat() if period.until is not None else ""
-    if start == last:
-        return start
-    if start and last:
-        return f"{start} to {last}" if language == "en" else f"{start}至{last}"
-    if start:
-        return f"from {start}" if language == "en" else f"{start}起"
-    return f"until {last}" if language == "en" else f"截至{last}"
+    """Return a period as people say it: of a whole year or month its name, of other days the first and the last."""
+    start = period.start
+    last = period.until - timedelta(days=1) if period.until is not None else None
+    if start is not None and last is not None:
+        if (start.month, start.day, last.month, last.day) == (1, 1, 12, 31) and start.year == last.year:
+            return f"in {start.year}" if language == "en" else f"{start.year}年"
+        if start.day == 1 and period.until == next_month(start):
+            return (
+                f"in {month_name[start.month]} {start.year}" if language == "en" else f"{start.year}年{start.month}月"
+            )
+        if start == last:
+            return f"on {_day(start, language)}" if language == "en" else _day(start, language)
+        to = "to" if language == "en" else "至"
+        said = [_day(start, language), to, _day(last, language)]
+        return f"from {' '.join(said)}" if language == "en" else "".join(said)
+    if start is not None:
+        return f"since {_day(start, language)}" if language == "en" else f"{_day(start, language)}以来"
+    return (
+        "" if last is None else f"until {_day(last, language)}" if language == "en" else f"截至{_day(last, language)}"
+    )
+
+
+def _day(day: date, language: Language) -> str:
+    if language == "zh":
+        return f"{day.year}年{day.month}月{day.day}日"
+    return f"{day.day} {month_name[day.month]} {day.year}"

@@ -17,25 +17,35 @@ SUGGESTIONS_MAX: Final = 12
 GROUPS_MAX: Final = 50
 
 _FIGURES: Final = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
-_TEXTS: Final[dict[Language, tuple[str, str, str]]] = {
+_DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+_TEXTS: Final[dict[Language, tuple[str, str, str, str]]] = {
     "en": (
-        "How many {table} are there?",
+        "How many {table} per month?",
         "How many {table} are there for each {column}?",
         "What is the average {column} of {table}?",
+        "How many {table} are there?",
     ),
-    "zh": ("有多少个{table}？", "每个{column}有多少个{table}？", "{table}的平均{column}是多少？"),
+    "zh": (
+        "每个月有多少个{table}？",
+        "每个{column}有多少个{table}？",
+        "{table}的平均{column}是多少？",
+        "有多少个{table}？",
+    ),
 }
 
 
 def suggestions(
     catalog: Catalog, language: Language, audience: Audience, whole: Catalog | None = None
 ) -> tuple[str, ...]:
-    """Return up to SUGGESTIONS_MAX questions; the first of each table come first, larger tables before smaller.
+    """Return up to SUGGESTIONS_MAX questions, larger tables before smaller, each beginning with another kind of question.
 
     `whole` is the catalog before anything was hidden from this reader: no name of it is given away.
     """
     ranked = sorted(enumerate(catalog.tables), key=lambda item: (-(item[1].row_estimate or 0), item[0]))
-    by_table = [list(_of_table(table, whole or catalog, language, audience)) for _, table in ranked[:SUGGESTIONS_MAX]]
+    by_table = [
+        _turned(list(_of_table(table, whole or catalog, language, audience)), place)
+        for place, (_, table) in enumerate(ranked[:SUGGESTIONS_MAX])
+    ]
     result = [
         questions[place] for place in range(len(_TEXTS[language])) for questions in by_table if place < len(questions)
     ]
@@ -43,17 +53,19 @@ def suggestions(
 
 
 def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audience) -> Iterator[str]:
-    count, grouped, average = _TEXTS[language]
+    monthly, grouped, average, count = _TEXTS[language]
     called = table_label(table, language, catalog) or (_spoken(table.name) if audience == "analyst" else None)
     if called is None:
         return
-    yield count.format(table=_within(called))
     keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
     others = [column for column in table.columns if column.name not in keys and not column.personal]
 
     def label(column: Column) -> str | None:
         return column_label(column, catalog, language) or (_spoken(column.name) if audience == "analyst" else None)
 
+    # Of several dates nobody says which one counts.
+    if len([column for column in others if column.kind in _DATES]) == 1:
+        yield monthly.format(table=_within(called))
     for column in others:
         if (
             column.kind is ColumnKind.TEXT
@@ -66,6 +78,12 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
         if column.kind in _FIGURES and not column.name.lower().endswith("id") and (name := label(column)):
             yield average.format(table=_within(called), column=_within(name))
             break
+    yield count.format(table=_within(called))
+
+
+def _turned(questions: list[str], places: int) -> list[str]:
+    first = places % len(questions) if questions else 0
+    return questions[first:] + questions[:first]
 
 
 def _spoken(name: str) -> str:

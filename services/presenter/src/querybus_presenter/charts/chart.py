@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from querybus_presenter.charts.kinds import (
     LINE_POINTS_MIN,
+    MONTH_FORMAT,
     POINTS_MAX,
     SERIES_MAX,
     Kind,
@@ -251,9 +252,20 @@ def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: str) -> Mappi
         isinstance(item, Mapping) and item.get("type") == "temporal" for item in plot.encoding.values()
     ):
         spec["config"] = {**CONFIG, "locale": {"time": CHINESE_TIME}}
+        spec["encoding"] = _with_chinese_months(cast("Mapping[str, Any]", spec["encoding"]))
     if title or notes:
         spec["title"] = titled(title, notes)
     return spec
+
+
+def _with_chinese_months(encoding: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the axes with the year before the month."""
+    return {
+        channel: {**item, "axis": {**item["axis"], "format": "%Y年%b"}}
+        if isinstance(item, Mapping) and cast("Mapping[str, Any]", item).get("axis", {}).get("format") == MONTH_FORMAT
+        else item
+        for channel, item in encoding.items()
+    }
 
 
 def _format(used: Facet) -> str:

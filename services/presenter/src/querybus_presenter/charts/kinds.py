@@ -355,11 +355,25 @@ def _steps(x: Facet) -> list[Scalar] | None:
     return [cell for _, cell in ranked]
 
 
+MONTH_FORMAT: Final = "%b %Y"
+
+
 def step_of(x: Facet) -> Mapping[str, object]:
     if x.is_dated:
         # Dates without a zone are read as UTC; shown in UTC they stay on their day.
-        return axis(x, "temporal", scale={"type": "utc"})
+        return axis(x, "temporal", scale={"type": "utc"}, **_ticks(x))
     return axis(x, "ordinal", sort=None)
+
+
+def _ticks(x: Facet) -> Mapping[str, object]:
+    """Return the axis of dates that stand for months or years: a tick for each, called as the month or the year."""
+    if x.grain == "day":
+        return {}
+    if x.grain == "year":
+        return {"axis": {"tickCount": "year", "format": "%Y", "labelOverlap": True}}
+    are_quarters = all(str(cell)[5:7] in ("01", "04", "07", "10") for cell in x.cells if cell is not None)
+    every = {"interval": "month", "step": 3 if are_quarters else 1}
+    return {"axis": {"tickCount": every, "format": MONTH_FORMAT, "labelOverlap": True}}
 
 
 def axis(used: Facet, kind: str, **more: object) -> Mapping[str, object]:

@@ -24,7 +24,7 @@ Key = tuple[float, ...] | str
 
 RANGES_MIN: Final = 2
 GRAIN_DATES_MIN: Final = 3
-_FIRST = re.compile(r"\d{4}-\d{2}-01(?:[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?)?")
+_FIRST = re.compile(r"\d{4}-\d{2}(?:-01)?(?:[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?)?")
 FLOAT_DECIMALS_MAX: Final = 9
 _CATEGORIES: Final = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.OTHER})
 _IDENTITY = re.compile(r"(?:^|[\W_])(?:id|no|code|key|number|zip)$|编号$|[a-z]Id$|[a-z]ID$")

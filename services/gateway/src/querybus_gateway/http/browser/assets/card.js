@@ -2,7 +2,7 @@
 
 import { draw, kindsOf, switched } from "./chart.js";
 import { button, copy, download, h } from "./dom.js";
-import { figure, isFigure, shown, sorted } from "./values.js";
+import { figure, isFigure, marked, shown, sorted } from "./values.js";
 
 const GOOD = ["answered", "prepared", "replied"];
 const DATES = ["date", "datetime"];
@@ -23,7 +23,8 @@ export function answerCard(answer, context) {
   );
   if (answer.options.length) card.append(options(answer, context));
   if (answer.confirmation) card.append(confirmation(answer, context));
-  if (answer.chart) card.append(picture(answer, context));
+  // A picture of one figure says nothing that the sentence does not.
+  if (answer.chart && answer.chart.mark?.type !== "text") card.append(picture(answer, context));
   if (answer.columns.length) card.append(rows(answer, context));
   if (answer.reading) card.append(chips(answer, context));
   if (answer.sql || answer.explanation) card.append(computed(answer, context));
@@ -81,7 +82,7 @@ function picture(answer, context) {
 
 function rows(answer, context) {
   const { texts, language } = context;
-  const columns = answer.columns;
+  const columns = marked(answer.columns, answer.rows);
   let current = { rows: answer.rows, page: 1, page_size: answer.rows.length };
   const pages = answer.pages ? Math.max(1, Math.ceil(answer.row_count / Math.max(1, answer.rows.length))) : 1;
   let order = null;
@@ -287,7 +288,7 @@ function actions(answer, context) {
   return h(
     "div",
     { class: "bar actions" },
-    isData ? [button(`👍 ${texts.right}`, judge("right")), button(`👎 ${texts.wrong}`, judge("wrong"))] : null,
+    isData ? [button(`✓ ${texts.right}`, judge("right")), button(`✗ ${texts.wrong}`, judge("wrong"))] : null,
     isData ? h("details", { class: "menu" }, h("summary", {}, texts.save), h("div", { class: "menu-items" }, saves.map(([text, act]) => button(text, act)))) : null,
     button(texts.fork, () => context.fork(answer)),
     button(texts.link, async () => {

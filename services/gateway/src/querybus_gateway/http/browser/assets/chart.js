@@ -40,6 +40,13 @@ export function switched(spec, kind) {
   return { ...spec, mark, encoding };
 }
 
+const LIGHT = "#56B4E9";
+
+/** The marks of one colour, light enough for a dark ground. */
+function lit(config) {
+  return Object.fromEntries(["bar", "line", "area", "point"].map((mark) => [mark, { ...config?.[mark], color: LIGHT }]));
+}
+
 /** Draw into an element. Returns a function that takes the picture away. */
 export async function draw(base, element, spec, { isDark }) {
   const embed = await library(base);
@@ -51,6 +58,7 @@ export async function draw(base, element, spec, { isDark }) {
     font: "inherit",
     axis: { ...spec.config?.axis, labelColor: text, titleColor: text },
     legend: { ...spec.config?.legend, labelColor: text, titleColor: text },
+    ...(isDark ? lit(spec.config) : {}),
     text: { ...spec.config?.text, color: text },
     axisQuantitative: { ...spec.config?.axisQuantitative, gridColor: isDark ? "#33383e" : "#e3e5e8" },
   };

@@ -390,6 +390,7 @@ class QueryBusChat extends HTMLElement {
         this.#shownQueries.add(query.id);
         this.#enter(query.thread_id);
         await this.#fill(place, query);
+        place.previousElementSibling.scrollIntoView({ block: "start", behavior: "smooth" });
       } catch (error) {
         if (error instanceof QueryBusError && error.status === 401) return this.#expired();
         const told = error instanceof Unreachable ? texts.unreachable : error.message;

@@ -1,6 +1,8 @@
 // Cells as people read them.
 
 const YEAR = /year|jahr|年/i;
+const MONTH = /month|月/i;
+const FIRST = /^(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?$/;
 const IDENTITY = /(^|\b|_)(id|no|number|code|zip|postcode)$|编号|号码|代码|邮编/i;
 
 /** A cell as text; `wide` figures are those of a column whose numbers are counted or measured. */
@@ -10,16 +12,37 @@ export function shown(cell, column, language, texts) {
   if (isFigure(column)) {
     const number = Number(cell);
     if (!Number.isFinite(number)) return String(cell);
-    return figure(number, language);
+    return figure(number, language, column.digits);
   }
+  if (column.isMonthly) return month(String(cell), language);
   if (column.kind === "datetime") return String(cell).replace("T", " ").replace(/ 00:00:00(\.0+)?$/, "");
   return String(cell);
 }
 
-export function figure(number, language) {
-  const digits = Number.isInteger(number) ? 0 : Math.abs(number) >= 1 ? 2 : 4;
-  const rounded = Number(number.toFixed(digits));
-  return new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en-US", { maximumFractionDigits: digits }).format(rounded);
+/** A number as people write it; `digits` behind the point where its column has them. */
+export function figure(number, language, digits = digitsOf(number)) {
+  const how = { minimumFractionDigits: Math.min(digits, 2), maximumFractionDigits: digits };
+  return new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en-US", how).format(Number(number.toFixed(digits)));
+}
+
+function digitsOf(number) {
+  return Number.isInteger(number) ? 0 : Math.abs(number) >= 1 || number === 0 ? 2 : 4;
+}
+
+/** The columns of a result, marked where every date stands for its whole month. */
+export function marked(columns, rows) {
+  return columns.map((column, place) => {
+    const dates = ["date", "datetime", "text"].includes(column.kind) && MONTH.test(column.label) ? rows.map((row) => row[place]) : [];
+    const isMonthly = dates.length > 0 && dates.every((date) => date === null || FIRST.test(date));
+    const figures = isFigure(column) ? rows.map((row) => Number(row[place] ?? 0)).filter(Number.isFinite) : [];
+    return { ...column, isMonthly, digits: Math.max(0, ...figures.map(digitsOf)) };
+  });
+}
+
+function month(date, language) {
+  const [, year, number] = FIRST.exec(date);
+  const first = new Date(Date.UTC(Number(year), Number(number) - 1, 1));
+  return new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-US", { year: "numeric", month: language === "zh" ? "long" : "short", timeZone: "UTC" }).format(first);
 }
 
 /** Whether a column holds figures: no years, no ids. */
