@@ -11,11 +11,13 @@ from querybus.core.envelope import Attempt, Audience, Envelope, Retries
 from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.present import render
+from querybus_presenter.wording.absent import absent_value
 from querybus_presenter.wording.explain import counted
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import load_texts
 
 WORDS = load_texts()
+AUDIENCES: tuple[Audience, ...] = ("analyst", "business")
 CATALOG = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
@@ -113,9 +115,10 @@ def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
     assert explained("SELECT 1", attempts=tried).endswith("The first reading did not work; it was mended by rule.")
     assert "read again" in explained("SELECT 1", retries=Retries(generation=1))
     assert explained("SELECT 1", attempts=(Attempt(origin=Origin.USER, sql="a"),)).endswith("It is as you wrote it.")
-    assert "How sure: 42%." in explained("SELECT 1", "analyst", analysis=sure)
-    assert "How sure" not in explained("SELECT 1", analysis=sure)
-    assert "not certain" in explained("SELECT 1", analysis=sure)
+    for audience in AUDIENCES:
+        assert "not certain" in explained("SELECT 1", audience, analysis=sure)
+        # A share says nothing that a person could act on; it is in the data.
+        assert "%" not in explained("SELECT 1", audience, analysis=sure)
     assert "checked before" in explained("SELECT 1", analysis=Analysis(example_ids=("e1",)))
 
 
@@ -138,3 +141,27 @@ def test_only_a_count_of_all_rows_of_one_table_is_reported_as_how_many_there_are
     sql: str, language: Language, plural: str | None
 ) -> None:
     assert counted(read(sql, Dialect.SQLITE), CATALOG, WORDS[language, "analyst"]) == plural
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "SELECT COUNT(*) FROM orders WHERE channel = 'fax'",
+            "There is no channel “fax”. There are: app, store.",
+        ),
+        ("SELECT id FROM orders WHERE channel IN ('app', 'fax')", "There is no channel “fax”. There are: app, store."),
+        ("SELECT id FROM orders WHERE LOWER(channel) = 'fax'", "There is no channel “fax”. There are: app, store."),
+        ("SELECT id FROM orders WHERE channel = 'APP'", None),
+        ("SELECT id FROM orders WHERE status = 'lost'", None),
+        ("SELECT id FROM orders WHERE channel <> 'fax'", None),
+    ],
+)
+def test_a_value_that_does_not_occur_is_named_with_those_that_do(sql: str, said: str | None) -> None:
+    channel = Column(name="channel", type="text", kind=ColumnKind.TEXT, values=("app", "store"), values_complete=True)
+    status = Column(name="status", type="text", kind=ColumnKind.TEXT, values=("paid",))
+    identity = Column(name="id", type="int", kind=ColumnKind.INTEGER)
+    orders = Table(name="orders", columns=(identity, channel, status))
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(orders,))
+    texts = WORDS["en", "business"]
+    assert absent_value(read(sql, Dialect.SQLITE), catalog, texts, with_names=False) == said

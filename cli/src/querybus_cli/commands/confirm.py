@@ -34,7 +34,7 @@ def confirm(
     out, err = consoles()
     if not sys.stdin.isatty():
         raise UsageError("a confirmation is typed at a terminal; nothing was done")
-    with calling(url, key_of(key, key_file, audience)) as client:
+    with calling(url, key_of(key, key_file, audience), audience) as client:
         asked = client.query(query, wait_seconds=WAIT_SECONDS).answer
         if asked is None or asked.confirmation is None:
             raise UsageError("this query did not end by asking for a confirmation")

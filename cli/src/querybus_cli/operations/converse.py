@@ -36,7 +36,7 @@ def converse(url: str | None, key: str | None, key_file: Path | None, quick: Qui
                 plan = StackPlan(connections_file=file, extra=generator_settings(quick))
                 url, keys = stack.enter_context(own_stack(plan))
             secret = keys[quick.audience]
-        client = stack.enter_context(calling(url, secret))
+        client = stack.enter_context(calling(url, secret, quick.audience))
         if is_terminal:
             # What was typed comes back with the arrow keys: `input` uses it once it is there.
             importlib.import_module("readline")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,13 +40,26 @@ def key_of(key: str | None, key_file: Path | None, audience: str) -> str:
     raise UsageError("a gateway needs a key: set QUERYBUS_KEY or say --key-file FILE; `querybus keys` makes one")
 
 
+def _client(url: str, key: str) -> Client:
+    try:
+        return Client(url, key)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
 @contextmanager
-def calling(url: str, key: str) -> Generator[Client]:
-    """Give a client, and turn what it meets into a usage error with the gateway's own words."""
+def calling(url: str, key: str, audience: str = "analyst") -> Generator[Client]:
+    """Give a client, and turn what it meets into a usage error with the gateway's own words.
+
+    An analyst that asks as `business` calls with a token that is no more than that.
+    """
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url!r} is no address of a gateway: say http://127.0.0.1:8080, for instance")
-    with Client(url, key) as client:
+    with ExitStack() as clients:
         try:
+            client = clients.enter_context(_client(url, key))
+            if audience == "business" and client.me()["audience"] == "analyst":
+                client = clients.enter_context(Client(url, client.token(audience="business")))
             yield client
         except Unreachable as error:
             raise UsageError(f"no gateway answers at {url}; `querybus up` runs one ({error})") from error
@@ -78,7 +91,7 @@ def follow(client: Client, query: Query, on_progress: OnProgress) -> Answer:
 def ask_gateway(url: str, key: str | None, key_file: Path | None, quick: Quick, err: Console) -> Mapping[str, Any]:
     """Ask one question of a running gateway and return its public answer; CSV is written where it is wanted."""
     check(quick, asks_gateway=True)
-    with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience)) as client:
+    with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience), quick.audience) as client:
         query = client.submit(quick.question, connection=quick.connection, options=options_of(quick.options))
         answer = follow(client, query, lambda stage: report(status, stage))
         if quick.csv_to is not None and answer.columns:

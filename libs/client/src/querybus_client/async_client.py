@@ -26,12 +26,14 @@ from querybus_client.values import (
     Query,
     Thread,
     ThreadState,
+    TokenWanted,
     Turn,
 )
 from querybus_client.wire import (
     STREAM_SILENCE_SECONDS,
     Call,
     Frames,
+    bearer,
     pause_seconds,
     read_answer,
     refusal,
@@ -46,7 +48,7 @@ class AsyncClient:
     ) -> None:
         """`retries` are further attempts after the first. `transport` replaces the network, for tests and proxies."""
         self._retries = retries
-        headers = {"Authorization": f"Bearer {key}"}
+        headers = bearer(key)
         self._http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, transport=transport)
 
     async def __aenter__(self) -> Self:
@@ -112,6 +114,14 @@ class AsyncClient:
     async def refine(self, query_id: str, change: Change, *, idempotency_key: str | None = None) -> Answer:
         """Read an answer otherwise without a model, such as without a filter or in another period, and wait for the answer."""
         return await self._run(operations.refine(query_id, change, idempotency_key=idempotency_key))
+
+    async def me(self) -> Json:
+        """Return who is calling and what it may do."""
+        return await self._run(operations.me())
+
+    async def token(self, **wanted: Unpack[TokenWanted]) -> str:
+        """Make a short-lived token for a browser; a trusted proxy's may be of any of its persons."""
+        return await self._run(operations.token(wanted))
 
     async def confirm(
         self, query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None

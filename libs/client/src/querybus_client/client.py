@@ -29,12 +29,14 @@ from querybus_client.values import (
     Query,
     Thread,
     ThreadState,
+    TokenWanted,
     Turn,
 )
 from querybus_client.wire import (
     STREAM_SILENCE_SECONDS,
     Call,
     Frames,
+    bearer,
     pause_seconds,
     read_answer,
     refusal,
@@ -74,7 +76,7 @@ class Client:
     ) -> None:
         """`retries` are further attempts after the first. `transport` replaces the network, for tests and proxies."""
         self._retries = retries
-        headers = {"Authorization": f"Bearer {key}"}
+        headers = bearer(key)
         self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, transport=transport)
 
     def __enter__(self) -> Self:
@@ -134,6 +136,14 @@ class Client:
     def refine(self, query_id: str, change: Change, *, idempotency_key: str | None = None) -> Answer:
         """Read an answer otherwise without a model, such as without a filter or in another period, and wait for the answer."""
         return self._run(operations.refine(query_id, change, idempotency_key=idempotency_key))
+
+    def me(self) -> Json:
+        """Return who is calling and what it may do."""
+        return self._run(operations.me())
+
+    def token(self, **wanted: Unpack[TokenWanted]) -> str:
+        """Make a short-lived token for a browser; a trusted proxy's may be of any of its persons."""
+        return self._run(operations.token(wanted))
 
     def confirm(
         self, query_id: str, confirmation: Confirmation | str, *, rows_affected_max: int | None = None

@@ -23,6 +23,7 @@ from querybus_client.values import (
     Query,
     Thread,
     ThreadState,
+    TokenWanted,
     Turn,
 )
 from querybus_client.wire import Call
@@ -115,6 +116,15 @@ def refine(query_id: str, change: Change, *, idempotency_key: str | None = None)
     path = f"/v1/queries/{_part(query_id)}/refine"
     result = yield Call("POST", path, dict(change), headers=_key(idempotency_key), wait_seconds=WAIT_SECONDS)
     return (yield from finished(Query.of(result), DEADLINE_SECONDS))
+
+
+def me() -> Operation[Json]:
+    return (yield Call("GET", "/v1/me"))
+
+
+def token(wanted: TokenWanted) -> Operation[str]:
+    result = yield Call("POST", "/v1/tokens", dict(wanted))
+    return str(result["token"])
 
 
 def submit_confirmation(

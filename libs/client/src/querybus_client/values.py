@@ -42,6 +42,15 @@ class Options(TypedDict, total=False):
     stream_tokens: bool
 
 
+class TokenWanted(TypedDict, total=False):
+    """What a short-lived token shall be good for; left out: what the caller is."""
+
+    user: str
+    audience: Literal["business"]
+    connections: Sequence[str]
+    minutes: int
+
+
 class NewPeriod(TypedDict, total=False):
     """Days that count, both included, as YYYY-MM-DD; open where one is missing."""
 

@@ -57,6 +57,14 @@ class Call:
         return result
 
 
+def bearer(key: str) -> dict[str, str]:
+    """Return the header that says who calls; ValueError, without the key, for what is none."""
+    key = key.strip()
+    if not key or not all("!" <= sign <= "~" for sign in key):
+        raise ValueError("a key is one word of visible ASCII characters")
+    return {"Authorization": f"Bearer {key}"}
+
+
 def read_answer(response: httpx.Response) -> Json:
     """Return the JSON object of an answer, `{}` for none."""
     return _object(response.content) if response.content else {}

@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
 from querybus.bus.admin.erase import ThreadPurge
@@ -150,6 +151,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         threads=threads,
         waiters=kept.waiters,
         progress=Subscriber(broker),
+        registry=kept.credentials,
         limits=Limits(settings.option_caps, settings.repair_policies),
         allowances=kept.allowances,
         preferences=kept.preferences,
@@ -222,7 +224,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
         HttpApi(
             web,
-            on_closing=lambda: setattr(web.state, "is_closing", True),
+            on_closing=lambda: _closing(web, use_cases),
             host=settings.api_host,
             port=settings.api_port,
             trusted_proxies=settings.trusted_proxies,
@@ -250,6 +252,11 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
             )
         )
     return listeners
+
+
+def _closing(web: FastAPI, use_cases: UseCases) -> None:
+    web.state.is_closing = True
+    use_cases.queries.close()
 
 
 def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:

@@ -42,6 +42,7 @@ from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.whole_result import Pages, whole_result
+from querybus_presenter.wording.absent import absent_value, is_nothing
 from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import is_neutral, labels
@@ -160,7 +161,7 @@ class _Context:
             language=self.texts.language,
             code=body.code,
             message=reported if is_reported else self._message(),
-            next_step=self.texts.next["empty" if is_reported and result.row_count == 0 else body.outcome],
+            next_step=self._next_step(result) if is_reported else self.texts.next[body.outcome],
             options=self._options(clarification),
             trigger=clarification.trigger if clarification else None,
             confirmation=body.confirmation
@@ -187,6 +188,17 @@ class _Context:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
+
+    def _next_step(self, result: Result) -> str:
+        """Return what to do about an answer; of one that found nothing, which value does not occur."""
+        if is_nothing(result):
+            absent = self._or_none(
+                "next_step",
+                lambda: absent_value(self._draft_tree(), self.catalog, self.texts, with_names=not self.is_business),
+            )
+            if absent is not None and self.may_say(absent):
+                return absent
+        return self.texts.next["empty" if result.row_count == 0 else Outcome.ANSWERED]
 
     def _columns(self, result: Result, shown: tuple[str, ...]) -> tuple[AnswerColumn, ...]:
         return tuple(
@@ -355,7 +367,7 @@ class _Context:
         return None if any(leaks(part, self.catalog, self.texts.language, said=said) for part in parts) else read_as
 
     def _explanation(self, read_as: Reading | None) -> str:
-        said = assurance(self.envelope, self.texts, with_figures=not self.is_business)
+        said = assurance(self.envelope, self.texts)
         return ("" if self.texts.language == "zh" else " ").join((*((read_as.text,) if read_as else ()), *said))
 
     def _repaired(self) -> tuple[str, ...]:

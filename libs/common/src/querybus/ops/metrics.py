@@ -21,7 +21,7 @@ PASSES: Final = ("first", "retry", "none")
 REPAIR_OUTCOMES: Final = ("success", "failure", "contradicted")
 NO_RULE: Final = "none"
 """The rule of a second draft that no rule made."""
-ANSWER_PARTS: Final = ("shape", "summary", "chart", "doubts", "reading")
+ANSWER_PARTS: Final = ("shape", "summary", "chart", "doubts", "reading", "next_step")
 APIS: Final = ("http", "openai", "langgraph", "mcp", "antvis", "grpc", "bus")
 REQUEST_OUTCOMES: Final = ("taken", "refused", "failed")
 PURPOSES: Final = ("explain", "probe", "introspect", "execute")

@@ -10,7 +10,7 @@ from querybus.core.subjects import token
 from querybus.ops.clock import Clock
 from querybus_gateway.access.credentials import authenticate
 from querybus_gateway.access.oidc import TokenReader, is_token_like
-from querybus_gateway.access.session_token import is_session_token, read_session
+from querybus_gateway.access.session_token import SessionToken, is_session_token, read_session
 from querybus_gateway.access.throttle import GUESSES_MAX, Guesses
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
@@ -41,6 +41,13 @@ class Callers:
         self._clock = clock
         self._guesses = Guesses(guesses_max)
 
+    async def identify_ticket(self, ticket: str, query_id: str, source: str) -> Credential | Problem:
+        """Return whose ticket for this query's events it is. Raises BusTrouble."""
+        read = read_session(ticket, await self._session_key(), "ticket")
+        if read is None or read.id != query_id:
+            return self._refused(source)
+        return await self._narrowed(read)
+
     async def identify(self, key: str | None, source: str) -> Credential | Problem:
         """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""
         if key is None:
@@ -54,6 +61,9 @@ class Callers:
             result = await authenticate(key, self._registry)
         if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED or result is _ENDED:
             return result
+        return self._refused(source)
+
+    def _refused(self, source: str) -> Problem:
         now = self._clock()
         wait = self._guesses.wait_seconds(source, now)
         self._guesses.wrong(source, now)
@@ -63,6 +73,9 @@ class Callers:
         session = read_session(text, await self._session_key(), "session")
         if session is None:
             return Problem(ProblemCode.UNAUTHENTICATED)
+        return await self._narrowed(session)
+
+    async def _narrowed(self, session: SessionToken) -> Credential | Problem:
         # It was made here, so its end is no guess. A credential that is gone takes its tokens with it.
         credential = await self._registry.get(token(session.tenant), token(session.credential))
         if credential is None or session.expires_at <= self._clock():

@@ -22,9 +22,11 @@ TOKEN_LENGTH_MAX: Final = 4_096
 MINUTES_MAX: Final = 24 * 60
 MINUTES_DEFAULT: Final = 60
 CODE_MINUTES: Final = 10
+TICKET_MINUTES: Final = 15
+"""A query has ended by then, and a browser that lost its stream comes back with the same address."""
 _MAC_BYTES: Final = 32
 
-TokenKind = Literal["session", "code"]
+TokenKind = Literal["session", "code", "ticket"]
 
 
 class SessionToken(BaseModel):

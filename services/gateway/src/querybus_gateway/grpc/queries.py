@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 
 from querybus.core.credential import Credential
 from querybus.core.requests.refinement import Change
+from querybus.core.subjects import EventName
 from querybus.picture import PictureForm
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, read
 from querybus_gateway.grpc.call import GrpcCall, Method
@@ -32,12 +33,12 @@ from querybus_gateway.grpc.messages import (
 )
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
+from querybus_gateway.use_cases.follow import STREAM_SECONDS_MAX
 from querybus_gateway.use_cases.followups.clarify import ClarifyRequest
 from querybus_gateway.use_cases.followups.clarify import clarify as clarify_query
 from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine as refine_query
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
-from querybus_gateway.use_cases.queries import STREAM_SECONDS_MAX
 from querybus_gateway.use_cases.resources import Reply
 from querybus_gateway.use_cases.results.export import Format, export_stream
 from querybus_gateway.use_cases.results.pages import PageGone
@@ -47,6 +48,11 @@ DEADLINE_SECONDS_MIN: Final = 0.001
 
 ChosenT = TypeVar("ChosenT", bound=StrEnum)
 
+_CUT: Final = Problem(
+    ProblemCode.BUS_UNAVAILABLE,
+    "the stream ended before the query: follow it from its last event",
+    retry_after_seconds=1,
+)
 _NO_SECONDS: Final = Problem(ProblemCode.INVALID, "wait_seconds is a number of seconds")
 
 
@@ -78,6 +84,9 @@ async def ask_stream(request: v1.AskStreamRequest, call: GrpcCall) -> AsyncGener
     async with aclosing(call.use_cases.queries.stream(reply.query_id, call.credential, 0)) as frames:
         async for frame in frames:
             yield v1.AskStreamResponse(**frame_fields(frame))
+            if frame.event == EventName.FINISHED:
+                return
+    yield _CUT
 
 
 async def follow(request: v1.FollowRequest, call: GrpcCall) -> AsyncGenerator[Message | Problem]:
@@ -95,6 +104,10 @@ async def follow(request: v1.FollowRequest, call: GrpcCall) -> AsyncGenerator[Me
     ) as frames:
         async for frame in frames:
             yield v1.FollowResponse(**frame_fields(frame))
+            if frame.event == EventName.FINISHED:
+                return
+    if not await call.use_cases.queries.has_ended(request.query_id, call.credential, request.after_sequence):
+        yield _CUT
 
 
 async def get_query(request: v1.GetQueryRequest, call: GrpcCall) -> Message | Problem:

@@ -15,6 +15,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,7 +37,7 @@ from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
 from querybus_gateway.http.compatible.openai import api as openai_api
-from querybus_gateway.http.request import DOCUMENTED, JsonResponse, gives, problem_response
+from querybus_gateway.http.request import DOCUMENTED, NO_KEY, JsonResponse, NothingFollowsError, gives, problem_response
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
 from querybus_gateway.public.redaction import Json
@@ -142,6 +144,15 @@ class Marked:
             context = span.get_span_context()
             parent = f"00-{trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}".encode()
 
+            if "content-length" in headers and "transfer-encoding" in headers:
+                # Whose end is not certain may hide a second request: it is refused, and the connection closed.
+                refused = Response(
+                    "Content-Length and Transfer-Encoding contradict each other\n", 400, media_type="text/plain"
+                )
+                refused.headers["Connection"] = "close"
+                await refused(scope, receive, send)
+                return
+
             async def marked(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     self._use_cases.count(api_of(scope["path"]), message["status"])
@@ -170,7 +181,14 @@ def http_api(
 
     `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `more` paths that are no part of the document.
     """
-    app = FastAPI(title="QueryBus", version="1", openapi_url="/v1/openapi.json", docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="QueryBus",
+        version="1",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     app.state.use_cases = use_cases
     if cors_origins:
         app.add_middleware(
@@ -191,6 +209,7 @@ def http_api(
         response_class=JsonResponse,
         responses=gives(AsyncApiView),
         tags=["documents"],
+        openapi_extra=NO_KEY,
     )
     app.router.routes.extend(more)
     _refusals(app)
@@ -222,6 +241,13 @@ def _refusals(app: FastAPI) -> None:
         detail = f"{errors[0].pointer}: {errors[0].message}" if errors else ""
         return problem_response(request, Problem(ProblemCode.INVALID, detail, errors))
 
+    async def nothing_follows(_: Request, __: Exception) -> Response:
+        return Response(status_code=204)
+
+    async def gone(_: Request, __: Exception) -> Response:
+        # Nobody reads it, and that somebody left is no error of ours.
+        return Response(status_code=400)
+
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
         _log.error("http.exception", error=type(error).__name__, path=request.scope.get("path", "")[:100])
         return problem_response(request, Problem(ProblemCode.INTERNAL))
@@ -229,6 +255,8 @@ def _refusals(app: FastAPI) -> None:
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(NothingFollowsError, nothing_follows)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, unexpected)
 
 
@@ -252,6 +280,11 @@ def _document(app: FastAPI) -> None:
             for model in (*DOCUMENTED, ProblemView):
                 schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
                 schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
+            for operation in (item for path in document["paths"].values() for item in path.values()):
+                # FastAPI describes streams as OpenAPI 3.2 does, in a document that says 3.1.
+                operation["responses"].get("200", {}).get("content", {}).get("text/event-stream", {}).pop(
+                    "itemSchema", None
+                )
             app.openapi_schema = document
         return app.openapi_schema
 

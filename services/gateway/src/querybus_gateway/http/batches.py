@@ -18,8 +18,10 @@ from querybus_gateway.http.events import SSE_RETRY_MS
 from querybus_gateway.http.request import (
     KEY_HEADER,
     LAST_EVENT_HEADER,
+    NOTHING_FOLLOWS,
     Caller,
     JsonResponse,
+    NothingFollowsError,
     UseCasesOf,
     answered,
     body_of,
@@ -96,13 +98,15 @@ async def _stream_of(
     problem = await use_cases.batches.open_stream(batch_id, credential)
     if problem is not None:
         raise Refused(problem)
+    if int(after) and await use_cases.batches.has_ended(batch_id, credential, int(after)):
+        raise NothingFollowsError
     return _Stream(use_cases.batches, batch_id, credential, int(after))
 
 
 @router.get(
     "/{batch_id}/events",
     response_class=EventSourceResponse,
-    responses=streams(BatchItemView, RepairingView, BatchView),
+    responses=streams(BatchItemView, RepairingView, BatchView) | NOTHING_FOLLOWS,
     openapi_extra={"parameters": [LAST_EVENT_HEADER]},
 )
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:

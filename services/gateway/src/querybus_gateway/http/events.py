@@ -13,7 +13,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from querybus.core.credential import Credential
-from querybus_gateway.http.request import LAST_EVENT_HEADER, Caller, UseCasesOf, streams
+from querybus_gateway.http.request import (
+    LAST_EVENT_HEADER,
+    NOTHING_FOLLOWS,
+    NothingFollowsError,
+    UseCasesOf,
+    caller_of,
+    streams,
+)
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.public.answer import EventView, ProgressView
 from querybus_gateway.use_cases.queries import Queries
@@ -23,6 +30,20 @@ SEQUENCE_MAX: Final = 2**63 - 1
 
 router = APIRouter(prefix="/v1/queries", tags=["events"])
 _cancelling: set[asyncio.Task[Any]] = set()
+
+
+async def _reader(
+    request: Request,
+    use_cases: UseCasesOf,
+    query_id: str,
+    ticket: Annotated[
+        str, Query(description="instead of a key: for browsers, whose EventSource sends no header", max_length=4_096)
+    ] = "",
+) -> Credential:
+    return await caller_of(request, use_cases, ticket=ticket, query_id=query_id)
+
+
+_Reader = Annotated[Credential, Depends(_reader)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,7 @@ async def _stream_of(
     request: Request,
     use_cases: UseCasesOf,
     query_id: str,
-    credential: Caller,
+    credential: _Reader,
     after: Annotated[str, Query(description="the last event seen; `Last-Event-ID` says the same", max_length=40)] = "",
     on_disconnect: Annotated[Literal["cancel", "continue"], Query(description="what a lost reader means")] = "continue",
 ) -> _Stream:
@@ -56,13 +77,15 @@ async def _stream_of(
     problem = await use_cases.queries.open_stream(query_id, credential)
     if problem is not None:
         raise Refused(problem)
+    if int(after) and await use_cases.queries.has_ended(query_id, credential, int(after)):
+        raise NothingFollowsError
     return _Stream(use_cases.queries, query_id, credential, int(after), request, on_disconnect == "cancel")
 
 
 @router.get(
     "/{query_id}/events",
     response_class=EventSourceResponse,
-    responses=streams(EventView, ProgressView),
+    responses=streams(EventView, ProgressView) | NOTHING_FOLLOWS,
     openapi_extra={"parameters": [LAST_EVENT_HEADER]},
 )
 async def events(stream: Annotated[_Stream, Depends(_stream_of)]) -> AsyncIterator[ServerSentEvent]:

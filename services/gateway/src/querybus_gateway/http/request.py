@@ -112,9 +112,16 @@ def files(*media_types: str) -> dict[str, Any]:
 def streams(*models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of a path whose server-sent events have these models as `data`."""
     DOCUMENTED.update(models)
-    known = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in models]
-    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": {"anyOf": known}}
-    return {200: {"content": {"text/event-stream": {"itemSchema": {"properties": {"data": data}}}}}}
+    names = ", ".join(f"`{model.__name__}`" for model in models)
+    schema = {"description": f"server-sent events; the `data` of each is JSON: one of {names}"}
+    return {200: {"content": {"text/event-stream": {"schema": schema}}}}
+
+
+class NothingFollowsError(Exception):
+    """Of a stream that is resumed behind its last event: 204, so that a browser stops asking."""
+
+
+NOTHING_FOLLOWS: Final[dict[int | str, dict[str, Any]]] = {204: {"description": "nothing follows the last event seen"}}
 
 
 def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
@@ -144,14 +151,27 @@ async def body_of(request: Request, model: type[RequestT]) -> RequestT:
     return result
 
 
+NO_KEY: Final[dict[str, Any]] = {"security": []}
+"""The `openapi_extra` of a path that needs no key."""
+
+
 def _use_cases(request: Request) -> UseCases:
     return cast("UseCases", request.app.state.use_cases)
 
 
 async def _caller(request: Request) -> Credential:
+    return await caller_of(request, _use_cases(request))
+
+
+async def caller_of(request: Request, use_cases: UseCases, *, ticket: str = "", query_id: str = "") -> Credential:
+    """Return who is calling, by key or by a ticket for the events of one query; Refused for nobody."""
     try:
         source = request.client.host if request.client is not None else ""
-        result = await _use_cases(request).callers.identify(presented_key(request.headers), source)
+        key = presented_key(request.headers)
+        if key is None and ticket:
+            result = await use_cases.callers.identify_ticket(ticket, query_id, source)
+        else:
+            result = await use_cases.callers.identify(key, source)
     except BusTrouble:
         result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
     if isinstance(result, Problem):

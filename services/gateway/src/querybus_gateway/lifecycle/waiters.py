@@ -82,6 +82,15 @@ class Waiters:
 
     def __init__(self) -> None:
         self._watches: dict[tuple[str, str], set[Watch]] = {}
+        self.is_closing = False
+        """Whether this replica stops, so that nobody should wait here any longer."""
+
+    def close(self) -> None:
+        """Notify everybody, for good."""
+        self.is_closing = True
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.notify(EventName.FINISHED)
 
     @contextlib.contextmanager
     def watch(self, tenant: str, query: str, *, only_end: bool = False) -> Generator[Watch]:

@@ -246,3 +246,10 @@ class CodeView(View):
 
     code: str
     expires_at: int = Field(description="in ms since the epoch")
+
+
+class TicketView(View):
+    """What opens the events of one query, and nothing else."""
+
+    ticket: str
+    expires_at: int = Field(description="in ms since the epoch")

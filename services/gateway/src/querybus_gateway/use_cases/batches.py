@@ -43,7 +43,8 @@ from querybus_gateway.admit import RANDOM_BITS, AskRequest, RequestOptions
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, shown
 from querybus_gateway.public.resources import BatchItemView, BatchView
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, STREAM_SECONDS_MAX, Queries
+from querybus_gateway.use_cases.follow import STREAM_SECONDS_MAX
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 from querybus_gateway.use_cases.resources import Frame, Reply
 
 BATCHES_OPEN_MAX: Final = 8
@@ -216,10 +217,16 @@ class Batches:
         kept = await self._own(batch, credential)
         return kept if isinstance(kept, Problem) else None
 
+    async def has_ended(self, batch: str, credential: Credential, after: int) -> bool:
+        """Return whether a reader has seen the end."""
+        kept = await self._own(batch, credential)
+        return isinstance(kept, KeptBatch) and kept.manifest.ended_at is not None and after > len(kept.manifest.states)
+
     async def stream(self, batch: str, credential: Credential, after: int = 0) -> AsyncGenerator[Frame]:
         """Yield each item as it finishes, `repairing` whenever more queries failed, and `finished` with the totals.
 
-        A frame's sequence is the item's place in the order of completion, so that a reader can resume behind it.
+        A frame's sequence is the item's place in the order of completion, the end's one more than there are items, so that
+        a reader can resume behind it.
         """
         reported = revision = 0
         until = time.monotonic() + STREAM_SECONDS_MAX
@@ -239,7 +246,7 @@ class Batches:
                     after = order
                     yield Frame("item", await self._item(manifest, place, credential), order)
                 if manifest.ended_at is not None:
-                    yield Frame("finished", resource(manifest))
+                    yield Frame("finished", resource(manifest), len(manifest.states) + 1)
                     return
             elif isinstance(kept, Problem) and kept.code is not ProblemCode.BUS_UNAVAILABLE:
                 return

@@ -22,7 +22,7 @@ from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outco
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences
-from querybus.core.subjects import EventName, progress_subject, token
+from querybus.core.subjects import EventName, token
 from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
@@ -33,9 +33,21 @@ from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
 from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.waiters import Waiters, Watch
-from querybus_gateway.ports import Answers, Connections, Entry, Events, Hints, Log, PreferencesOf, Progress, Submissions
+from querybus_gateway.ports import (
+    Answers,
+    Connections,
+    Credentials,
+    Entry,
+    Events,
+    Hints,
+    Log,
+    PreferencesOf,
+    Progress,
+    Submissions,
+)
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.public.redaction import Json, public_progress
+from querybus_gateway.public.redaction import Json
+from querybus_gateway.use_cases.follow import Following, is_still_known
 from querybus_gateway.use_cases.followups.choice import as_chosen
 from querybus_gateway.use_cases.resources import (
     Frame,
@@ -43,7 +55,6 @@ from querybus_gateway.use_cases.resources import (
     Reply,
     finished_reply,
     first,
-    frame,
     is_reader,
     may_read,
     origin_of,
@@ -54,12 +65,12 @@ from querybus_gateway.use_cases.threads import Threads
 
 PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
+CLOSING_PAUSE_SECONDS: Final = 0.2
 BUS_RETRY_SECONDS: Final = 2
 FULL_RETRY_SECONDS: Final = 30
 HELD_MAX: Final = SUBMITTED_MAX
 """Queries of a tenant that may wait: as many as one replica holds, so that each is ended at its deadline."""
-STREAM_SECONDS_MAX: Final = 700.0
-"""A stream of events outlives the longest deadline (600 s) and the time that the sweeper and the presenter take."""
+
 
 _log = get_log(__name__)
 
@@ -82,6 +93,7 @@ class Begun:
     is_queued: bool = False
 
 
+_REVOKED: Final = Problem(ProblemCode.UNAUTHENTICATED, "this credential was revoked meanwhile")
 _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
 
 
@@ -102,6 +114,7 @@ class Queries:
         threads: Threads,
         waiters: Waiters,
         progress: Progress,
+        registry: Credentials,
         limits: Limits,
         allowances: Allowances,
         clock: Clock,
@@ -125,7 +138,8 @@ class Queries:
         self._turns = turns
         self.threads = threads
         self._waiters = waiters
-        self._progress = progress
+        self._registry = registry
+        self._following = Following(log, progress, waiters, clock, self._may_read)
         self._limits = limits
         self._clock = clock
         self._random_bits = random_bits
@@ -172,7 +186,7 @@ class Queries:
         except BusTrouble as trouble:
             return _trouble(trouble)
 
-    async def _end_of(self, begun: Begun, credential: Credential, seconds: float, watch: Watch) -> Reply:
+    async def _end_of(self, begun: Begun, credential: Credential, seconds: float, watch: Watch) -> Reply | Problem:
         """Return the query once it has finished, or as it stands when the time is over."""
         query = begun.envelope.query_id
         reply = Reply(query, resource_of(begun.envelope, None if begun.is_queued else EventName.ASKED), False)
@@ -180,11 +194,13 @@ class Queries:
             reply = result
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
         while not reply.is_finished and (left := (until - self._clock()) / 1_000) > 0:
+            if self._waiters.is_closing:
+                break
             await watch.wait(left)
             # It was stored: that its log cannot be read back at once is no reason to refuse it.
             if isinstance(result := await self._look(query, credential, watch), Reply):
                 reply = result
-        return replace(reply, is_replayed=begun.is_replayed)
+        return replace(reply, is_replayed=begun.is_replayed) if await self._may_read(credential) else _REVOKED
 
     async def _look(self, query: str, credential: Credential, watch: Watch) -> Reply | Problem:
         """Return the query by its last event, if that is in hand, or by its log."""
@@ -360,9 +376,13 @@ class Queries:
                     break
                 if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
                     break
+                if self._waiters.is_closing:
+                    # Who asks again and again while this replica stops must not do so without a pause.
+                    await asyncio.sleep(min(left, CLOSING_PAUSE_SECONDS))
+                    break
                 await watch.wait(left)
                 reply = await self._look(query, credential, watch)
-        return reply
+        return reply if await self._may_read(credential) else _REVOKED
 
     async def cancel(self, query: str, credential: Credential) -> Reply | Problem:
         """Conclude the query as cancelled; `already_finished` with the real outcome if it was concluded before."""
@@ -439,50 +459,23 @@ class Queries:
         reply = await self.read(query, credential)
         return reply if isinstance(reply, Problem) else None
 
-    async def stream(self, query: str, credential: Credential, after_sequence: int) -> AsyncGenerator[Frame]:
+    def stream(self, query: str, credential: Credential, after_sequence: int) -> AsyncGenerator[Frame]:
         """Yield the log's events behind a sequence as they are stored, with progress between; ends with `finished`.
 
-        Durable events come exactly once and in order. A sequence of another query can only skip.
+        It ends early where this replica stops or the credential is gone: to be taken up behind the last event.
         """
-        tenant = token(credential.tenant)
-        until = self._clock() + round(STREAM_SECONDS_MAX * 1_000)
-        progress = progress_subject(tenant, token(credential.user), token(query))
-        with self._waiters.watch(tenant, query) as watch:
-            log = await self._known_log(query, credential)
-            if log and log[-1].address.event is EventName.FINISHED and log[-1].sequence <= after_sequence:
-                # The client resumes behind the last event: nothing can come any more.
-                return
-            thread = log[0].address.thread if log else None
-            async with self._progress.receive(progress, watch.note):
-                must_look = True
-                while self._clock() < until:
-                    for note in watch.notes():
-                        view = public_progress(note, credential.audience)
-                        if view is not None:
-                            # A stage that starts has an event in hand that is on the log.
-                            must_look = must_look or view.get("state") == "started"
-                            yield Frame("progress", view)
-                    result = await self._new_events(query, credential, after_sequence, thread) if must_look else ()
-                    for entry in result:
-                        after_sequence, thread = entry.sequence, entry.address.thread
-                        yield frame(entry, credential)
-                        if entry.address.event is EventName.FINISHED:
-                            return
-                    must_look = await watch.wait(STREAM_SECONDS_MAX)
+        return self._following.events(query, credential, after_sequence)
 
-    async def _new_events(
-        self, query: str, credential: Credential, after_sequence: int, thread: str | None
-    ) -> Sequence[Entry]:
-        try:
-            return await self._log.events(credential.tenant, query, after_sequence, thread=thread)
-        except BusTrouble:
-            return ()
+    async def has_ended(self, query: str, credential: Credential, after_sequence: int) -> bool:
+        """Return whether no event can follow behind a sequence."""
+        return await self._following.has_ended(query, credential, after_sequence)
 
-    async def _known_log(self, query: str, credential: Credential) -> Sequence[Entry]:
-        try:
-            return await self._log.query(credential.tenant, query)
-        except BusTrouble:
-            return ()
+    def close(self) -> None:
+        """Let everybody go who waits at this replica: what they wait for goes on without it."""
+        self._waiters.close()
+
+    async def _may_read(self, credential: Credential) -> bool:
+        return await is_still_known(credential, self._registry, self._clock())
 
 
 def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:

@@ -16,6 +16,7 @@ from querybus_gateway.access.session_token import (
     CODE_MINUTES,
     MINUTES_DEFAULT,
     MINUTES_MAX,
+    TICKET_MINUTES,
     SessionToken,
     TokenKind,
     read_session,
@@ -27,6 +28,8 @@ from querybus_gateway.public.redaction import Json
 
 BUS_RETRY_SECONDS: Final = 2
 SIGNED_IN_MINUTES: Final = 12 * 60
+MS_MAX: Final = 2**53
+_MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ticket": "ticket"}
 _NOBODYS: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "the code is not known, was used, or is too old: ask for a new one"
 )
@@ -101,6 +104,18 @@ class SignIn:
             connections=caller.connections,
         )
 
+    async def ticket(self, query_id: str, caller: Credential) -> Json | Problem:
+        """Return a ticket for the events of one query, for somebody who may read it."""
+        return await self._made(
+            "ticket",
+            caller,
+            token_id=query_id,
+            minutes=TICKET_MINUTES,
+            user=caller.user,
+            audience=caller.audience,
+            connections=caller.connections,
+        )
+
     async def redeem(self, request: SignInRequest) -> Json | Problem:
         """Return a token of SIGNED_IN_MINUTES for a code that nobody has used."""
         try:
@@ -131,11 +146,12 @@ class SignIn:
         user: str,
         audience: Audience,
         connections: tuple[str, ...] | None,
+        token_id: str = "",
     ) -> Json | Problem:
-        expires_at = self._clock() + minutes * 60_000
+        expires_at = min(self._clock() + minutes * 60_000, of.expires_at or MS_MAX)
         made = SessionToken(
             kind=kind,
-            id=f"{self._random_bits(128):032x}",
+            id=token_id or f"{self._random_bits(128):032x}",
             tenant=of.tenant,
             credential=of.name,
             user=user,
@@ -147,7 +163,7 @@ class SignIn:
             text = sign_session(made, await self._key())
         except BusTrouble:
             return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-        return {"token" if kind == "session" else "code": text, "expires_at": expires_at}
+        return {_MEMBERS[kind]: text, "expires_at": expires_at}
 
 
 def me(caller: Credential) -> Json:

@@ -15,10 +15,10 @@ from querybus.text.labels import table_label
 from querybus_presenter.wording.texts import Texts
 
 SURE_MIN: Final = 0.6
-"""Below this confidence a business reader is asked to look twice."""
+"""Below this confidence a reader is asked to look twice; the figure itself is no word, it is in the answer's data."""
 
 
-def assurance(envelope: Envelope[Concluded], texts: Texts, *, with_figures: bool) -> tuple[str, ...]:
+def assurance(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
     """Return how the statement came about and how sure it is."""
     origins = [attempt.origin for attempt in envelope.attempts]
     analysis, rows = envelope.body.analysis, texts.explain
@@ -31,11 +31,8 @@ def assurance(envelope: Envelope[Concluded], texts: Texts, *, with_figures: bool
         said.append(rows["retried"])
     if analysis.example_ids or (origins and origins[-1] is Origin.VERIFIED):
         said.append(rows["verified"])
-    if analysis.confidence is not None:
-        if with_figures:
-            said.append(rows["confidence"].format(percent=round(analysis.confidence * 100)))
-        elif analysis.confidence < SURE_MIN:
-            said.append(rows["unsure"])
+    if analysis.confidence is not None and analysis.confidence < SURE_MIN:
+        said.append(rows["unsure"])
     return tuple(said)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, answered, body_of, gives, takes
-from querybus_gateway.public.resources import CodeView, MeView, TokenView
+from querybus_gateway.http.request import NO_KEY, Caller, JsonResponse, UseCasesOf, answered, body_of, gives, takes
+from querybus_gateway.public.resources import CodeView, MeView, TicketView, TokenView
 from querybus_gateway.use_cases.sign_in import SignInRequest, TokenRequest
 from querybus_gateway.use_cases.sign_in import me as who_is
 
@@ -32,7 +32,14 @@ async def code(request: Request, use_cases: UseCasesOf, credential: Caller) -> J
     return answered(request, await use_cases.sign_in.code(credential), 201)
 
 
-@router.post("/sign-in", status_code=201, responses=gives(TokenView, 201), openapi_extra=takes(SignInRequest))
+@router.post("/sign-in", status_code=201, responses=gives(TokenView, 201), openapi_extra=takes(SignInRequest) | NO_KEY)
 async def sign_in(request: Request, use_cases: UseCasesOf) -> JSONResponse:
     """Take a code, and give a token for it; needs no key."""
     return answered(request, await use_cases.sign_in.redeem(await body_of(request, SignInRequest)), 201)
+
+
+@router.post("/queries/{query_id}/ticket", status_code=201, responses=gives(TicketView, 201))
+async def ticket(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
+    """Make a ticket for the events of one query, for a browser's EventSource: `/events?ticket=...`."""
+    problem = await use_cases.queries.open_stream(query_id, credential)
+    return answered(request, problem or await use_cases.sign_in.ticket(query_id, credential), 201)
