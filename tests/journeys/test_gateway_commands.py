@@ -99,6 +99,16 @@ def test_a_business_key_sees_no_statement(running: Running) -> None:
 
 
 @pytest.mark.slow
+def test_an_analyst_that_asks_as_business_sees_no_more_than_that(running: Running) -> None:
+    question = ("ask", "How many customers are there?", "--json")
+    assert json.loads(running.querybus(*question).stdout)["sql"].startswith("SELECT")
+    done = running.querybus(*question, "--audience", "business")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout).get("sql") is None
+    assert "SELECT" not in done.stdout
+
+
+@pytest.mark.slow
 def test_rows_alone_go_to_standard_output_as_csv(running: Running) -> None:
     done = running.querybus("ask", "Show the name of all customers", "--csv")
     rows = list(csv.reader(io.StringIO(done.stdout)))

@@ -24,7 +24,7 @@ from querybus_client import (
     Unreachable,
 )
 from querybus_client import wire as client_wire
-from querybus_client.wire import Frames
+from querybus_client.wire import Frames, bearer
 
 QUERY = "0190a0a0-0000-7000-8000-00000000beef"
 ANSWER: dict[str, Any] = {
@@ -287,3 +287,11 @@ def test_both_clients_offer_the_same() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert offered(Client) == offered(AsyncClient)
+
+
+def test_a_key_from_a_file_is_taken_and_what_is_none_is_refused_without_being_shown() -> None:
+    assert bearer("qb.a.b.secret\n") == {"Authorization": "Bearer qb.a.b.secret"}
+    for key in ("", " \n", "qb.a.b.sec ret", "qb.a.b.sec\nret", "qb.a.b.秘密"):
+        with pytest.raises(ValueError, match="visible ASCII") as refused:
+            bearer(key)
+        assert "qb.a" not in str(refused.value)

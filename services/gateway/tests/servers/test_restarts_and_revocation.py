@@ -1,4 +1,4 @@
-"""A gateway that stops hands its callers over, a revoked key hears nothing more, and a browser's stream ends for good."""
+"""A gateway that stops hands its callers over, a revoked key gets nothing more, and a browser's stream ends for good."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def frames_of(response: httpx.Response) -> list[str]:
     return [line.removeprefix("event: ") async for line in response.aiter_lines() if line.startswith("event:")]
 
 
-async def test_who_waits_at_a_gateway_that_stops_is_told_where_to_look(stack: ApiStack) -> None:
+async def test_who_waits_at_a_gateway_that_stops_learns_where_to_look(stack: ApiStack) -> None:
     async with AsyncExitStack() as clients:
         async with stack.replica() as address:
             http = await clients.enter_async_context(stack.http(address=address))
@@ -85,7 +85,7 @@ async def test_a_stream_of_a_gateway_that_stops_ends_and_goes_on_at_another(stac
         assert await frames_of(response) == ["concluded", "finished"]
 
 
-async def test_a_browser_that_has_seen_the_end_is_told_that_nothing_follows(stack: ApiStack) -> None:
+async def test_a_browser_that_has_seen_the_end_gets_204(stack: ApiStack) -> None:
     async with stack.http() as http:
         query = await asked(stack, http)
         await stack.answer(query)
@@ -112,7 +112,7 @@ async def test_a_ticket_opens_the_events_of_its_query_and_nothing_else(stack: Ap
         assert (await stranger.post(f"/v1/queries/{query}/ticket")).status_code == 404
 
 
-async def test_a_revoked_key_hears_nothing_more_of_what_it_had_opened(stack: ApiStack) -> None:
+async def test_a_revoked_key_gets_nothing_more_of_what_it_had_opened(stack: ApiStack) -> None:
     registry = CredentialStore(Held(await stack.user(StageName.GATEWAY)))
     await registry.put(Credential(name="leaver", tenant="acme", user="lee", key_sha256=key_hash(KEY)))
     headers = {"Authorization": f"Bearer {KEY}"}

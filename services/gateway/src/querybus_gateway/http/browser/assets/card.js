@@ -39,7 +39,7 @@ function notes(answer, texts) {
 
 function options(answer, context) {
   const list = answer.options.map((option, place) =>
-    button(`${place + 1}. ${option.text}`, () => context.goOn(() => context.bus.clarify(answer.query_id, { optionId: option.id }), option.question), { class: "option" }),
+    button(`${place + 1}. ${option.text}`, () => context.goOn((key) => context.bus.clarify(answer.query_id, { optionId: option.id, key }), option.question), { class: "option" }),
   );
   return h("div", { class: "options" }, list, h("p", { class: "quiet" }, context.texts.ownWords));
 }
@@ -153,7 +153,7 @@ function totalOf(answer, language, texts) {
 function chips(answer, context) {
   const { texts } = context;
   const reading = answer.reading;
-  const refine = (change, said) => context.goOn(() => context.bus.refine(answer.query_id, change), said);
+  const refine = (change, said) => context.goOn((key) => context.bus.refine(answer.query_id, change, { key }), said);
   const chip = (text, remove, edit) =>
     h(
       "span",

@@ -4,7 +4,7 @@
 // short-lived token that its server made (docs/page.md).
 
 import { answerCard } from "./card.js";
-import { QueryBus, QueryBusError, Unreachable } from "./client.js";
+import { newKey, QueryBus, QueryBusError, Unreachable } from "./client.js";
 import { button, h } from "./dom.js";
 import { TEXTS } from "./texts.js";
 
@@ -382,7 +382,7 @@ class QueryBusChat extends HTMLElement {
     this.#log.append(this.#questionShown(question), place);
     place.previousElementSibling.scrollIntoView({ block: "start", behavior: "smooth" });
     this.#running = new AbortController();
-    const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const key = newKey();
     const start = async () => {
       place.replaceChildren(h("p", { class: "quiet stage" }, texts.stages.queued));
       try {
