@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querybus.core.credential import Credential
+from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.session_token import PREFIX, SessionToken, read_session, sign_session
 from querybus_gateway.problems import Problem, ProblemCode
@@ -154,6 +154,12 @@ async def test_nobody_makes_a_token_for_more_than_it_has(
     refused = await Stack().sign_in.make(TokenRequest(**wanted), of)
     assert isinstance(refused, Problem)
     assert refused.code is code
+
+
+async def test_who_stands_in_no_registry_gets_no_ticket_that_would_open_nothing() -> None:
+    refused = await Stack().sign_in.ticket("q", ANALYST.model_copy(update={"name": TOKEN_CREDENTIAL}))
+    assert isinstance(refused, Problem)
+    assert refused.code is ProblemCode.SCOPE
 
 
 async def test_a_trusted_proxy_makes_tokens_for_its_persons() -> None:

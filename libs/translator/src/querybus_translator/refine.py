@@ -20,6 +20,8 @@ from querybus.sql.edit import add_join, equal, free_alias, keep_owners, read, re
 from querybus.text.labels import column_label, table_label
 from querybus_semantic.compiling.dates import literal, truncated
 from querybus_semantic.layer.definitions import Calendar, Grain, Type
+from querybus_translator.schema.index import index_of
+from querybus_translator.schema.labels import labels
 
 _NUMBERS: Final = (ColumnKind.INTEGER, ColumnKind.NUMBER)
 _DATES: Final = (ColumnKind.DATE, ColumnKind.DATETIME)
@@ -248,11 +250,10 @@ class _Edit:
                 return column
         called = {name.casefold() for name in (table.name, table_label(table, self._language, self._catalog)) if name}
         if wanted in called or f"{wanted}s" in called:
-            return next((column for column in table.columns if column.name.lower() in _NAMING), None)
+            index = index_of(self._catalog)
+            naming = labels(index, self._catalog.tables.index(table))
+            return index.column(naming[0].table, naming[0].column) if naming else None
         return None
-
-
-_NAMING: Final = ("name", "title", "label", "full_name")
 
 
 def _all_of(parts: list[exp.Expr]) -> exp.Expr:

@@ -475,7 +475,11 @@ class Queries:
         self._waiters.close()
 
     async def _may_read(self, credential: Credential) -> bool:
-        return await is_still_known(credential, self._registry, self._clock())
+        try:
+            return await is_still_known(credential, self._registry, self._clock())
+        except BusTrouble:
+            # It was let in a moment ago; that the registry cannot be asked just now takes nothing away.
+            return True
 
 
 def _replay(envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:

@@ -25,8 +25,8 @@ from querybus_gateway.access.session_token import (
 from querybus_gateway.ports import Credentials, UsedCodes
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 
-BUS_RETRY_SECONDS: Final = 2
 SIGNED_IN_MINUTES: Final = 12 * 60
 MS_MAX: Final = 2**53
 _MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ticket": "ticket"}
@@ -105,7 +105,9 @@ class SignIn:
         )
 
     async def ticket(self, query_id: str, caller: Credential) -> Json | Problem:
-        """Return a ticket for the events of one query, for somebody who may read it."""
+        """Return a ticket for the events of one query, for somebody who may read it and stands in the registry."""
+        if caller.name == TOKEN_CREDENTIAL:
+            return Problem(ProblemCode.SCOPE, "a token of the issuer makes no ticket: send it as a header, with fetch")
         return await self._made(
             "ticket",
             caller,

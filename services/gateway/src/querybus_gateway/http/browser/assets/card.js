@@ -167,7 +167,7 @@ function chips(answer, context) {
     made.push(chip(text, () => refine({ without: ["period"] }, texts.without(text)), () => periodForm(answer, context, refine)));
   }
   for (const filter of reading.filters) {
-    const edit = filter.field && filter.value ? () => valueForm(filter, context, refine) : null;
+    const edit = filter.field && filter.value ? () => valueForm(answer, filter, context, refine) : null;
     made.push(chip(filter.text, () => refine({ without: [filter.id] }, texts.without(filter.text)), edit));
   }
   const isOnlyGroups = reading.measures.length > 0;
@@ -218,15 +218,12 @@ function periodForm(answer, context, refine) {
   opened(answer, context, made);
 }
 
-function valueForm(filter, context, refine) {
+function valueForm(answer, filter, context, refine) {
   const value = h("input", { type: "text", value: filter.value, maxLength: 500 });
   const made = form(context, [h("label", {}, filter.field, value)], () => {
     if (value.value.trim()) refine({ values: { [filter.id]: value.value.trim() } }, `${filter.field}: ${value.value.trim()}`);
   });
-  const chip = [...context.root.querySelectorAll(".chip .edit")].find((edit) => edit === context.root.activeElement);
-  const card = (chip ?? context.root.activeElement)?.closest(".card");
-  card?.querySelector("form.inline")?.remove();
-  card?.querySelector(".chips").after(made);
+  opened(answer, context, made);
   value.select();
 }
 

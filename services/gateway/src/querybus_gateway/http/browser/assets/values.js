@@ -1,11 +1,11 @@
 // Cells as people read them.
 
-const YEAR = /year|jahr|年/i;
+const YEAR = /year|年/i;
 const MONTH = /month|月/i;
 const FIRST = /^(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?$/;
 const IDENTITY = /(^|\b|_)(id|no|number|code|zip|postcode)$|编号|号码|代码|邮编/i;
 
-/** A cell as text; `wide` figures are those of a column whose numbers are counted or measured. */
+/** A cell as text, figures with the digits of their column. */
 export function shown(cell, column, language, texts) {
   if (cell === null || cell === undefined) return "–";
   if (typeof cell === "boolean") return cell ? texts.yesWord : texts.noWord;
