@@ -82,7 +82,7 @@ class Running:
         )
         try:
             with urllib.request.urlopen(request, timeout=40) as response:
-                return response.status, json.loads(response.read())
+                return response.status, json.loads(response.read() or b"{}")
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())
 
@@ -131,22 +131,23 @@ class Running:
         return self.process.wait(timeout=60)
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    file = tmp_path / "shop.sqlite"
+def with_shop(directory: Path) -> Path:
+    """Put a shop with three customers and its connections file into a directory."""
+    file = directory / "shop.sqlite"
     with sqlite3.connect(file) as connection:
         connection.executescript(
             "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
             "INSERT INTO customers VALUES (1,'Ann'),(2,'Bob'),(3,'Cid');"
         )
-    (tmp_path / "connections.yaml").write_text(
+    (directory / "connections.yaml").write_text(
         json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]})
     )
-    return tmp_path
+    return directory
 
 
-@pytest.fixture
-def running(directory: Path) -> Generator[Running]:
+@contextlib.contextmanager
+def started(directory: Path) -> Generator[Running]:
+    """Give a stack that runs in a directory, ready to be asked."""
     stack = Running(directory)
     try:
         stack.wait_ready()
@@ -154,6 +155,17 @@ def running(directory: Path) -> Generator[Running]:
     finally:
         if stack.process.poll() is None:
             stack.stop()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return with_shop(tmp_path)
+
+
+@pytest.fixture
+def running(directory: Path) -> Generator[Running]:
+    with started(directory) as stack:
+        yield stack
 
 
 def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(running: Running) -> None:

@@ -27,9 +27,9 @@ async def cutting(address: str, cut_after: int | None) -> AsyncGenerator[str]:
         frames = 0
         try:
             while data := await up_reader.read(65_536):
-                for piece in data.split(b"\n\n"):
+                for piece in _ends_kept(data):
                     frames += piece.startswith(b"event:") or b"\nevent:" in piece
-                    writer.write(piece if piece is data.split(b"\n\n")[-1] else piece + b"\n\n")
+                    writer.write(piece)
                     if not is_cut and cut_after is not None and frames >= cut_after:
                         is_cut = True
                         await writer.drain()
@@ -45,3 +45,9 @@ async def cutting(address: str, cut_after: int | None) -> AsyncGenerator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+
+
+def _ends_kept(data: bytes) -> list[bytes]:
+    """Split behind the end of each frame; together the parts are the data."""
+    parts = data.split(b"\n\n")
+    return [*(part + b"\n\n" for part in parts[:-1]), parts[-1]]

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from querybus.core.messages import Outcome
+from querybus.text.shown_rows import shown_rows
 from querybus_cli.terminal.chart import chart_lines
 
 EXIT_CODES: Final[dict[str, int]] = {
@@ -138,8 +139,11 @@ def result_table(answer: Answer) -> Table:
         right = column.get("kind") in ("integer", "number")
         table.add_column(escape(printable(str(column["label"]))), justify="right" if right else "left")
     rows = list(answer["rows"])
-    for row in rows[:ROWS_SHOWN_MAX]:
-        table.add_row(*(escape(cell_text(cell)) for cell in row))
+    language = "zh" if answer.get("language") == "zh" else "en"
+    for row, cells in zip(rows, shown_rows(answer["columns"], rows[:ROWS_SHOWN_MAX], language), strict=False):
+        table.add_row(
+            *("-" if cell is None else escape(cell_text(text)) for cell, text in zip(row, cells, strict=True))
+        )
     hidden = int(answer.get("row_count") or len(rows)) - min(len(rows), ROWS_SHOWN_MAX)
     if hidden > 0:
         table.caption = f"{hidden:,} more rows" + (" and the limit cut the rest" if answer.get("truncated") else "")
@@ -155,13 +159,9 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-def cell_text(cell: object) -> str:
-    """Return a cell as text, cut to what a terminal can show."""
-    if cell is None:
-        return "-"
-    if isinstance(cell, float):
-        return f"{cell:,.2f}".rstrip("0").rstrip(".") if abs(cell) < 1e15 else f"{cell:g}"
-    text = printable(str(cell))
+def cell_text(cell: str) -> str:
+    """Return a cell's text, cut to what a terminal can show."""
+    text = printable(cell)
     return text if len(text) <= CELL_LENGTH_MAX else text[: CELL_LENGTH_MAX - 1] + "…"
 
 

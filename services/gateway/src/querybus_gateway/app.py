@@ -49,7 +49,6 @@ from querybus_gateway.bus.stores import (
 )
 from querybus_gateway.bus.submissions import Submissions
 from querybus_gateway.http.app import http_api
-from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.compatible.antvis.paths import antvis_router
 from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
@@ -64,7 +63,8 @@ from querybus_gateway.settings import Settings
 from querybus_gateway.use_cases.batch_runner import BatchRunner
 from querybus_gateway.use_cases.batches import Batches
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.catalogs import Catalogs
+from querybus_gateway.use_cases.catalogs.connections import Catalogs
+from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
@@ -176,6 +176,7 @@ def use_cases_of(
 ) -> UseCases:
     """Return what every API is given."""
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
+    catalogs, knowledge = Catalogs(kept.connections, kept.catalogs), KnowledgeStore(broker)
     return UseCases(
         queries=queries,
         threads=queries.threads,
@@ -190,10 +191,11 @@ def use_cases_of(
         callers=callers,
         sign_in=sign_in,
         count=metrics.api_request,
-        catalogs=Catalogs(kept.connections, kept.catalogs),
+        catalogs=catalogs,
+        definitions=Definitions(catalogs, knowledge),
         teaching=Teaching(
             queries,
-            KnowledgeStore(broker),
+            knowledge,
             kept.preferences,
             kept.connections,
             kept.catalogs,
@@ -214,11 +216,9 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         cors_origins=settings.cors_origins,
         openai=settings.openai_api,
         langgraph=settings.langgraph_api,
-        more=[
-            *(mcp.routes if mcp is not None else ()),
-            *_antvis_routes(settings, broker),
-            *(page_routes() if settings.page else ()),
-        ],
+        page=settings.page,
+        public_url=settings.public_url,
+        more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
     )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),

@@ -69,6 +69,11 @@ class Settings(ServiceSettings):
     antvis_api: bool = Field(
         default=True, description="draw at `/antvis` what antvis' chart server for assistants asks for"
     )
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^/\s]+(/\S*)?)?$",
+        description="what links in answers begin with; empty: as a request came",
+    )
     page: bool = Field(default=True, description="serve the page for people at `/`")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"

@@ -70,6 +70,8 @@ class Api(Protocol):
     async def connections(self) -> Json | Reported: ...
     async def catalog(self, connection: str) -> Json | Reported: ...
     async def suggestions(self, connection: str) -> Json | Reported: ...
+
+    async def definitions(self, connection: str) -> Json | Reported: ...
     async def picture(self, query: str, form: str = "svg") -> bytes | Reported: ...
 
 
@@ -203,6 +205,9 @@ class HttpFace:
     async def suggestions(self, connection: str) -> Json | Reported:
         return await self._plain("GET", f"/v1/connections/{connection}/suggestions")
 
+    async def definitions(self, connection: str) -> Json | Reported:
+        return await self._plain("GET", f"/v1/connections/{connection}/definitions")
+
     async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         answer = await self._http.get(f"/v1/queries/{query}/chart", params={"format": form}, timeout=60)
         return answer.content if answer.status_code == 200 else reported(answer.json())
@@ -335,6 +340,9 @@ class BusFace:
 
     async def suggestions(self, connection: str) -> Json | Reported:
         return await self._plain("suggestions", {"connection": connection})
+
+    async def definitions(self, connection: str) -> Json | Reported:
+        return await self._plain("definitions", {"connection": connection})
 
     async def chart(self, query: str) -> Json | Reported:
         result = await self._plain("chart", {"query_id": query})
@@ -566,6 +574,10 @@ class GrpcFace:
     async def suggestions(self, connection: str) -> Json | Reported:
         request = connections_pb2.SuggestQuestionsRequest(connection=connection)
         return await self._about(connection, "SuggestQuestions", request)
+
+    async def definitions(self, connection: str) -> Json | Reported:
+        request = connections_pb2.ListDefinitionsRequest(connection=connection)
+        return await self._about(connection, "ListDefinitions", request)
 
     async def picture(self, query: str, form: str = "svg") -> bytes | Reported:
         request = query_service_pb2.DrawChartRequest(query_id=query, format=f"PICTURE_FORMAT_{form.upper()}")

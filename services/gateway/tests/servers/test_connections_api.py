@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.policy import Connection, ConnectionPolicy, TenantRules
 from querybus.sql.names.visible_catalog import visible
 from querybus_gateway.problems import ProblemCode
-from querybus_gateway.use_cases.suggestions import suggestions
+from querybus_gateway.use_cases.catalogs.suggestions import suggestions
 
 from .stack_of_tests import ApiStack
 

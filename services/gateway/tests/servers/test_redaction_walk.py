@@ -49,6 +49,7 @@ from querybus_gateway.v1 import query_service_pb2 as v1
 from querybus_presenter.app import build as build_presenter
 from querybus_presenter.settings import Settings as PresenterSettings
 
+from .compatible_paths import answer_of, compatible_paths
 from .grpc_caller import grpc_address
 from .stack_of_tests import ApiStack, api_stack, key_of, pages_of
 
@@ -88,6 +89,18 @@ CATALOG = Catalog(
         Table(name=VIEW, schema_name=SCHEMA, kind="view", comment=VIEW, columns=(Column(name=BARE, type="text"),)),
     ),
 )
+EXPRESSION = {"dialects": [{"dialect": "ANSI_SQL", "expression": f"SUM({TABLE}.{AMOUNT})"}]}
+DEFINITIONS: dict[str, dict[str, Any]] = {
+    f"dataset:{TABLE}": {"name": TABLE, "source": f"{SCHEMA}.{TABLE}", "primary_key": [ID]},
+    "metric:total_revenue": {
+        "name": "total_revenue",
+        "expression": EXPRESSION,
+        "description": f"the sum of {TABLE}.{AMOUNT}",
+        "ai_context": {"synonyms": ["money", AMOUNT]},
+        "custom_extensions": [{"vendor_name": "COMMON", "data": json.dumps({"labels": {"en": "Revenue"}})}],
+    },
+    f"metric:{AMOUNT}": {"name": AMOUNT, "expression": EXPRESSION, "description": "money"},
+}
 SQL = f'SELECT "{CITY}", sum({AMOUNT}) AS {BARE} FROM {SCHEMA}.{TABLE} GROUP BY 1'
 DISCLOSING = (
     b"asyncpg",
@@ -236,6 +249,9 @@ class Walk:
         await self.call("turns", thread_id=thread)
         await self.call("state", thread_id=thread)
         await self.call("thread-events", thread_id=thread)
+        for wanted in compatible_paths(query, thread, "shop"):
+            _, data = await answer_of(self.http, wanted)
+            self.kept.append((f"{wanted.method} {wanted.path} {wanted.body}", data))
         await self.rpc("GetQuery", v1.GetQueryRequest(query_id=query))
         await self.rpc("GetResultPage", v1.GetResultPageRequest(query_id=query))
         await self.rpc("Follow", v1.FollowRequest(query_id=query))
@@ -377,19 +393,36 @@ async def test_connections_suggestions_and_knowledge_give_no_name_away(stack: Ap
         "instructions": [f"Use {TABLE}.{AMOUNT} for money", "Money is in euros"],
         "terms": {"revenue": f"sum of {AMOUNT}", "big customer": "more than 1,000 a year", AMOUNT: "money"},
         "synonyms": {f"{TABLE}.{CITY}": ["town"], TABLE: ["purchases"]},
+        "definitions": DEFINITIONS,
     }
     async with stack.http("acme", "lab") as analyst:
         reply = await analyst.post("/v1/connections/shop/knowledge", json=taught)
         assert reply.status_code == 200, reply.text
+        defined = (await analyst.get("/v1/connections/shop/definitions")).json()["metrics"]
+        assert [one["name"] for one in defined] == ["total_revenue", AMOUNT]
+        assert AMOUNT in defined[0]["expression"]
         seen = await analyst.get("/v1/connections/shop/knowledge")
         assert SQL.split()[1] in json.dumps(seen.json(), ensure_ascii=False).replace('\\"', '"')
     async with walk(stack) as walking:
-        for path in ("", "/shop", "/shop/catalog", "/shop/catalog?language=zh", "/shop/suggestions", "/shop/knowledge"):
+        for path in (
+            "",
+            "/shop",
+            "/shop/catalog",
+            "/shop/catalog?language=zh",
+            "/shop/suggestions",
+            "/shop/definitions",
+            "/shop/definitions?language=zh",
+            "/shop/knowledge",
+        ):
             await walking.get(f"/v1/connections{path}")
         for words in ("city", "money", "town", BARE):
             await walking.get("/v1/connections/shop/knowledge/search", params={"q": words})
             await walking.call("knowledge", action="search", connection="shop", query=words)
         await walking.call("knowledge", connection="shop")
+        await walking.call("definitions", connection="shop")
+        shown = (await walking.get("/v1/connections/shop/definitions")).json()["metrics"]
+        # A figure that has no name for people is not there, words that give a name away are not shown.
+        assert [(one["name"], one["description"], one["synonyms"]) for one in shown] == [("Revenue", "", ["money"])]
         await walking.call("preferences")
         await walking.get("/v1/preferences")
         await walking.get("/v1/threads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
@@ -42,6 +43,18 @@ HASH = "ab" * 32
 CATALOG = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
+    definitions={
+        "dataset:cust_master": json.dumps({"name": "cust_master", "source": "cust_master", "primary_key": ["cust_id"]}),
+        "metric:customers": json.dumps(
+            {
+                "name": "customers",
+                "expression": {"dialects": [{"dialect": "ANSI_SQL", "expression": "COUNT(cust_master.cust_id)"}]},
+                "custom_extensions": [
+                    {"vendor_name": "COMMON", "data": json.dumps({"labels": {"en": "Customer count"}})}
+                ],
+            }
+        ),
+    },
     tables=(
         Table(
             name="cust_master",
@@ -567,13 +580,16 @@ async def test_connections_catalogs_and_suggestions(stack: ApiStack, credential:
             await api.connections(),
             await api.catalog("shop"),
             await api.suggestions("shop"),
+            await api.definitions("shop"),
             await api.catalog("nowhere"),
         ]
 
-    listed, catalog, suggested, nowhere = await same(stack, scenario, credential=credential)
+    listed, catalog, suggested, defined, nowhere = await same(stack, scenario, credential=credential)
     assert [connection["name"] for connection in listed["connections"]] == ["crm", "shop"]
     assert ("cust_master" in str(catalog)) == (credential == "lab")
     assert suggested["questions"]
+    assert [one["label"] for one in defined["metrics"]] == ["Customer count"]
+    assert ("expression" in defined["metrics"][0]) == (credential == "lab")
     assert nowhere.code == "not_found"
 
 

@@ -30,6 +30,15 @@ def bilingual() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def spoken_name(name: str) -> str:
+    """Return a name as people would say it: its words as they are written, in lower case.
+
+    >>> spoken_name("OrderLines"), spoken_name("reading_lists")
+    ('order lines', 'reading lists')
+    """
+    return " ".join(_PART.findall(name)).lower()
+
+
 @lru_cache(maxsize=16_384)
 def readable_name(name: str, language: Language) -> str:
     """Return a name as a label: its words, abbreviations spelt out, with a capital; empty if one of them is no word.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import Column, ColumnKind, Language, Table
+from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.names import is_han, name_words, spoken_name
+from querybus_translator.language.names import is_han, name_words
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import ColumnRef
 from querybus_translator.writing.sketch import NUMERIC

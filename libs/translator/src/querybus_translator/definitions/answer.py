@@ -9,18 +9,19 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.requests.metrics_query import MetricsQuery
+from querybus.text.readable_name import spoken_name
 from querybus_semantic.checks.binding import bound, stored_values
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.formats.document import BadFileError
 from querybus_semantic.formats.entries import Piece, layer_of
 from querybus_semantic.layer.definitions import Layer, Words
+from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Request, request_of
-from querybus_translator.definitions.describe import label_of, labels_of, reading_of
+from querybus_translator.definitions.describe import labels_of, reading_of
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
-from querybus_translator.language.names import spoken_name
 
 CONFIDENCE: Final = 0.95
 EARLIER_MAX: Final = 8

@@ -9,27 +9,18 @@ from typing import Final
 
 from querybus.core.catalog import Language
 from querybus.sql.conditions.periods import next_month
+from querybus.text.readable_name import spoken_name
 from querybus_semantic.compiling.compile import Output
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Metric, Words
+from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import RefusedError
 from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request
-from querybus_translator.language.names import spoken_name
 
 _GRAINS_ZH: Final = {
     "hour": "小时", "day": "天", "week": "周", "month": "月", "quarter": "季度", "year": "年",
     "fiscal_quarter": "财季", "fiscal_year": "财年",
 }  # fmt: skip
-
-
-def label_of(name: str, words: Words, language: Language) -> str:
-    """Return what people call a definition in a language: its label, a synonym in that script, else its name's words."""
-    if language in words.label:
-        return words.label[language]
-    wanted = [text for text in words.synonyms if text.isascii() == (language == "en")]
-    if language == "zh" and wanted:
-        return wanted[0]
-    return words.label.get("en") or spoken_name(name.rpartition(".")[2])
 
 
 def reading_of(layer: Layer, request: Request, language: Language) -> str:

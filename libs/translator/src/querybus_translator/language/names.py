@@ -33,15 +33,6 @@ def name_words(name: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def spoken_name(name: str) -> str:
-    """Return a name as people would say it: its words as they are written, in lower case.
-
-    >>> spoken_name("OrderLines"), spoken_name("reading_lists")
-    ('order lines', 'reading lists')
-    """
-    return " ".join(_PART.findall(name)).lower()
-
-
 def is_han(text: str) -> bool:
     """Return whether the text is one run of Chinese characters."""
     return _HAN_RUN.fullmatch(text) is not None

@@ -10,7 +10,7 @@ from querybus.core.subjects import token
 from querybus.ops.clock import Clock
 from querybus_gateway.access.credentials import authenticate
 from querybus_gateway.access.oidc import TokenReader, is_token_like
-from querybus_gateway.access.session_token import SessionToken, is_session_token, read_session
+from querybus_gateway.access.session_token import SessionToken, TokenKind, is_session_token, read_session
 from querybus_gateway.access.throttle import GUESSES_MAX, Guesses
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
@@ -41,9 +41,11 @@ class Callers:
         self._clock = clock
         self._guesses = Guesses(guesses_max)
 
-    async def identify_ticket(self, ticket: str, query_id: str, source: str) -> Credential | Problem:
-        """Return whose ticket for this query's events it is. Raises BusTrouble."""
-        read = read_session(ticket, await self._session_key(), "ticket")
+    async def identify_ticket(
+        self, ticket: str, query_id: str, source: str, kind: TokenKind = "ticket"
+    ) -> Credential | Problem:
+        """Return whose ticket for this query's events, or its picture, it is. Raises BusTrouble."""
+        read = read_session(ticket, await self._session_key(), kind)
         if read is None or read.id != query_id:
             return self._refused(source)
         return await self._narrowed(read)

@@ -22,7 +22,10 @@ CODE_MINUTES: Final = 10
 TICKET_MINUTES: Final = 15
 """A query has ended by then, and a browser that lost its stream comes back with the same address."""
 
-TokenKind = Literal["session", "code", "ticket"]
+PICTURE_MINUTES: Final = 7 * 24 * 60
+"""A conversation that shows an answer's picture is read again for about so long."""
+
+TokenKind = Literal["session", "code", "ticket", "picture"]
 
 
 class SessionToken(BaseModel):

@@ -257,6 +257,7 @@ VERBS: Final[dict[str, Verb]] = {
     "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),
     "connections": Verb(bus_connections.ConnectionsCall, bus_connections.connections),
     "catalog": Verb(bus_connections.CatalogCall, bus_connections.catalog),
+    "definitions": Verb(bus_connections.CatalogCall, bus_connections.definitions),
     "suggestions": Verb(bus_connections.CatalogCall, bus_connections.suggestions),
     "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
     "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),

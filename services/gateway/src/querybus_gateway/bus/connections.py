@@ -1,4 +1,4 @@
-"""The bus API's verbs about what can be asked about: `connections`, `catalog` and `suggestions`."""
+"""The bus API's verbs about what can be asked about: `connections`, `catalog`, `definitions` and `suggestions`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ async def connections(_: ConnectionsCall, credential: Credential, use_cases: Use
 
 async def catalog(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     return await use_cases.catalogs.catalog(wanted.connection, credential, wanted.language)
+
+
+async def definitions(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await use_cases.definitions.listed(wanted.connection, credential, wanted.language)
 
 
 async def suggestions(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:

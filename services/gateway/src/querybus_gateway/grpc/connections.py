@@ -59,6 +59,15 @@ async def get_catalog(request: v1.GetCatalogRequest, call: GrpcCall) -> Message 
     return response
 
 
+async def list_definitions(request: v1.ListDefinitionsRequest, call: GrpcCall) -> Message | Problem:
+    """List what the owner's words mean."""
+    wanted = _checked(_InLanguage, {"language": request.language})
+    if isinstance(wanted, Problem):
+        return wanted
+    result = await call.use_cases.definitions.listed(request.connection, call.credential, wanted.language)
+    return result if isinstance(result, Problem) else message_of(v1.ListDefinitionsResponse, result)
+
+
 async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall) -> Message | Problem:
     """Suggest questions."""
     wanted = _checked(_InLanguage, {"language": request.language})
@@ -141,6 +150,7 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
 CONNECTION_METHODS: Final[Mapping[str, Method]] = {
     "ListConnections": Method(v1.ListConnectionsRequest, list_connections),
     "GetCatalog": Method(v1.GetCatalogRequest, get_catalog),
+    "ListDefinitions": Method(v1.ListDefinitionsRequest, list_definitions),
     "SuggestQuestions": Method(v1.SuggestQuestionsRequest, suggest_questions),
     "ListKnowledge": Method(v1.ListKnowledgeRequest, list_knowledge),
     "SearchKnowledge": Method(v1.SearchKnowledgeRequest, search_knowledge),

@@ -35,6 +35,7 @@ from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.browser import sign_in as http_sign_in
+from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
 from querybus_gateway.http.compatible.openai import api as openai_api
 from querybus_gateway.http.request import DOCUMENTED, NO_KEY, JsonResponse, NothingFollowsError, gives, problem_response
@@ -175,11 +176,14 @@ def http_api(
     cors_origins: Sequence[str] = (),
     openai: bool = True,
     langgraph: bool = True,
+    page: bool = False,
+    public_url: str = "",
     more: Sequence[BaseRoute] = (),
 ) -> FastAPI:
     """Return the HTTP application; pages of `cors_origins` may call it from a browser.
 
-    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `more` paths that are no part of the document.
+    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `page` the page for people, `more` paths that
+    are no part of the document. Links in answers begin with `public_url`; without it with what a request was sent to.
     """
     app = FastAPI(
         title="QueryBus",
@@ -190,6 +194,8 @@ def http_api(
         redirect_slashes=False,
     )
     app.state.use_cases = use_cases
+    app.state.public_url = public_url
+    app.state.has_page = page
     if cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -211,7 +217,7 @@ def http_api(
         tags=["documents"],
         openapi_extra=NO_KEY,
     )
-    app.router.routes.extend(more)
+    app.router.routes.extend((*more, *(page_routes() if page else ())))
     _refusals(app)
     _document(app)
     return app

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
+from querybus.core.credential import Credential
 from querybus.picture import PictureForm
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, problem_response
+from querybus_gateway.http.request import JsonResponse, UseCasesOf, caller_of, files, problem_response
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import ChartView
 from querybus_gateway.use_cases.results.charts import ChartForm
@@ -17,6 +18,17 @@ router = APIRouter(prefix="/v1/queries", tags=["results"])
 
 _MEDIA_TYPES: Final = {ChartForm.JSON: "application/json", ChartForm.SVG: "image/svg+xml", ChartForm.PNG: "image/png"}
 _SVG_POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+
+async def _reader(
+    request: Request,
+    use_cases: UseCasesOf,
+    query_id: str,
+    ticket: Annotated[
+        str, Query(description="instead of a key: of a conversation that shows the picture", max_length=4_096)
+    ] = "",
+) -> Credential:
+    return await caller_of(request, use_cases, ticket=ticket, query_id=query_id, kind="picture")
 
 
 @router.get(
@@ -28,7 +40,7 @@ async def chart(
     request: Request,
     use_cases: UseCasesOf,
     query_id: str,
-    credential: Caller,
+    credential: Annotated[Credential, Depends(_reader)],
     form: Annotated[ChartForm, Query(alias="format")] = ChartForm.JSON,
 ) -> Response:
     """Return the chart as JSON, SVG or PNG."""

@@ -9,7 +9,13 @@ from fastapi.responses import JSONResponse
 
 from querybus.core.catalog import Language
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, gives
-from querybus_gateway.public.resources import CatalogView, ConnectionsView, ConnectionView, SuggestionsView
+from querybus_gateway.public.resources import (
+    CatalogView,
+    ConnectionsView,
+    ConnectionView,
+    DefinitionsView,
+    SuggestionsView,
+)
 
 router = APIRouter(prefix="/v1/connections", tags=["connections"])
 
@@ -34,6 +40,14 @@ async def catalog(
 ) -> JSONResponse:
     """Return what stands in a connection: names for analysts, what people call it for everybody else."""
     return answered(request, await use_cases.catalogs.catalog(name, credential, language))
+
+
+@router.get("/{name}/definitions", responses=gives(DefinitionsView))
+async def definitions(
+    request: Request, use_cases: UseCasesOf, name: str, credential: Caller, language: InLanguage = "en"
+) -> JSONResponse:
+    """Return what the owner's words mean: the approved figures that can be asked for by name."""
+    return answered(request, await use_cases.definitions.listed(name, credential, language))
 
 
 @router.get("/{name}/suggestions", responses=gives(SuggestionsView))

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import Credential
 from querybus_gateway.access.credentials import presented_key
+from querybus_gateway.access.session_token import TokenKind
 from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
 from querybus_gateway.public.redaction import Json
@@ -163,13 +164,15 @@ async def _caller(request: Request) -> Credential:
     return await caller_of(request, _use_cases(request))
 
 
-async def caller_of(request: Request, use_cases: UseCases, *, ticket: str = "", query_id: str = "") -> Credential:
-    """Return who is calling, by key or by a ticket for the events of one query; Refused for nobody."""
+async def caller_of(
+    request: Request, use_cases: UseCases, *, ticket: str = "", query_id: str = "", kind: TokenKind = "ticket"
+) -> Credential:
+    """Return who is calling, by key or by a ticket for the events or the picture of one query; Refused for nobody."""
     try:
         source = request.client.host if request.client is not None else ""
         key = presented_key(request.headers)
         if key is None and ticket:
-            result = await use_cases.callers.identify_ticket(ticket, query_id, source)
+            result = await use_cases.callers.identify_ticket(ticket, query_id, source, kind)
         else:
             result = await use_cases.callers.identify(key, source)
     except BusTrouble:
@@ -177,6 +180,11 @@ async def caller_of(request: Request, use_cases: UseCases, *, ticket: str = "", 
     if isinstance(result, Problem):
         raise Refused(result)
     return result
+
+
+def links_base(request: Request) -> str:
+    """Return what links in answers begin with, without a slash at the end: as configured, else as the request came."""
+    return str(request.app.state.public_url or request.base_url).rstrip("/")
 
 
 UseCasesOf = Annotated[UseCases, Depends(_use_cases)]

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from querybus.text.shown_rows import shown_rows
+
 ROWS_SHOWN_MAX: Final = 20
 CELL_LENGTH_MAX: Final = 200
 
 
-def markdown(resource: Mapping[str, Any], base_url: str) -> str:
-    """Return a query's answer as Markdown: the sentence, a table, the ways on; the link leads to everything else."""
+def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", picture: str = "") -> str:
+    """Return a query's answer as Markdown: the sentence, a table, the ways on; the link leads to everything else.
+
+    `link` is for clients of people the address of the answer's card at the page, `picture` that of its drawn chart.
+    """
     answer = resource.get("answer")
-    link = f"{base_url.rstrip('/')}/v1/queries/{resource['id']}"
+    link = link or f"{base_url.rstrip('/')}/v1/queries/{resource['id']}"
     if not isinstance(answer, Mapping):
         return f"The answer is not there yet. [See how it stands]({link})"
     is_english = answer.get("language") != "zh"
@@ -20,16 +25,20 @@ def markdown(resource: Mapping[str, Any], base_url: str) -> str:
     if answer.get("outcome") != "answered" and answer.get("next_step"):
         parts.append(str(answer["next_step"]))
     if answer.get("rows"):
-        parts.append(_table(answer["columns"], answer["rows"][:ROWS_SHOWN_MAX]))
+        shown = shown_rows(answer["columns"], answer["rows"][:ROWS_SHOWN_MAX], "en" if is_english else "zh")
+        parts.append(_table(answer["columns"], shown))
         more = int(answer.get("row_count") or 0) - min(len(answer["rows"]), ROWS_SHOWN_MAX)
         if more > 0:
             parts.append(f"{more:,} more rows" if is_english else f"还有 {more:,} 行")
     options = answer.get("options") or ()
     if options:
         parts.append("\n".join(f"{number}. {_plain(option['text'])}" for number, option in enumerate(options, 1)))
+    if picture and answer.get("chart"):
+        parts.append(f"![{'Chart' if is_english else '图表'}]({picture})")
     if answer.get("sql"):
         parts.append(f"```sql\n{str(answer['sql']).replace('```', '')}\n```")
-    chart = f" · [{'Chart' if is_english else '图表'}]({link}/chart.png)" if answer.get("chart") else ""
+    has_address = answer.get("chart") and not picture
+    chart = f" · [{'Chart' if is_english else '图表'}]({link}/chart?format=png)" if has_address else ""
     parts.append(f"[{'Details' if is_english else '详情'}]({link}){chart}")
     return "\n\n".join(part for part in parts if part)
 
@@ -38,12 +47,8 @@ def _plain(text: object) -> str:
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def _table(columns: Sequence[Mapping[str, Any]], rows: Sequence[Sequence[Any]]) -> str:
+def _table(columns: Sequence[Mapping[str, Any]], rows: Sequence[Sequence[str]]) -> str:
     head = "| " + " | ".join(_plain(column["label"]) for column in columns) + " |"
     rule = "|" + " --- |" * len(columns)
-    lines = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    lines = ["| " + " | ".join(_plain(cell)[:CELL_LENGTH_MAX] for cell in row) + " |" for row in rows]
     return "\n".join((head, rule, *lines))
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else _plain(value)[:CELL_LENGTH_MAX]

@@ -68,6 +68,24 @@ class CatalogView(View):
     glossary: dict[str, str]
 
 
+class MetricView(View):
+    """A defined figure; analysts get its expression and condition as well, and business readers its label as `name`."""
+
+    name: str
+    label: str
+    description: str
+    synonyms: list[str]
+    unit: str
+    owner: str
+    version: str
+
+
+class DefinitionsView(View):
+    connection: str
+    version: str = Field(description="of all definitions together; empty where there are none")
+    metrics: list[MetricView]
+
+
 class SuggestionsView(View):
     connection: str
     questions: list[str]

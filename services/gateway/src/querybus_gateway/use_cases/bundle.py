@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.ports import Credentials
 from querybus_gateway.use_cases.batches import Batches
-from querybus_gateway.use_cases.catalogs import Catalogs
+from querybus_gateway.use_cases.catalogs.connections import Catalogs
+from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
@@ -31,6 +32,7 @@ class UseCases:
     charts: Charts
     confirmations: Confirmations
     catalogs: Catalogs
+    definitions: Definitions
     teaching: Teaching
     credentials: Credentials
     callers: Callers

@@ -16,6 +16,7 @@ from querybus_gateway.access.session_token import (
     CODE_MINUTES,
     MINUTES_DEFAULT,
     MINUTES_MAX,
+    PICTURE_MINUTES,
     TICKET_MINUTES,
     SessionToken,
     TokenKind,
@@ -29,7 +30,7 @@ from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 
 SIGNED_IN_MINUTES: Final = 12 * 60
 MS_MAX: Final = 2**53
-_MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ticket": "ticket"}
+_MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ticket": "ticket", "picture": "ticket"}
 _NOBODYS: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "the code is not known, was used, or is too old: ask for a new one"
 )
@@ -117,6 +118,21 @@ class SignIn:
             audience=caller.audience,
             connections=caller.connections,
         )
+
+    async def picture(self, query_id: str, caller: Credential) -> str | None:
+        """Return a ticket for the picture of one answer, for a conversation that shows it; None where there can be none."""
+        if caller.name == TOKEN_CREDENTIAL:
+            return None
+        made = await self._made(
+            "picture",
+            caller,
+            token_id=query_id,
+            minutes=PICTURE_MINUTES,
+            user=caller.user,
+            audience=caller.audience,
+            connections=caller.connections,
+        )
+        return None if isinstance(made, Problem) else str(made["ticket"])
 
     async def redeem(self, request: SignInRequest) -> Json | Problem:
         """Return a token of SIGNED_IN_MINUTES for a code that nobody has used."""

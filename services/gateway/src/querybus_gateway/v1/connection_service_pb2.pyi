@@ -111,6 +111,44 @@ class GetCatalogResponse(_message.Message):
     catalog: _struct_pb2.Struct
     def __init__(self, catalog: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
+class ListDefinitionsRequest(_message.Message):
+    __slots__ = ("connection", "language")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    connection: str
+    language: str
+    def __init__(self, connection: _Optional[str] = ..., language: _Optional[str] = ...) -> None: ...
+
+class Metric(_message.Message):
+    __slots__ = ("name", "label", "description", "synonyms", "unit", "owner", "version", "expression", "condition")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    SYNONYMS_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    EXPRESSION_FIELD_NUMBER: _ClassVar[int]
+    CONDITION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    label: str
+    description: str
+    synonyms: _containers.RepeatedScalarFieldContainer[str]
+    unit: str
+    owner: str
+    version: str
+    expression: str
+    condition: str
+    def __init__(self, name: _Optional[str] = ..., label: _Optional[str] = ..., description: _Optional[str] = ..., synonyms: _Optional[_Iterable[str]] = ..., unit: _Optional[str] = ..., owner: _Optional[str] = ..., version: _Optional[str] = ..., expression: _Optional[str] = ..., condition: _Optional[str] = ...) -> None: ...
+
+class ListDefinitionsResponse(_message.Message):
+    __slots__ = ("version", "metrics")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    metrics: _containers.RepeatedCompositeFieldContainer[Metric]
+    def __init__(self, version: _Optional[str] = ..., metrics: _Optional[_Iterable[_Union[Metric, _Mapping]]] = ...) -> None: ...
+
 class SuggestQuestionsRequest(_message.Message):
     __slots__ = ("connection", "language")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]

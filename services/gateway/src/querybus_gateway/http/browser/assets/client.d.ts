@@ -138,6 +138,7 @@ export class QueryBus {
   fork(threadId: string, how?: { queryId?: string }): Promise<Thread>;
   deleteThread(threadId: string): Promise<void>;
   connections(how?: { signal?: AbortSignal }): Promise<{ connections: { name: string; description: string }[] }>;
+  definitions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Definitions>;
   suggestions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<{ connection: string; questions: string[] }>;
   me(how?: { signal?: AbortSignal }): Promise<Me>;
   token(request?: { user?: string; audience?: "business"; connections?: string[]; minutes?: number }): Promise<Token>;

@@ -162,6 +162,10 @@ export class QueryBus {
     return this.#json("GET", "/v1/connections", { signal });
   }
 
+  definitions(connection, { language, signal } = {}) {
+    return this.#json("GET", `/v1/connections/${part(connection)}/definitions${search({ language })}`, { signal });
+  }
+
   suggestions(connection, { language, signal } = {}) {
     return this.#json("GET", `/v1/connections/${part(connection)}/suggestions${search({ language })}`, { signal });
   }

@@ -19,7 +19,7 @@ from querybus_gateway.http.compatible.langgraph.requests import Command, Config,
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, sse, thread_given, wanted_of
 from querybus_gateway.http.compatible.langgraph.run_paths import with_heartbeat
 from querybus_gateway.http.compatible.langgraph.runs import Runs
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, links_base
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.bundle import UseCases
 
@@ -80,7 +80,7 @@ async def events(request: Request, use_cases: UseCasesOf, thread_id: str, creden
     turns = thread_given(await Runs(use_cases, credential).turns(thread_id), thread_id)
     was_shown = use_cases.thread_events.end_was_shown(credential, thread_id, wanted.channels)
     since = _since(turns, wanted.since, was_shown=was_shown)
-    followed = _followed(use_cases, credential, thread_id, turns, wanted, since, str(request.base_url))
+    followed = _followed(use_cases, credential, thread_id, turns, wanted, since, links_base(request))
     return sse(with_heartbeat(followed))
 
 
@@ -110,7 +110,7 @@ class _Commands:
     """The commands on one thread of one caller."""
 
     def __init__(self, request: Request, use_cases: UseCases, credential: Credential, thread: str) -> None:
-        self._base_url = str(request.base_url)
+        self._base_url = links_base(request)
         self._use_cases = use_cases
         self._credential = credential
         self._thread = thread

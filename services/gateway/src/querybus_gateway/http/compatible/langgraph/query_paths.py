@@ -15,7 +15,7 @@ from querybus_gateway.http.compatible.langgraph.routes import given, router_of, 
 from querybus_gateway.http.compatible.langgraph.run_paths import RUN_SECONDS_MAX, stream_of
 from querybus_gateway.http.compatible.langgraph.runs import Runs, Started, ended
 from querybus_gateway.http.compatible.langgraph.stream import turn_of
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, links_base
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
@@ -95,7 +95,7 @@ async def sync(request: Request, use_cases: UseCasesOf, credential: Caller) -> R
         return JsonResponse({"thread_id": started.thread, "query_id": query, "status": "running"}, 202)
     answer = reply.resource["answer"]
     turn = turn_of(answer)
-    text = text_of(turn, str(request.base_url))
+    text = text_of(turn, links_base(request))
     known = ("outcome", "code", "message", "summary", "columns", "rows", "row_count", "chart", "sql", "options")
     body: Json = {"thread_id": started.thread, "query_id": query, "status": run_status(turn)}
     body |= {name: answer[name] for name in known if name in answer}

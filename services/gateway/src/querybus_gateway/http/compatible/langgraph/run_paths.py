@@ -16,7 +16,7 @@ from querybus_gateway.http.compatible.langgraph.requests import BatchRequest, Ca
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, sse, thread_given, wanted_of
 from querybus_gateway.http.compatible.langgraph.runs import Runs, Started, ended
 from querybus_gateway.http.compatible.langgraph.stream import Run, error_of, frames, resume_point, turn_of
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, links_base
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.resources import Reply
@@ -209,7 +209,7 @@ def stream_of(
     seen = (-1, -1) if is_new else resume_point(request.headers.get("last-event-id", ""))
     if seen is None:
         raise Refused(Problem(ProblemCode.MALFORMED, "that is no event id of this stream"))
-    run = Run(query, started.thread, started.assistant, modes, started.earlier, str(request.base_url))
+    run = Run(query, started.thread, started.assistant, modes, started.earlier, links_base(request))
     path = f"/runs/{query}" if alone else f"/threads/{started.thread}/runs/{query}"
     # The client that resumes does not repeat its modes.
     asked = "&".join(f"stream_mode={mode}" for mode in modes)
@@ -247,7 +247,7 @@ async def with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _waited(request: Request, use_cases: UseCases, credential: Credential, started: Started) -> Response:
     query, path = started.reply.query_id, f"/threads/{started.thread}/runs/{started.reply.query_id}"
-    base_url = str(request.base_url)
+    base_url = links_base(request)
 
     async def body() -> AsyncIterator[str]:
         task = asyncio.ensure_future(ended(use_cases, query, credential, RUN_SECONDS_MAX))

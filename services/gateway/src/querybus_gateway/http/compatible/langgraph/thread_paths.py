@@ -23,7 +23,7 @@ from querybus_gateway.http.compatible.langgraph.requests import (
 )
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, thread_given, wanted_of
 from querybus_gateway.http.compatible.langgraph.runs import Runs
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, links_base
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.public.resources import DescribedThreadView
 from querybus_gateway.use_cases.bundle import UseCases
@@ -107,7 +107,7 @@ async def delete(use_cases: UseCasesOf, thread_id: str, credential: Caller) -> R
 async def copy(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Begin a thread that knows this one as it stands."""
     made = thread_given(await use_cases.threads.fork(thread_id, credential), thread_id)
-    return JsonResponse(thread_of({**made, "metadata": {}}, (), str(request.base_url)))
+    return JsonResponse(thread_of({**made, "metadata": {}}, (), links_base(request)))
 
 
 @router.get("/{thread_id}/state")
@@ -160,7 +160,7 @@ async def _history(
     request: Request, use_cases: UseCases, credential: Credential, thread: str, wanted: HistoryRequest
 ) -> list[Json]:
     turns = thread_given(await Runs(use_cases, credential).turns(thread), thread)
-    states = states_of(thread, turns, str(request.base_url))
+    states = states_of(thread, turns, links_base(request))
     before = _before(wanted.before)
     if before is not None:
         states = [one for one in states if (sequence_of(one["checkpoint_id"]) or 0) < before]
@@ -184,7 +184,7 @@ def _sequence(checkpoint: str) -> int:
 
 async def _state(request: Request, use_cases: UseCases, credential: Credential, thread: str, until: int | None) -> Json:
     turns = thread_given(await Runs(use_cases, credential).turns(thread), thread)
-    states = states_of(thread, turns, str(request.base_url))
+    states = states_of(thread, turns, links_base(request))
     if until is not None:
         states = [one for one in states if (sequence_of(one["checkpoint_id"]) or 0) <= until]
     return states[0] if states else empty_state(thread)
@@ -201,7 +201,7 @@ async def _threads(request: Request, use_cases: UseCases, credential: Credential
     async def one(record: Json) -> Json:
         async with at_once:
             turns = await runs.turns(record["thread_id"])
-        return thread_of(record, () if isinstance(turns, Problem) else turns, str(request.base_url))
+        return thread_of(record, () if isinstance(turns, Problem) else turns, links_base(request))
 
     return list(await asyncio.gather(*(one(record) for record in records)))
 

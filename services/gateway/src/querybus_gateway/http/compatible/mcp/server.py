@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any, Final, cast
@@ -34,6 +35,7 @@ from querybus_gateway.http.compatible.mcp.results import (
     TopicOut,
     answer_of,
 )
+from querybus_gateway.http.request import links_base
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.markdown import markdown
 from querybus_gateway.use_cases.bundle import UseCases
@@ -149,6 +151,13 @@ class _Tools:
         """What stands in a database, and questions that can be asked of it; `*` for all of them."""
         return (await self.describe(context, None if connection == "*" else connection)).model_dump_json()
 
+    async def definition(self, connection: str, name: str, context: Context) -> str:
+        """What an owner's word means, such as revenue; `*` for all that are defined."""
+        caller, use_case = _caller(context), self._use_cases.definitions
+        if name == "*":
+            return json.dumps(_given(await use_case.listed(connection, caller, "en")), ensure_ascii=False)
+        return json.dumps(_given(await use_case.defined(connection, name, caller, "en")), ensure_ascii=False)
+
     async def result_page(self, query_id: str, page: str, context: Context) -> str:
         """A page of an answer's rows."""
         return (await self.more_rows(context, query_id, int(page) if page.isdigit() else 0)).model_dump_json()
@@ -218,6 +227,7 @@ def mcp_server(use_cases: UseCases, state_key: bytes, *, statements: bool) -> MC
     if statements:
         server.add_tool(tools.run_sql, annotations=_READS)
     server.resource("querybus://connections/{connection}", mime_type="application/json")(tools.catalog)
+    server.resource("querybus://metrics/{connection}/{name}", mime_type="application/json")(tools.definition)
     server.resource("querybus://results/{query_id}/{page}", mime_type="application/json")(tools.result_page)
     return server
 
@@ -246,7 +256,7 @@ def _given(found: Any) -> Any:
 
 
 def _answer(context: Context, reply: Reply) -> CallToolResult:
-    base = str(_request(context).base_url).rstrip("/")
+    base = links_base(_request(context))
     made = answer_of(reply.resource, base, ROWS_MAX)
     text = markdown(reply.resource, base)
     if made.status in ("clarification", "confirmation"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
@@ -15,16 +14,14 @@ from querybus.core.credential import Credential
 from querybus_gateway.admit import WAIT_SECONDS_MAX
 from querybus_gateway.http.compatible.openai import replies
 from querybus_gateway.http.compatible.openai.conversation import Asked, acting, asked_in, begin
+from querybus_gateway.http.compatible.openai.housekeeping import Task, task_of, task_reply, values_of
 from querybus_gateway.http.compatible.openai.requests import (
     MODEL,
     ChatRequest,
-    Message,
     ResponsesRequest,
     connection_of,
-    task_of,
-    task_reply,
 )
-from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, body_of
+from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, body_of, links_base
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.public.markdown import markdown
 from querybus_gateway.use_cases.bundle import UseCases
@@ -73,21 +70,19 @@ async def models(use_cases: UseCasesOf, credential: Caller) -> Response:
 async def chat_completions(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
     """Answer the last message of a conversation."""
     wanted = await body_of(request, ChatRequest)
-    if (said := _by_rule(wanted.messages)) is not None:
-        return _answered(wanted, "task", said, 0)
+    if (task := task_of(wanted.messages[-1].text)) is not None:
+        return _housekeeping(wanted, task)
     asked = asked_in(wanted.messages, request.headers)
     if asked is None:
         return _refusal(_NOTHING_ASKED)
-    work = _Work(
-        use_cases, acting(credential, request.headers), asked, connection_of(wanted.model), str(request.base_url)
-    )
-    reply = await work.begun()
+    work = _Work(request, use_cases, credential)
+    reply = await work.begun(asked, connection_of(wanted.model))
     if isinstance(reply, Problem):
         return _refusal(reply)
     if wanted.stream:
         return _sse(_chat_stream(work, reply, wanted))
     reply = await work.ended(reply)
-    return _answered(wanted, reply.query_id, work.text(reply), _created(reply))
+    return _answered(wanted, reply.query_id, await work.text(reply), _created(reply))
 
 
 @router.post("/responses")
@@ -95,26 +90,61 @@ async def responses(request: Request, use_cases: UseCasesOf, credential: Caller)
     """Answer an input; `previous_response_id` continues its thread."""
     wanted = await body_of(request, ResponsesRequest)
     previous = wanted.previous_response_id
-    asked = asked_in(wanted.messages, request.headers, previous.removeprefix("resp_") if previous else None)
+    asked = asked_in(wanted.messages, request.headers, replies.query_named(previous) if previous else None)
     if asked is None:
         return _refusal(_NOTHING_ASKED)
-    work = _Work(
-        use_cases, acting(credential, request.headers), asked, connection_of(wanted.model), str(request.base_url)
-    )
-    reply = await work.begun()
+    work = _Work(request, use_cases, credential)
+    reply = await work.begun(asked, connection_of(wanted.model))
     if isinstance(reply, Problem):
         return _refusal(reply)
     if wanted.stream:
-        return _sse(_response_stream(work, reply, wanted))
+        return _sse(_response_stream(work, reply, wanted.model, previous))
     reply = await work.ended(reply)
-    return JsonResponse(replies.response(reply.query_id, wanted.model, _created(reply), work.text(reply), previous))
+    return JsonResponse(
+        replies.response(reply.query_id, wanted.model, _created(reply), await work.text(reply), previous)
+    )
 
 
-def _by_rule(messages: Sequence[Message]) -> str | None:
-    """Return the reply to a front end's housekeeping, which never becomes a query; None for a question."""
-    text = messages[-1].text
-    task = task_of(text)
-    return None if task is None else json.dumps(task_reply(task, text), ensure_ascii=False)
+@router.get("/responses/{response_id}")
+async def response(request: Request, response_id: str, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Return a response as it stands; `stream=true&starting_after=N` takes up a stream that was cut."""
+    work = _Work(request, use_cases, credential)
+    reply = await work.known(response_id)
+    if isinstance(reply, Problem):
+        return _refusal(reply)
+    if request.query_params.get("stream") == "true":
+        after = request.query_params.get("starting_after", "")
+        return _sse(_response_stream(work, reply, MODEL, None, int(after) if after.isdigit() else -1))
+    return JsonResponse(replies.response(reply.query_id, MODEL, _created(reply), await work.text_if_ended(reply), None))
+
+
+@router.post("/responses/{response_id}/cancel")
+async def cancel_response(request: Request, response_id: str, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Cancel the question of a response, and return it as it stands then."""
+    work = _Work(request, use_cases, credential)
+    reply = await work.cancelled(response_id)
+    if isinstance(reply, Problem):
+        return _refusal(reply)
+    return JsonResponse(replies.response(reply.query_id, MODEL, _created(reply), await work.text_if_ended(reply), None))
+
+
+@router.get("/chat/completions/{completion_id}")
+async def chat_completion(request: Request, completion_id: str, use_cases: UseCasesOf, credential: Caller) -> Response:
+    """Return a chat completion whose stream was cut, once it has ended."""
+    work = _Work(request, use_cases, credential)
+    reply = await work.known(completion_id)
+    if isinstance(reply, Problem):
+        return _refusal(reply)
+    reply = await work.ended(reply)
+    return JsonResponse(replies.completion(reply.query_id, MODEL, _created(reply), await work.text(reply)))
+
+
+def _housekeeping(wanted: ChatRequest, task: Task) -> Response:
+    """Answer what a front end asks for besides questions; it never becomes a query."""
+    text = wanted.messages[-1].text
+    if (function := wanted.demanded_function) is not None and not wanted.stream:
+        return JsonResponse(replies.function_call(wanted.model, function, values_of(task, text)))
+    return _answered(wanted, "task", task_reply(task, text, as_json=wanted.wants_object), 0)
 
 
 def _answered(wanted: ChatRequest, answer_id: str, text: str, created: int) -> Response:
@@ -148,18 +178,26 @@ def _chat_frames(wanted: ChatRequest, answer_id: str, text: str, created: int) -
 class _Work:
     """One question of one caller, from asking to its end."""
 
-    def __init__(
-        self, use_cases: UseCases, credential: Credential, asked: Asked, connection: str | None, base_url: str
-    ) -> None:
+    def __init__(self, request: Request, use_cases: UseCases, credential: Credential) -> None:
         self._queries = use_cases.queries
-        self._credential = credential
-        self._asked = asked
-        self._connection = connection
-        self._base_url = base_url
+        self._credential = acting(credential, request.headers)
+        self._sign_in = use_cases.sign_in
+        self._base_url = links_base(request)
+        self._has_page = bool(request.app.state.has_page)
 
-    async def begun(self) -> Reply | Problem:
+    async def begun(self, asked: Asked, connection: str | None) -> Reply | Problem:
         """Ask, and return the query as it stands then."""
-        return await begin(self._asked, self._connection, self._queries, self._credential, 0)
+        return await begin(asked, connection, self._queries, self._credential, 0)
+
+    async def known(self, name: str) -> Reply | Problem:
+        """Return the query that a response or a completion is the answer of."""
+        return await self._queries.read(replies.query_named(name), self._credential)
+
+    async def cancelled(self, name: str) -> Reply | Problem:
+        """Cancel that query, and return it as it stands then: as it ended, if it had."""
+        result = await self._queries.cancel(replies.query_named(name), self._credential)
+        had_ended = isinstance(result, Problem) and result.code is ProblemCode.ALREADY_FINISHED
+        return await self.known(name) if had_ended else result
 
     async def ended(self, reply: Reply) -> Reply:
         """Return the query once it has finished, or as it stands at its deadline."""
@@ -170,9 +208,20 @@ class _Work:
             reply = found
         return reply
 
-    def text(self, reply: Reply) -> str:
-        """Return the answer as Markdown."""
-        return markdown(reply.resource, self._base_url)
+    async def text(self, reply: Reply) -> str:
+        """Return the answer as Markdown; people's chat shows the picture, and the link leads them to the page."""
+        query, thread = reply.query_id, reply.resource["thread_id"]
+        link = f"{self._base_url}/#thread={thread}&answer={query}" if self._has_page else ""
+        answer = reply.resource["answer"] if reply.is_finished else {}
+        # A single figure stands in the sentence already.
+        has_chart = bool(answer.get("chart")) and int(answer.get("row_count") or 0) > 1
+        ticket = await self._sign_in.picture(query, self._credential) if has_chart else None
+        picture = f"{self._base_url}/v1/queries/{query}/chart?format=png&ticket={ticket}" if ticket else ""
+        return markdown(reply.resource, self._base_url, link=link, picture=picture)
+
+    async def text_if_ended(self, reply: Reply) -> str | None:
+        """Return the same, None while there is no answer yet."""
+        return await self.text(reply) if reply.is_finished else None
 
 
 async def _chat_stream(work: _Work, reply: Reply, wanted: ChatRequest) -> AsyncIterator[str]:
@@ -186,17 +235,23 @@ async def _chat_stream(work: _Work, reply: Reply, wanted: ChatRequest) -> AsyncI
             yield one
 
 
-async def _response_stream(work: _Work, reply: Reply, wanted: ResponsesRequest) -> AsyncIterator[str]:
-    created, previous = _created(reply), wanted.previous_response_id
-    begun = replies.response(reply.query_id, wanted.model, created, None, previous)
+async def _response_stream(
+    work: _Work, reply: Reply, model: str, previous: str | None, after: int = -1
+) -> AsyncIterator[str]:
+    """Yield the events of a response behind the one with the number `after`."""
+    created = _created(reply)
+    begun = replies.response(reply.query_id, model, created, None, previous)
     for number, kind in enumerate(("response.created", "response.in_progress")):
-        yield replies.frame({"type": kind, "sequence_number": number, "response": begun}, kind)
+        if number > after:
+            yield replies.frame({"type": kind, "sequence_number": number, "response": begun}, kind)
     async for text in _awaited(work, reply):
         if text is None:
             yield ": waiting\n\n"
             continue
-        for one in replies.response_events(reply.query_id, wanted.model, created, text, previous):
-            yield one
+        events = replies.response_events(reply.query_id, model, created, text, previous)
+        for number, one in enumerate(events, replies.RESPONSE_EVENTS_BEFORE):
+            if number > after:
+                yield one
 
 
 async def _awaited(work: _Work, reply: Reply) -> AsyncIterator[str | None]:
@@ -208,7 +263,7 @@ async def _awaited(work: _Work, reply: Reply) -> AsyncIterator[str | None]:
             if done:
                 break
             yield None
-        yield work.text(task.result())
+        yield await work.text(task.result())
     finally:
         task.cancel()
 

@@ -9,6 +9,7 @@ from typing import Final
 from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
 from querybus_gateway.admit import AskRequest
+from querybus_gateway.http.compatible.openai.housekeeping import question_in
 from querybus_gateway.http.compatible.openai.replies import query_in
 from querybus_gateway.http.compatible.openai.requests import Message
 from querybus_gateway.problems import Problem
@@ -55,7 +56,7 @@ def asked_in(messages: Sequence[Message], headers: Mapping[str, str], follows: s
     earlier = [message.text for message in messages[: spoken[-1]] if message.role == "assistant"]
     known = next((query for text in reversed(earlier) if (query := query_in(text)) is not None), None)
     conversation = next((headers[name][:200] for name in CONVERSATION_HEADERS if headers.get(name)), None)
-    return Asked(messages[spoken[-1]].text, follows or known, conversation)
+    return Asked(question_in(messages[spoken[-1]].text), follows or known, conversation)
 
 
 async def begin(

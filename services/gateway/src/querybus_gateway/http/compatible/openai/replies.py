@@ -11,14 +11,25 @@ from querybus_gateway.problems import Problem
 
 NO_USAGE: Final = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 Json = dict[str, Any]
+RESPONSE_EVENTS_BEFORE: Final = 2
+"""`response.created` and `response.in_progress` come before an answer is there."""
 
-_QUERY_LINK = re.compile(r"/v1/queries/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+_QUERY_LINK = re.compile(r"(?:/v1/queries/|[#&]answer=)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 
 
 def query_in(text: str) -> str | None:
     """Return the id of the query whose answer an earlier message was, None where it was none of ours."""
     found = _QUERY_LINK.findall(text)
     return found[-1] if found else None
+
+
+def query_named(name: str) -> str:
+    """Return the id of the query that a response's or a completion's id names.
+
+    >>> query_named("resp_0190"), query_named("chatcmpl-0190")
+    ('0190', '0190')
+    """
+    return name.removeprefix("resp_").removeprefix("chatcmpl-")
 
 
 def error_body(problem: Problem) -> Json:
@@ -40,6 +51,14 @@ def completion(answer_id: str, model: str, created: int, text: str) -> Json:
         "choices": [choice],
         "usage": NO_USAGE,
     }
+
+
+def function_call(model: str, name: str, arguments: Json) -> Json:
+    """Return a whole chat completion that calls the function which its client demands."""
+    made = completion("task", model, 0, "")
+    call = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    made["choices"][0]["message"]["tool_calls"] = [{"id": "call_task", "type": "function", "function": call}]
+    return made
 
 
 def frame(data: Json | str, event: str = "") -> str:
@@ -99,7 +118,7 @@ def response(answer_id: str, model: str, created: int, text: str | None, previou
 def response_events(answer_id: str, model: str, created: int, text: str, previous: str | None) -> Iterator[str]:
     """Yield the events of a streamed response after `response.created`, in the order that clients expect."""
     message = f"msg_{answer_id}"
-    number = 1
+    number = RESPONSE_EVENTS_BEFORE - 1
 
     def event(kind: str, **fields: Any) -> str:
         nonlocal number

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,6 +48,21 @@ class ChatRequest(_Request):
     messages: tuple[Message, ...] = Field(min_length=1, max_length=MESSAGES_MAX)
     stream: bool = False
     stream_options: StreamOptions | None = None
+    response_format: Any = None
+    tool_choice: Any = None
+
+    @property
+    def wants_object(self) -> bool:
+        """Whether the client demands a JSON object."""
+        wanted = self.response_format if isinstance(self.response_format, dict) else {}
+        return wanted.get("type") in ("json_object", "json_schema")
+
+    @property
+    def demanded_function(self) -> str | None:
+        """The function that the client demands to be called, None where it leaves that open."""
+        choice = self.tool_choice if isinstance(self.tool_choice, dict) else {}
+        function = choice.get("function")
+        return str(function.get("name", "")) or None if isinstance(function, dict) else None
 
 
 class ResponsesRequest(_Request):
@@ -73,50 +87,3 @@ def connection_of(model: str) -> str | None:
     """
     name, _, connection = model.partition("/")
     return connection or None if name == MODEL else None
-
-
-Task = Literal["title", "tags", "follow_ups", "queries", "other"]
-_TASK = re.compile(r"^\s*###\s*Task\s*:", re.IGNORECASE)
-# LibreChat asks for titles in words of its own.
-_TITLE = re.compile(
-    r"^\s*(?:provide a concise|detect user language|please generate|write in the same language)[^\n]{0,200}\btitle\b",
-    re.IGNORECASE,
-)
-_TASKS: Final[tuple[tuple[Task, str], ...]] = (
-    ("title", "title"),
-    ("tags", "tags"),
-    ("follow_ups", "follow"),
-    ("queries", "search quer"),
-)
-
-
-def task_of(text: str) -> Task | None:
-    """Return which housekeeping a front end asks its model for (`### Task:`), None for a person's question."""
-    head = text[:600].casefold()
-    if _TITLE.match(text) is not None:
-        return "title"
-    if _TASK.match(text) is None:
-        return None
-    for task, word in _TASKS:
-        if word in head:
-            return task
-    return "other"
-
-
-_CHAT = re.compile(r"<chat_history>(.*?)</chat_history>", re.IGNORECASE | re.DOTALL)
-_USER = re.compile(r"^\s*(?:USER|user)\s*:\s*(.+)$", re.MULTILINE)
-
-
-def task_reply(task: Task, text: str) -> dict[str, Any]:
-    """Return what housekeeping is answered with, by rule: the person's own words, and nothing made up."""
-    history = _CHAT.search(text)
-    first = _USER.search(history.group(1) if history else "")
-    title = " ".join(first.group(1).split())[:60] if first else "QueryBus"
-    replies: dict[Task, dict[str, Any]] = {
-        "title": {"title": title},
-        "tags": {"tags": ["Data"]},
-        "follow_ups": {"follow_ups": []},
-        "queries": {"queries": []},
-        "other": {},
-    }
-    return replies[task]

@@ -19,8 +19,8 @@ from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
+from querybus_gateway.use_cases.catalogs.suggestions import suggestions
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
-from querybus_gateway.use_cases.suggestions import suggestions
 
 _TROUBLE = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
 
@@ -40,7 +40,7 @@ class KnownCatalogs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """A catalog as its reader may see it, and the whole of it, none of whose names a label may give away."""
 
     seen: Catalog
@@ -69,7 +69,7 @@ class Catalogs:
 
     async def catalog(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return what stands in a connection: `{connection, tables: [...], glossary}`."""
-        result = await self._seen(name, credential)
+        result = await self.seen(name, credential)
         if isinstance(result, Problem):
             return result
         if credential.audience == "analyst":
@@ -84,7 +84,7 @@ class Catalogs:
 
     async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return questions that can be asked of a connection as they stand: `{connection, questions}`."""
-        result = await self._seen(name, credential)
+        result = await self.seen(name, credential)
         if isinstance(result, Problem):
             return result
         return {
@@ -102,7 +102,7 @@ class Catalogs:
             return _TROUBLE
         return connection if connection is not None and _is_own(connection, credential) else missing
 
-    async def _seen(self, name: str, credential: Credential) -> _Seen | Problem:
+    async def seen(self, name: str, credential: Credential) -> Seen | Problem:
         connection = await self._known(name, credential)
         if isinstance(connection, Problem):
             return connection
@@ -112,7 +112,7 @@ class Catalogs:
             return _TROUBLE
         if catalog is None:
             return Problem(ProblemCode.NOT_FOUND, "this connection has not been read yet")
-        return _Seen(visible(catalog, connection.policy.of(credential.tenant)), catalog)
+        return Seen(visible(catalog, connection.policy.of(credential.tenant)), catalog)
 
 
 def _is_own(connection: Connection, credential: Credential) -> bool:
@@ -166,7 +166,7 @@ def _column(column: Column, catalog: Catalog, language: Language) -> Json:
     }
 
 
-def _topics(known: _Seen, language: Language) -> list[Json]:
+def _topics(known: Seen, language: Language) -> list[Json]:
     """Return tables and columns that people have a name for."""
     catalog = known.whole
     items: list[Json] = []
