@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake node-clients test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
+.PHONY: help setup demo up ask snowflake mcp-client node-clients test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,6 +55,8 @@ build/environments/%/.set-up: requirements-%.lock
 	@touch $@
 
 snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
+
+mcp-client: build/environments/mcp1/.set-up ## the older generation of MCP's client that tests ask with
 
 # Other people's clients, as their users install them. Without a lock file, which would name an index.
 build/environments/node/.set-up: tests/journeys/node/package.json
@@ -114,8 +116,8 @@ proto: $(STAMP) ## make the Python of proto/ and the record of the contract; ref
 images: $(STAMP) ## carry out the images' build steps in a folder and start what they hold: make images IMAGES="gateway executor-oracle"
 	@$(BIN)/python tools/prove_images.py $(IMAGES)
 
-lock-snowflake: ## renew the locks of Snowflake's environments (needs uv)
-	@for each in snowflake fakesnow; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
+lock-environments: ## renew the locks of the environments apart (needs uv)
+	@for each in snowflake fakesnow mcp1; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock

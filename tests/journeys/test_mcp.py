@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import AsyncGenerator
@@ -17,6 +19,7 @@ import pytest_asyncio
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult
 
 from querybus.core.credential import key_text
@@ -26,6 +29,7 @@ from querybus_gateway.app import build
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.settings import Settings
 
+ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 KEYS = {name: key_text("local", name, f"secret-of-{name}") for name in ("business", "analyst")}
@@ -214,3 +218,54 @@ async def test_without_a_gateway_the_command_asks_a_database_by_itself(stack: St
     async with Client(StdioServerParameters(command=command, args=["mcp", "--database", shop])) as client:
         answer: Any = (await client.call_tool("ask", QUESTION)).structured_content
         assert answer["rows"] == [[120]]
+
+
+OLDER = ROOT / "build" / "environments" / "mcp1" / "bin" / "python"
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(not OLDER.exists() and os.environ.get("CI") != "true", reason="needs `make mcp-client`")
+async def test_the_older_generation_of_the_client_asks_over_both_transports(stack: Stack) -> None:
+    command = str(Path(sys.executable).parent / "querybus")
+    process = await asyncio.create_subprocess_exec(
+        *(str(OLDER), str(ROOT / "tests" / "journeys" / "python" / "mcp1.py"), stack.http_address, command),
+        env={"PATH": os.environ["PATH"], "QUERYBUS_KEY": KEYS["business"]},
+        stdout=-1,
+        stderr=-1,
+    )
+    async with asyncio.timeout(120):
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    for transport, said in json.loads(out).items():
+        assert said["version"] in ("2025-06-18", "2025-11-25"), transport
+        assert {"ask", "describe", "more_rows", "explain", "feedback"} <= set(said["tools"])
+        assert (said["rows"], said["page"], said["resource"]) == ([[120]], [[120]], [[120]]), transport
+        assert "| 120 |" in said["text"]
+        assert (said["back"], said["chosen"]) == ("clarification", "answered")
+        assert "querybus://metrics/{connection}/{name}" in said["templates"]
+
+
+async def test_a_definition_is_a_resource_that_both_audiences_read_in_their_words(stack: Stack) -> None:
+    taught = {
+        "definitions": {
+            "dataset:customers": {"name": "customers", "source": "customers", "primary_key": ["id"]},
+            "metric:customer_count": {
+                "name": "customer_count",
+                "description": "everybody who ever bought",
+                "expression": {"dialects": [{"dialect": "ANSI_SQL", "expression": "COUNT(customers.id)"}]},
+            },
+        }
+    }
+    headers = {"Authorization": f"Bearer {KEYS['analyst']}"}
+    async with httpx.AsyncClient(base_url=stack.http_address, headers=headers) as http:
+        assert (await http.post("/v1/connections/shop/knowledge", json=taught)).status_code == 200
+    for credential, has_expression in (("analyst", True), ("business", False)):
+        async with client_of(stack, credential) as client:
+            listed: Any = (await client.read_resource("querybus://metrics/shop/*")).contents[0]
+            metrics = json.loads(listed.text)["metrics"]
+            assert [one["label"] for one in metrics] == ["customer count"]
+            one: Any = (await client.read_resource("querybus://metrics/shop/customer%20count")).contents[0]
+            assert json.loads(one.text)["description"] == "everybody who ever bought"
+            assert ("expression" in json.loads(one.text)) == has_expression
+            with pytest.raises(MCPError):
+                await client.read_resource("querybus://metrics/shop/nothing")
