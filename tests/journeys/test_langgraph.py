@@ -276,3 +276,33 @@ async def _streamed_through(stack: Stack, cut_after: int | None) -> list[Any]:
     ):
         stream = client.runs.stream(None, ASSISTANT, input=QUESTION, stream_mode=modes)
         return [part for part in await collected(stream) if part.event != "custom" or part.id]
+
+
+async def test_the_thread_protocol_cut_behind_any_frame_loses_and_repeats_nothing(stack: Stack) -> None:
+    whole = await _protocol_through(stack, None)
+    kinds = [method for method, _ in whole]
+    assert kinds[0] == "lifecycle"
+    assert kinds.count("values") >= 2
+    for cut_after in range(1, len(whole) + 1):
+        assert await _protocol_through(stack, cut_after) == whole, cut_after
+
+
+async def _protocol_through(stack: Stack, cut_after: int | None) -> list[tuple[str, Any]]:
+    """Return each event of a run once as a client met it, without what differs from run to run."""
+    met: list[tuple[str, Any]] = []
+    numbers: list[int] = []
+    async with (
+        asyncio.timeout(60),
+        cutting(stack.http_address, cut_after) as address,
+        get_client(url=address, api_key=KEYS["analyst"]) as client,
+        client.threads.stream(assistant_id=ASSISTANT) as thread,
+    ):
+        await thread.run.start(input=QUESTION)
+        async for event in thread.subscribe(["lifecycle", "values", "updates", "messages", "checkpoints", "custom"]):
+            data: Any = event["params"]["data"]
+            numbers.append(event.get("seq", 0))
+            met.append((event["method"], data.get("event") if isinstance(data, dict) else None))
+        output: Any = await thread.output
+        assert output["rows"] == [[3]]
+    assert numbers == sorted(numbers)
+    return met
