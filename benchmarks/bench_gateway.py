@@ -1,7 +1,7 @@
 """Measures what each API of the gateway costs, and how it bears many who wait.
 
-a: CPU of one gateway per question, over HTTP and gRPC above the bus API, in the same run and by turns; every
-question is answered at once by stages that think nothing, in this process. b: a thousand callers that wait at the
+a: CPU of one gateway per question, over HTTP and gRPC above the bus API, and over the APIs of other people's clients
+(OpenAI's, LangGraph's, MCP's) above HTTP, in the same run and by turns; every question is answered at once by stages that think nothing, in this process. b: a thousand callers that wait at the
 same time. c: a reader of events beside readers that do not read. d: the memory of a thousand idle readers of events.
 Medians of rounds. Prints a table and writes build/bench/gateway.json. A missed target is no error unless `--strict`
 is given. Linux only: CPU and memory are read from /proc.
@@ -55,9 +55,12 @@ IDLE = 1_000
 SLOW = 20
 NOTES = 200
 SETTLE_SECONDS = 20
+COMPATIBLE = ("openai", "langgraph", "mcp")
+MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 REQUIRED: Mapping[str, tuple[str, float]] = {
     "http_above_bus_cpu_ms": ("<=", 2.0),
     "grpc_above_bus_cpu_ms": ("<=", 1.5),
+    **{f"{name}_above_http_cpu_ms": ("<=", 1.0) for name in COMPATIBLE},
     "waiting_answered": (">=", WAITING),
     # Against a reader beside as many who do read; half as long again is what two busy CPUs blur.
     "slow_reader_ratio": ("<=", 1.5),
@@ -199,11 +202,33 @@ async def apis(made: Stack) -> AsyncGenerator[dict[str, Ask]]:
             reply = (await http.post("/v1/queries", json={"question": "How many?", "connection": "shop"})).json()
             return str((reply.get("answer") or {}).get("outcome"))
 
+        async def by_openai() -> str:
+            body = {"model": "querybus/shop", "messages": [{"role": "user", "content": "How many?"}]}
+            reply = (await http.post("/openai/v1/chat/completions", json=body)).json()
+            return "answered" if "| 7 |" in reply["choices"][0]["message"]["content"] else "open"
+
+        async def by_langgraph() -> str:
+            body = {"assistant_id": "shop", "input": {"messages": [{"role": "user", "content": "How many?"}]}}
+            return str((await http.post("/runs/wait", json=body)).json().get("outcome"))
+
+        async def by_mcp() -> str:
+            params = {"name": "ask", "arguments": {"question": "How many?", "connection": "shop"}}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            reply = (await http.post("/mcp", json=call, headers=MCP_HEADERS)).json()
+            return str(reply["result"]["structuredContent"]["status"])
+
         async def by_grpc() -> str:
             result = v1.AskResponse.FromString(await rpc(asked, metadata=metadata, timeout=60))
             return "answered" if result.query.HasField("answer") else "open"
 
-        yield {"bus": by_bus, "http": by_http, "grpc": by_grpc}
+        yield {
+            "bus": by_bus,
+            "http": by_http,
+            "grpc": by_grpc,
+            "openai": by_openai,
+            "langgraph": by_langgraph,
+            "mcp": by_mcp,
+        }
 
 
 async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
@@ -218,9 +243,10 @@ async def cost(made: Stack, rounds: int, questions: int) -> dict[str, float]:
                 await many(ask, CALLERS, questions)
                 result.setdefault(name, []).append((cpu_seconds(made.pids) - before) * 1_000 / questions)
     figures = {f"{name}_cpu_ms": statistics.median(value) for name, value in result.items()}
-    for name in ("http", "grpc"):
-        above = [one - bus for one, bus in zip(result[name], result["bus"], strict=True)]
-        figures[f"{name}_above_bus_cpu_ms"] = statistics.median(above)
+    floors = {"http": "bus", "grpc": "bus"} | dict.fromkeys(COMPATIBLE, "http")
+    for name, floor in floors.items():
+        above = [one - least for one, least in zip(result[name], result[floor], strict=True)]
+        figures[f"{name}_above_{floor}_cpu_ms"] = statistics.median(above)
     return figures
 
 

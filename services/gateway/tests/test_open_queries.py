@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from querybus.core.subjects import EventAddress, EventName
 from querybus_gateway.lifecycle.fair_queue import Turns
-from querybus_gateway.lifecycle.in_flight import UNRENDERED_MS_MAX, OpenQueries
+from querybus_gateway.lifecycle.in_flight import ENDED_KEPT_MAX, UNRENDERED_MS_MAX, OpenQueries
 from querybus_gateway.lifecycle.waiters import NOTES_MAX, Waiters
 
 
@@ -224,3 +224,16 @@ def test_turns_never_exceed_share_and_total_and_never_idle(order: list[str], sha
         await crowd.close()
 
     asyncio.run(run())
+
+
+def test_a_query_that_ended_before_its_first_event_was_acknowledged_is_not_open() -> None:
+    queries = OpenQueries()
+    asked = EventAddress("a", "t", "q", EventName.ASKED)
+    queries.note(EventAddress("a", "t", "q", EventName.FINISHED), 7, 60_000, 0)
+    queries.note(asked, 3, 60_000, 0)
+    assert (queries.in_flight("a"), len(queries)) == (0, 0)
+    # What is remembered for that is bounded.
+    for number in range(ENDED_KEPT_MAX):
+        queries.note(EventAddress("a", "t", f"q{number}", EventName.FINISHED), 8 + number, 60_000, 0)
+    queries.note(asked, 3, 60_000, 0)
+    assert queries.in_flight("a") == 1

@@ -6,13 +6,15 @@ noted, because an accepted query must be concluded. Nothing here reads a clock o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
 from querybus.core.subjects import EventAddress, EventName
 
 OPEN_QUERIES_MAX: Final = 100_000
+ENDED_KEPT_MAX: Final = 4_096
+"""Ended queries that are remembered: far more than end while one acknowledgement is on its way."""
 UNRENDERED_MS_MAX: Final = 180_000
 """How long a conclusion may stay without `finished` before the sweeper words it from the template. Far above the
 time that all deliveries to the presenter take, so that only a conclusion whose death nobody noticed is meant."""
@@ -36,12 +38,19 @@ class OpenQueries:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], OpenQuery] = {}
         self._by_tenant: Counter[str] = Counter()
+        self._ended: OrderedDict[tuple[str, str], int] = OrderedDict()
 
     def note(self, address: EventAddress, sequence: int, deadline_at: int, now_ms: int) -> None:
         """Take up one stored event; an older one than the last that is known changes nothing."""
         key = (address.tenant, address.query)
         if address.event is EventName.FINISHED:
             self.forget(address.tenant, address.query)
+            self._ended[key] = sequence
+            while len(self._ended) > ENDED_KEPT_MAX:
+                self._ended.popitem(last=False)
+            return
+        # Who stored the first event may learn of it only after the whole query has ended.
+        if sequence < self._ended.get(key, 0):
             return
         known = self._open.get(key)
         if known is None:

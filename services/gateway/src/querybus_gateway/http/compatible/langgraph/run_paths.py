@@ -22,6 +22,8 @@ from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.resources import Reply
 
 HEARTBEAT_SECONDS: Final = 15.0
+AT_ONCE_SECONDS: Final = 1.0
+"""Most runs end within this; a client learns of a longer one where it can find it again."""
 RUN_SECONDS_MAX: Final = 700.0
 """A run is waited for longer than the longest deadline and what it takes to end it."""
 Json = dict[str, Any]
@@ -47,7 +49,8 @@ async def stream_in_thread(request: Request, use_cases: UseCasesOf, thread_id: s
 @router.post("/runs/wait")
 async def wait_new(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
     """Begin a run in a thread of its own, and return the state at its end."""
-    started = given(await Runs(use_cases, credential).begin(await wanted_of(request, RunRequest), None))
+    runs = Runs(use_cases, credential, wait_seconds=AT_ONCE_SECONDS)
+    started = given(await runs.begin(await wanted_of(request, RunRequest), None))
     return _waited(request, use_cases, credential, started)
 
 
@@ -55,7 +58,8 @@ async def wait_new(request: Request, use_cases: UseCasesOf, credential: Caller) 
 async def wait_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Begin a run in a thread, and return the state at its end."""
     wanted = await wanted_of(request, RunRequest)
-    started = thread_given(await Runs(use_cases, credential).begin(wanted, thread_id), thread_id)
+    runs = Runs(use_cases, credential, wait_seconds=AT_ONCE_SECONDS)
+    started = thread_given(await runs.begin(wanted, thread_id), thread_id)
     return _waited(request, use_cases, credential, started)
 
 
@@ -248,6 +252,9 @@ async def with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
 def _waited(request: Request, use_cases: UseCases, credential: Credential, started: Started) -> Response:
     query, path = started.reply.query_id, f"/threads/{started.thread}/runs/{started.reply.query_id}"
     base_url = links_base(request)
+    headers = {"Location": f"{path}/join", "Content-Location": path}
+    if started.reply.is_finished:
+        return JsonResponse(_end_state(started.reply, started, base_url), headers=headers)
 
     async def body() -> AsyncIterator[str]:
         task = asyncio.ensure_future(ended(use_cases, query, credential, RUN_SECONDS_MAX))
@@ -259,7 +266,6 @@ def _waited(request: Request, use_cases: UseCases, credential: Credential, start
         finally:
             task.cancel()
 
-    headers = {"Location": f"{path}/join", "Content-Location": path}
     return StreamingResponse(body(), media_type="application/json", headers=headers)
 
 

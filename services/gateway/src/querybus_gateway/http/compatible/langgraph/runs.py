@@ -44,9 +44,11 @@ class Started:
 class Runs:
     """Begins runs for one caller."""
 
-    def __init__(self, use_cases: UseCases, credential: Credential) -> None:
+    def __init__(self, use_cases: UseCases, credential: Credential, *, wait_seconds: float = 0) -> None:
+        """`wait_seconds` is how long a new run's end is waited for before it is returned as begun."""
         self._use_cases = use_cases
         self._credential = credential
+        self._wait_seconds = wait_seconds
 
     async def assistants(self) -> list[Assistant] | Problem:
         """Return the assistants of the caller: the one that finds the connection, and one for each."""
@@ -166,7 +168,9 @@ class Runs:
             thread_id=thread,
             options=options,
         )
-        reply = await self._use_cases.queries.ask(request, self._credential, until_sequence=until_sequence)
+        reply = await self._use_cases.queries.ask(
+            request, self._credential, wait_seconds=self._wait_seconds, until_sequence=until_sequence
+        )
         return reply if isinstance(reply, Problem) else Started(reply, assistant, earlier)
 
     async def _resume(

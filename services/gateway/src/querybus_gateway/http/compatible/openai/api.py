@@ -76,7 +76,7 @@ async def chat_completions(request: Request, use_cases: UseCasesOf, credential: 
     if asked is None:
         return _refusal(_NOTHING_ASKED)
     work = _Work(request, use_cases, credential)
-    reply = await work.begun(asked, connection_of(wanted.model))
+    reply = await work.begun(asked, connection_of(wanted.model), streamed=wanted.stream)
     if isinstance(reply, Problem):
         return _refusal(reply)
     if wanted.stream:
@@ -94,7 +94,7 @@ async def responses(request: Request, use_cases: UseCasesOf, credential: Caller)
     if asked is None:
         return _refusal(_NOTHING_ASKED)
     work = _Work(request, use_cases, credential)
-    reply = await work.begun(asked, connection_of(wanted.model))
+    reply = await work.begun(asked, connection_of(wanted.model), streamed=wanted.stream)
     if isinstance(reply, Problem):
         return _refusal(reply)
     if wanted.stream:
@@ -185,9 +185,9 @@ class _Work:
         self._base_url = links_base(request)
         self._has_page = bool(request.app.state.has_page)
 
-    async def begun(self, asked: Asked, connection: str | None) -> Reply | Problem:
-        """Ask, and return the query as it stands then."""
-        return await begin(asked, connection, self._queries, self._credential, 0)
+    async def begun(self, asked: Asked, connection: str | None, *, streamed: bool) -> Reply | Problem:
+        """Ask, and return the query: for a stream as it stands at once, else once it has ended or waited long."""
+        return await begin(asked, connection, self._queries, self._credential, 0 if streamed else WAIT_SECONDS_MAX)
 
     async def known(self, name: str) -> Reply | Problem:
         """Return the query that a response or a completion is the answer of."""
