@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sqlite3
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -18,6 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from querybus.core.credential import key_text
+from querybus.core.subjects import StageName
 from querybus_cli.local.local_stack import Stack, StackPlan
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +52,13 @@ CHARTS: dict[str, dict[str, Any]] = {
         "series": [{"type": "column", "data": [1, 2]}, {"type": "line", "data": [0.5, 0.1]}],
     },
 }
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -108,3 +117,46 @@ async def test_antvis_chart_server_gets_its_pictures_here_and_is_refused_by_name
         forged = picture_address.replace("/pictures/", "/pictures/A")
         assert (await http.get(forged)).status_code == 404
         assert (await http.post(f"{stack.http_address}/antvis", json={"type": "pie"})).status_code == 401
+
+
+async def test_a_chart_server_of_others_draws_answers_where_the_operator_names_one(
+    tmp_path: Path, free_port: int
+) -> None:
+    file = tmp_path / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, city TEXT NOT NULL);"
+            "INSERT INTO customers VALUES (1,'Rome'),(2,'Bern'),(3,'Rome'),(4,'Oslo');"
+        )
+    connections = tmp_path / "connections.yaml"
+    connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
+    extra = {StageName.PRESENTER: {"chart_server_url": f"http://127.0.0.1:{free_port}/mcp"}}
+    async with Stack(StackPlan(connections_file=connections, sync="2m", extra=extra), keys=KEYS) as stack:
+        headers = {"Authorization": f"Bearer {KEYS['business']}", "Prefer": "wait=30"}
+        async with httpx.AsyncClient(base_url=stack.http_address, headers=headers, timeout=60) as http:
+
+            async def chart() -> dict[str, Any]:
+                body = {"question": "How many customers are there per city?"}
+                return (await http.post("/v1/queries", json=body)).json()["answer"]["chart"]
+
+            place = urlsplit(stack.http_address)
+            process = await asyncio.create_subprocess_exec(
+                *("node", str(MODULES / "@antv" / "mcp-server-chart" / "build" / "index.js")),
+                *("--transport", "streamable", "--host", "127.0.0.1", "--port", str(free_port)),
+                env={**os.environ, "VIS_REQUEST_SERVER": f"http://key:{KEYS['business']}@{place.netloc}/antvis"},
+                stdout=-3,
+                stderr=-3,
+            )
+            try:
+                async with asyncio.timeout(60):
+                    while socket.socket().connect_ex(("127.0.0.1", free_port)):
+                        await asyncio.sleep(0.1)
+                drawn = await chart()
+                picture = await http.get(drawn["usermeta"]["picture"])
+                assert picture.headers["content-type"] == "image/png"
+                chat = {"model": "querybus", "messages": [{"role": "user", "content": "How many customers per city?"}]}
+                said = (await http.post("/openai/v1/chat/completions", json=chat)).json()
+                assert "/antvis/pictures/" in said["choices"][0]["message"]["content"]
+            finally:
+                process.terminate()
+                await process.wait()

@@ -16,6 +16,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.llm import NamedModels
+from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -23,6 +24,7 @@ from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
 from querybus.text.plain_answer import plain_finished
 from querybus_presenter.catalog_store import PatientCatalogs
+from querybus_presenter.charts.chart_server import McpChartServer, present_with_picture
 from querybus_presenter.present import present
 from querybus_presenter.settings import Settings
 from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
@@ -62,17 +64,26 @@ def build(settings: Settings) -> Service:
         _log.warning("an answer goes without a part", part=part, error=type(error).__name__)
         metrics.answer_part_left_out(part)
 
+    think = partial(
+        present,
+        catalogs=catalogs,
+        words=load_texts(),
+        pages=PageStore(broker),
+        summarizer=summarizer,
+        left_out=left_out,
+    )
+    if settings.chart_server_url:
+        server = McpChartServer(
+            settings.chart_server_url,
+            seconds_max=settings.summary_seconds_max,
+            clock=system_clock,
+            left_out=left_out,
+        )
+        think = partial(present_with_picture, present=think, server=server)
     presenting = stage(
         broker,
         name=StageName.PRESENTER,
-        think=partial(
-            present,
-            catalogs=catalogs,
-            words=load_texts(),
-            pages=PageStore(broker),
-            summarizer=summarizer,
-            left_out=left_out,
-        ),
+        think=think,
         slots=settings.slots,
         metrics=metrics,
         on_failure=plainly,

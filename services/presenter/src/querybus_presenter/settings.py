@@ -13,6 +13,14 @@ class Settings(ModelServiceSettings):
     summary_by_model: bool = Field(
         default=False, description="a model words summaries, one more call for each answer; what it says is checked"
     )
+    chart_server_url: str = Field(
+        default="",
+        pattern=r"^(https?://\S+)?$",
+        description="a chart server of antvis' kind that is asked by MCP for pictures: the data of charts leaves; empty: none",
+    )
     summary_seconds_max: float = Field(
-        default=8.0, gt=0, le=60, description="how long an answer waits for a model's words of its summary"
+        default=8.0,
+        gt=0,
+        le=60,
+        description="how long an answer waits for a model's words of its summary, or for its picture",
     )

@@ -33,6 +33,7 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
     options = answer.get("options") or ()
     if options:
         parts.append("\n".join(f"{number}. {_plain(option['text'])}" for number, option in enumerate(options, 1)))
+    picture = _drawn_elsewhere(answer) or picture
     if picture and answer.get("chart"):
         parts.append(f"![{'Chart' if is_english else '图表'}]({picture})")
     if answer.get("sql"):
@@ -41,6 +42,11 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
     chart = f" · [{'Chart' if is_english else '图表'}]({link}/chart?format=png)" if has_address else ""
     parts.append(f"[{'Details' if is_english else '详情'}]({link}){chart}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _drawn_elsewhere(answer: Mapping[str, Any]) -> str:
+    """Return the address of the picture that a chart server drew, if the operator has one asked."""
+    return str(((answer.get("chart") or {}).get("usermeta") or {}).get("picture") or "")
 
 
 def _plain(text: object) -> str:
