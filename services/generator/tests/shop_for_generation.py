@@ -158,6 +158,7 @@ async def run(
     catalog: Catalog | None = SHOP,
     policy: ConnectionPolicy | None = None,
     now_ms: int = NOW_MS,
+    linker: Linker | None = None,
     **more: Any,
 ) -> Outgoing | Failure:
     connection = Connection(name="shop", dialect=Dialect.SQLITE, policy=policy or ConnectionPolicy())
@@ -168,7 +169,7 @@ async def run(
         connections=KeptConnections(connection),
         model=model,
         history=history or KeptHistory(),
-        linker=Linker(),
+        linker=linker or Linker(),
         texts=TEXTS,
         **more,
     )

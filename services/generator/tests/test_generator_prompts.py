@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
 
-from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
+from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Language, Table
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
 from querybus.llm.dialogue import ChatMessage
 from querybus.text.tokens import token_estimate
 from querybus_generator.conversation.turns import MESSAGES_MAX, TOKENS_MAX, Turn
-from querybus_generator.prompts.question import masked, render_question
+from querybus_generator.prompts.question import Matched, masked, render_question
 from querybus_generator.prompts.schema import quoted, quoted_name, render_schema
 from querybus_generator.prompts.template import UnknownPlace, fill
 from querybus_generator.prompts.texts import load_texts
@@ -140,3 +140,60 @@ def test_a_text_with_an_unknown_place_ends_the_start(tmp_path: Path):
     (tmp_path / "question.en.md").write_text("{{schema}} {{shema}} {{question}} {{glossary}}")
     with pytest.raises(UnknownPlace, match="shema"):
         load_texts(tmp_path)
+
+
+def schema_of(*columns: Column, dialect: Dialect = Dialect.SQLITE, keys: tuple[ForeignKey, ...] = ()) -> str:
+    found = Table(name="orders", columns=columns, foreign_keys=keys)
+    return render_schema(Catalog(connection="c", dialect=dialect, tables=(found,)), (found,), with_values=True)
+
+
+def test_names_that_mean_something_else_without_quotes_stand_in_quotes():
+    assert '"group" TEXT' in schema_of(Column(name="group", type="TEXT"))
+    assert '"publish year" INT' in schema_of(Column(name="publish year", type="INT"))
+    assert '"Total" INT' in schema_of(Column(name="Total", type="INT"), dialect=Dialect.POSTGRESQL)
+    assert "  TOTAL INT" in schema_of(Column(name="TOTAL", type="INT"), dialect=Dialect.ORACLE)
+    assert "`rank` INT" in schema_of(Column(name="rank", type="INT"), dialect=Dialect.MYSQL)
+
+
+def test_all_values_of_a_column_that_has_few_are_shown_and_no_part_of_one():
+    few = Column(name="level", type="TEXT", values=tuple(f"level {n}" for n in range(12)), values_complete=True)
+    assert schema_of(few).count('"level ') == 12
+    assert "…" not in schema_of(few)
+    many = Column(name="name", type="TEXT", values=("Ann", "x" * 61, "Bob", "Cid", "Dan"))
+    assert 'values: "Ann", "Bob", "Cid", …' in schema_of(many)
+    assert "x" * 20 not in schema_of(many)
+
+
+def test_no_key_leads_to_a_table_that_is_not_shown():
+    key = ForeignKey(columns=("city_id",), referred_table="cities", referred_columns=("id",))
+    city = Column(name="city_id", type="INT")
+    assert "REFERENCES" not in schema_of(city, keys=(key,))
+    cities = Table(name="cities", columns=(Column(name="id", type="INT"),))
+    orders = Table(name="orders", columns=(city,), foreign_keys=(key,))
+    both = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(orders, cities))
+    assert "FOREIGN KEY (city_id) REFERENCES cities (id)" in render_schema(both, both.tables, with_values=True)
+
+
+def test_values_that_the_question_names_and_what_the_database_is_stand_before_it():
+    shown = render_question(
+        TEXTS["en"].prompt,
+        catalog=SHOP,
+        tables=SHOP.tables,
+        question="albums of iron maiden",
+        today=dt.date(2025, 6, 15),
+        with_values=True,
+        matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
+        about="A shop of records, up to June 2025",
+    )[-1].text
+    assert '- "iron maiden": artists.name = "Iron Maiden"' in shown
+    assert '"A shop of records, up to June 2025"' in shown
+    hidden = render_question(
+        TEXTS["en"].prompt,
+        catalog=SHOP,
+        tables=SHOP.tables,
+        question="albums",
+        today=dt.date(2025, 6, 15),
+        with_values=False,
+        matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
+    )[-1].text
+    assert "Iron Maiden" not in hidden

@@ -31,7 +31,9 @@ def noise(count: int) -> tuple[Table, ...]:
 
 
 def kept(catalog: Catalog, question: str, tables_max: int = 4) -> list[str]:
-    return [table.name for table in LinkIndex(catalog).link(question, tables_max=tables_max).tables]
+    return [
+        table.name for table in LinkIndex(catalog, schema_tokens_max=0).link(question, tables_max=tables_max).tables
+    ]
 
 
 def test_a_small_schema_is_kept_whole():
@@ -67,7 +69,7 @@ def test_chinese_words_find_display_names_and_values():
     shop = Table(name="t1", columns=(city,), display_names={"zh": "门店"})
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), shop))
     assert "t1" in kept(catalog, "上海有多少门店？")
-    links = LinkIndex(catalog).link("上海有多少门店？", tables_max=4).links
+    links = LinkIndex(catalog, schema_tokens_max=0).link("上海有多少门店？", tables_max=4).links
     assert any(link.value == "上海" and link.column == "c7" for link in links)
 
 
@@ -78,7 +80,9 @@ def test_where_nothing_links_a_wider_schema_is_kept():
 
 def test_equal_questions_give_equal_tables_and_links():
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(50), table("orders", "id", "total")))
-    first, second = (LinkIndex(catalog).link("total of orders written", tables_max=5) for _ in range(2))
+    first, second = (
+        LinkIndex(catalog, schema_tokens_max=0).link("total of orders written", tables_max=5) for _ in range(2)
+    )
     assert first == second
 
 
@@ -112,7 +116,7 @@ WORDS = {"仓库": ("warehouse", "depot"), "expensive": ("price",), "dept": ("de
 
 def test_a_chinese_word_finds_an_english_name_over_the_lexicon():
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), table("warehouses", "id", "name")))
-    result = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=4)
+    result = LinkIndex(catalog, words=WORDS, schema_tokens_max=0).link("有多少个仓库？", tables_max=4)
     assert [table.name for table in result.tables] == ["warehouses"]
     assert result.links[0].reason == "name, by another word"
 
@@ -123,7 +127,7 @@ def test_what_the_catalog_says_in_the_questions_language_comes_before_the_lexico
         dialect=Dialect.SQLITE,
         tables=(*noise(30), table("warehouse_log", "id"), table("wh", "id", display_names={"zh": "仓库"})),
     )
-    result = LinkIndex(catalog, words=WORDS).link("有多少个仓库？", tables_max=1)
+    result = LinkIndex(catalog, words=WORDS, schema_tokens_max=0).link("有多少个仓库？", tables_max=1)
     assert [table.name for table in result.tables] == ["wh"]
 
 
@@ -153,12 +157,16 @@ def test_of_a_wide_table_the_keys_and_what_the_question_speaks_of_stay():
 
 def test_a_budget_of_tokens_drops_columns_and_never_a_table():
     tables = tuple(table(f"orders_{n}", "id", *(f"field_{n}_{c}" for c in range(300))) for n in range(6))
-    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables))
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables)
+    index = LinkIndex(catalog, schema_tokens_max=1_200)
     linking = index.link("orders of field 3 7", tables_max=6)
-    shown = index.shown(linking, "orders of field 3 7", tokens_max=1_200)
+    shown = index.shown(linking, "orders of field 3 7")
     assert [column.name for column in shown] == [table.name for table in linking.tables]
     assert all(len(column.columns) <= 12 for column in shown)
-    assert index.shown(linking, "orders of field 3 7", tokens_max=10**6) == linking.tables
+    roomy = LinkIndex(catalog, schema_tokens_max=10**6)
+    whole = roomy.link("anything")
+    assert whole.is_whole_schema
+    assert roomy.shown(whole, "orders of field 3 7") == tables
 
 
 def test_two_words_of_a_question_are_one_word_of_a_name():
@@ -169,7 +177,9 @@ def test_two_words_of_a_question_are_one_word_of_a_name():
 def test_tables_of_which_one_has_the_others_key_by_name_are_joined_without_a_foreign_key():
     member = table("member", "member_id", "name", primary_key=("member_id",))
     visit = table("visit", "visit_id", "member_id", "day", primary_key=("visit_id",))
-    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), member, visit)))
+    index = LinkIndex(
+        Catalog(connection="c", dialect=Dialect.SQLITE, tables=(*noise(30), member, visit)), schema_tokens_max=0
+    )
     assert [table.name for table in index.link("visits", tables_max=3).tables] == ["member", "visit"]
     # A key of one word says nothing.
     other = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table("a", "id", primary_key=("id",)), *noise(30)))
@@ -191,3 +201,30 @@ def test_of_two_ends_of_a_join_the_one_named_first_is_kept_where_not_all_fit():
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(stations, trains, stops))
     assert kept(catalog, "the stations with at least two trains", 2) == ["stations", "stops"]
     assert kept(catalog, "the trains with at least two stations", 2) == ["trains", "stops"]
+
+
+def test_values_that_a_question_names_are_found_as_the_database_writes_them_in_every_column_that_has_them():
+    albums = table("albums", "id").model_copy(
+        update={
+            "columns": (
+                Column(name="title", type="TEXT", values=("Iron Maiden", "A Bar In Amsterdam")),
+                Column(name="kind", type="TEXT", values=("Studio",)),
+                Column(name="state", type="TEXT", values=("NorthCarolina",)),
+            )
+        }
+    )
+    artists = table("artists", "id").model_copy(
+        update={"columns": (Column(name="name", type="TEXT", values=("IRON MAIDEN",)),)}
+    )
+    index = LinkIndex(Catalog(connection="c", dialect=Dialect.SQLITE, tables=(albums, artists)))
+
+    def named(question: str) -> set[tuple[str, str | None, str | None]]:
+        return {(link.table, link.column, link.value) for link in index.values.named(question)}
+
+    assert named("albums by iron maiden") == {
+        ("albums", "title", "Iron Maiden"),
+        ("artists", "name", "IRON MAIDEN"),
+    }
+    assert ("albums", "state", "NorthCarolina") in named("who lives in North Carolina?")
+    assert ("albums", "kind", "Studio") in named("songs of all studios")
+    assert named("songs of nobody in particular") == set()

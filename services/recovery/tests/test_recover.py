@@ -221,7 +221,9 @@ async def test_the_same_statement_in_other_clothes_ends_the_query() -> None:
         failure_event(FailureCode.COLUMN_NOT_FOUND, earlier=earlier, options=Options(retries_max=5))
     )
     assert isinstance(after.body, Concluded)
-    assert (after.body.outcome, after.body.code) == (Outcome.FAILED, FailureCode.SAME_SQL)
+    # What a person reads is why it failed; that it came again stands in the detail.
+    assert after.body.code is FailureCode.COLUMN_NOT_FOUND
+    assert "same" in after.body.detail
     assert "no such thing" in after.body.detail
 
 
@@ -300,7 +302,9 @@ async def test_without_a_model_an_assumed_repair_is_tried_and_says_so() -> None:
     assert after.body.analysis.confidence < 0.5
 
 
-@pytest.mark.parametrize("code", [FailureCode.MODEL_UNAVAILABLE, FailureCode.UNKNOWN_GENERATION_FAILURE])
+@pytest.mark.parametrize(
+    "code", [FailureCode.MODEL_UNAVAILABLE, FailureCode.UNKNOWN_GENERATION_FAILURE, FailureCode.SAME_SQL]
+)
 async def test_where_a_model_gives_no_further_draft_its_last_one_is_repaired(code: FailureCode) -> None:
     last = Attempt(
         origin=Origin.MODEL, sql=TYPO["sql"], stage=StageName.VALIDATOR, code=FailureCode.COLUMN_NOT_FOUND, detail="x"
@@ -309,6 +313,16 @@ async def test_where_a_model_gives_no_further_draft_its_last_one_is_repaired(cod
     assert isinstance(after.body, Drafted)
     assert after.body.draft.sql == "SELECT city FROM customers"
     assert after.body.notes
+
+
+async def test_a_repeated_draft_that_no_rule_repairs_ends_with_why_it_failed() -> None:
+    last = Attempt(
+        origin=Origin.MODEL, sql="SELECT * FROM nowhere_at_all", code=FailureCode.TABLE_NOT_FOUND, detail="not there"
+    )
+    after = await recovered(failure_event(FailureCode.SAME_SQL, sql=None, earlier=(last,), stage=StageName.GENERATOR))
+    assert isinstance(after.body, Concluded)
+    assert after.body.code is FailureCode.TABLE_NOT_FOUND
+    assert "not there" in after.body.detail
 
 
 async def test_a_last_draft_is_repaired_by_the_name_that_only_the_engine_missed() -> None:

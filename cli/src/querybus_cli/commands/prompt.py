@@ -127,7 +127,7 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
                 connections=ConnectionStore(held),
                 model=model,
                 history=_NoPast(),
-                linker=Linker(),
+                linker=Linker(schema_tokens_max=settings.schema_tokens_max),
                 texts=load_texts(prompts),
                 taught=_Taught(knowledge) if knowledge is not None else None,
                 meaning=meaning,

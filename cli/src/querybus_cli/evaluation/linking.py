@@ -209,7 +209,7 @@ async def evaluate_meaning(
     if isinstance(vectors, Failure):
         raise ValueError(f"no embeddings: {vectors.facts.native_code}")  # noqa: TRY004 - a value that is no figure
     near = NearIndex(vectors[: len(texts)])
-    index = LinkIndex(merged.catalog, words=link_words())
+    index = LinkIndex(merged.catalog, words=link_words(), schema_tokens_max=0)
     shares = {kept: Share() for kept in KEPT}
     milliseconds: list[float] = []
     for item, asked in zip(items, vectors[len(texts) :], strict=True):
@@ -226,7 +226,7 @@ async def evaluate_meaning(
 
 def _in_merged(merged: Merged, items: Sequence[Item], words: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     catalog = merged.catalog
-    index, plain = LinkIndex(catalog, words=words), Bm25(catalog.tables)
+    index, plain = LinkIndex(catalog, words=words, schema_tokens_max=0), Bm25(catalog.tables)
     shares = {kept: (Share(), Share()) for kept in KEPT}
     whole = token_estimate(render_schema(catalog, catalog.tables, with_values=True))
     milliseconds: list[float] = []
@@ -258,7 +258,8 @@ def _in_own(
     catalogs: Mapping[str, Catalog], items: Sequence[Item], words: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     indexes = {
-        database: (LinkIndex(catalog, words=words), Bm25(catalog.tables)) for database, catalog in catalogs.items()
+        database: (LinkIndex(catalog, words=words, schema_tokens_max=0), Bm25(catalog.tables))
+        for database, catalog in catalogs.items()
     }
     halves, plain_halves, columns, questions = Share(), Share(), Share(), Share()
     for item in items:
@@ -321,7 +322,7 @@ def evaluate_labels(catalogs: Mapping[str, Catalog], items: Sequence[Item]) -> d
         for table in item.tables:
             if (item.database, table) not in merged.names:
                 raise ValueError(f"{item.database} has no table {table}")
-    index, plain = LinkIndex(merged.catalog, words=link_words()), Bm25(merged.catalog.tables)
+    index, plain = LinkIndex(merged.catalog, words=link_words(), schema_tokens_max=0), Bm25(merged.catalog.tables)
     result: dict[str, Any] = {"questions": len(items), "tables": len(merged.catalog.tables)}
     lost: list[str] = []
     for kept in KEPT:
@@ -403,7 +404,7 @@ def wide(tables: int) -> Catalog:
 
 def milliseconds_at(tables: int, questions: Sequence[str]) -> dict[str, float]:
     """Return the milliseconds of linking a question on a made-up catalog of that size."""
-    index = LinkIndex(wide(tables), words=link_words())
+    index = LinkIndex(wide(tables), words=link_words(), schema_tokens_max=0)
     # A collection of the whole heap in between would be counted as linking; a service freezes a large catalog as well.
     gc.collect()
     gc.freeze()

@@ -51,7 +51,7 @@ def build(settings: Settings) -> Service:
             connections=connections,
             model=model,
             history=JournalHistory(Journal(broker)),
-            linker=Linker(),
+            linker=Linker(schema_tokens_max=settings.schema_tokens_max),
             texts=load_texts(settings.prompts_directory),
             taught=knowledge,
             definitions=settings.definitions,

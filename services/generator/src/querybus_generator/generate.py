@@ -41,7 +41,7 @@ from querybus_generator.conversation.turns import Turn, bind
 from querybus_generator.linking.index import Linking
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
-from querybus_generator.prompts.question import CHAT_MARK, Example, render_question
+from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.by_change import answer_by_change
@@ -325,7 +325,13 @@ def _question_prompt(
         advice=advice,
         attempts=attempts,
         examples=[Example(entry.key, entry.text) for entry in used],
+        matched=[
+            Matched(link.text, link.table, link.column, link.value)
+            for link in (prepared.index.values.named(asked) if with_values else ())
+            if link.column is not None and link.value is not None
+        ],
         instructions=[*instruction_lines(prepared, readable), *hints],
+        about=subject.connection.description,
         offers_chat=envelope.classification is None and advice is None,
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))

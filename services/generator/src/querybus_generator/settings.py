@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from querybus.llm import EmbeddingServiceSettings
+from querybus_generator.linking.index import SCHEMA_TOKENS_MAX
 
 
 class Settings(EmbeddingServiceSettings):
@@ -14,6 +15,11 @@ class Settings(EmbeddingServiceSettings):
 
     definitions: dict[str, str] = Field(
         default={}, description="words that otherwise are asked about -> what they mean, on every connection"
+    )
+    schema_tokens_max: int = Field(
+        default=SCHEMA_TOKENS_MAX,
+        ge=500,
+        description="about how many tokens of a prompt the schema may take; a larger one is shown in part",
     )
     hints: bool = Field(default=False, description="show a model what the built-in translator reads in the question")
     prompts_directory: Path | None = Field(

@@ -15,6 +15,7 @@ from querybus.core.options import Options
 from querybus.llm import EmbeddingClient, EmbeddingLimits, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
+from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.semantic import Nearness
 from tests.support.scripted_model import ScriptedModel, Step, by_letters, fail, hang, say
 
@@ -29,6 +30,11 @@ LARGE = Catalog(
     ),
 )
 MISSPELT = "How many acomodation are there, and how many orders?"
+
+
+def chooses() -> Linker:
+    """Return a linker that shows no schema whole: only then there is something to add to what the words find."""
+    return Linker(schema_tokens_max=1)
 
 
 class Asking:
@@ -53,7 +59,16 @@ class Asking:
         self, question: str, *, catalog: Catalog = LARGE, options: Options | None = None, **more: Any
     ) -> Drafted:
         envelope = asked(question, options=options or Options())
-        return drafted(await run(envelope, model=self.model, meaning=self.nearness, catalog=catalog, **more))
+        return drafted(
+            await run(
+                envelope,
+                model=self.model,
+                meaning=self.nearness,
+                catalog=catalog,
+                linker=chooses() if catalog is LARGE else None,
+                **more,
+            )
+        )
 
     @property
     def sent(self) -> str:
@@ -61,7 +76,7 @@ class Asking:
 
 
 async def test_meaning_adds_a_table_that_no_word_finds():
-    alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
+    alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE, linker=chooses()))
     assert "accommodations" not in alone.analysis.tables
     assert alone.analysis.embeddings == ""
     async with Asking(embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
@@ -77,7 +92,7 @@ async def test_meaning_adds_a_table_that_no_word_finds():
 
 @pytest.mark.parametrize(("embed", "said"), [(fail(500), "500"), (Step(body=b"{}"), "protocol")])
 async def test_an_address_that_fails_leaves_the_words_alone_and_the_analysis_says_so(embed: Step, said: str):
-    alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE))
+    alone = drafted(await run(asked(MISSPELT), model=SpokenModel(SAID), catalog=LARGE, linker=chooses()))
     async with Asking(embed, embeddings_limits=EmbeddingLimits(timeout_seconds=20.0)) as stack:
         body = await stack.ask(MISSPELT)
         again = await stack.ask(MISSPELT)

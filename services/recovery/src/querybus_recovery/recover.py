@@ -58,7 +58,12 @@ _OUTCOMES: Final = {
     Ending.EXPIRED: Outcome.EXPIRED,
     Ending.CANCELLED: Outcome.CANCELLED,
 }
-_NO_DRAFT_CAME: Final = (FailureCode.UNKNOWN_GENERATION_FAILURE, FailureCode.MODEL_UNAVAILABLE)
+_NO_DRAFT_CAME: Final = (
+    FailureCode.UNKNOWN_GENERATION_FAILURE,
+    FailureCode.MODEL_UNAVAILABLE,
+    FailureCode.SAME_SQL,
+)
+"""A new draft was asked for and none came, or none that is new: what is left is the last one that failed."""
 _TRIGGERS: Final = {
     FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
     FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
@@ -88,6 +93,7 @@ async def recover(
     remaining_ms = envelope.remaining_ms(delivery.now_ms)
     draft = body.draft
     last = _last_of_model(envelope)
+    cause = _cause(envelope, last, texts)
     if remaining_ms >= REPAIR_MS_MIN and (last is not None or (draft is not None and TRAITS[body.code].by_rule)):
         known = await catalogs.read(envelope.connection)
         connection = await connections.get(envelope.connection)
@@ -99,7 +105,7 @@ async def recover(
             # The search may take tens of milliseconds: it must not hold up the loop.
             if draft is not None:
                 repairs = await asyncio.to_thread(_new_repairs, envelope, draft, why, known, connection)
-    after = decide(envelope, failure, repairs, texts, draft=draft, remaining_ms=remaining_ms)
+    after = decide(envelope, failure, repairs, texts, draft=draft, remaining_ms=remaining_ms, cause=cause)
     if on_repair is not None and isinstance(after.body, Drafted):
         sql = after.body.draft.sql
         on_repair(next(attempt for attempt in repairs if attempt.sql == sql))
@@ -114,12 +120,14 @@ def decide(
     *,
     draft: Draft | None,
     remaining_ms: int,
+    cause: Failure | None = None,
 ) -> Envelope[Drafted] | Envelope[Returned] | Envelope[Concluded]:
     """Choose between the repairs that were found, a new draft and the end.
 
     A person's own statement is never changed: what would pass is reported. Under `model_first` a model gets a retry
     rather than a repair that assumes something; such repairs travel as hints. Where no new draft can come, an assumed
-    repair is better than nothing. `draft` is what the repairs were found for.
+    repair is better than nothing. `draft` is what the repairs were found for, `cause` what a person is to learn of an
+    end: why the last draft failed, and not that it came again.
     """
     policy = policy_of(envelope)
     author = author_of(envelope)
@@ -144,8 +152,8 @@ def decide(
             # No new draft will come: a repair that says what it assumes is better than nothing.
             return _repaired(envelope, draft, found[0], texts)
         if author is Origin.MODEL and TRAITS[failure.code].to_model and is_repeated:
-            return conclude(envelope, Failure.of(FailureCode.SAME_SQL, texts.same_sql(failure.detail), failure.facts))
-        return conclude(envelope, failure)
+            return conclude(envelope, _detailed(failure, texts.same_sql(failure.detail)))
+        return conclude(envelope, cause or failure)
     advice = Advice(
         code=failure.code,
         detail=failure.detail,
@@ -238,6 +246,13 @@ def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:
     return next(
         (attempt for attempt in reversed(envelope.attempts) if attempt.origin is Origin.MODEL and attempt.code), None
     )
+
+
+def _cause(envelope: Envelope[Failed], last: Attempt | None, texts: Guidance) -> Failure | None:
+    """Return why the last draft failed where the same one came again."""
+    if last is None or last.code is None or envelope.body.code is not FailureCode.SAME_SQL:
+        return None
+    return Failure.of(last.code, texts.same_sql(last.detail), Facts(name=last.name))
 
 
 def _may_repair(envelope: Envelope[Failed]) -> bool:

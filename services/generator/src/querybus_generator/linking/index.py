@@ -32,10 +32,9 @@ from querybus_generator.linking.documents import (
     owners_of,
     weights,
 )
+from querybus_generator.linking.values import NamedValues
 
 TABLES_KEPT_MAX: Final = 12
-WHOLE_SCHEMA_COLUMNS_MAX: Final = 160
-"""A schema up to this size is kept whole: choosing can only lose something (anchors.md 4.2)."""
 QUESTION_WORDS_MAX: Final = 200
 LINKS_MAX: Final = 32
 LINKS_KEPT_MAX: Final = 4_096
@@ -44,12 +43,11 @@ RANKED_MAX: Final = 200
 POSTINGS_READ_MAX: Final = 10_000
 """Bounds the time of one question on a catalog of any size."""
 PATH_HOPS_MAX: Final = 3
-VALUE_WORDS_MAX: Final = 5
-VALUE_LENGTH_MIN: Final = 2
 COLUMNS_WHOLE_MAX: Final = 24
 """A table up to this width is shown whole, while the tokens last: columns are dropped where there are many."""
 COLUMNS_KEPT_MIN: Final = 12
 SCHEMA_TOKENS_MAX: Final = 6_000
+"""About how many tokens of a prompt the schema may take: up to that it is shown whole, and nothing is chosen."""
 
 _VALUE_WEIGHT: Final = 2.5
 # A name that the question says counts however many tables have the word: in a small schema no word is rare.
@@ -116,36 +114,37 @@ class LinkIndex:
     `words` gives for a word of a question, English in its base form or Chinese, other words that a name may use.
     """
 
-    def __init__(self, catalog: Catalog, words: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        words: Mapping[str, Sequence[str]] | None = None,
+        *,
+        schema_tokens_max: int = SCHEMA_TOKENS_MAX,
+    ) -> None:
         self.catalog = catalog
+        self._tokens_max = schema_tokens_max
         self._words: Mapping[str, Sequence[str]] = words or {}
         self._positions = {id(table): position for position, table in enumerate(catalog.tables)}
         self._postings: dict[str, list[_Posting]] = defaultdict(list)
         self._stems: dict[str, list[str]] = defaultdict(list)
-        self._values: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        self.values = NamedValues(catalog)
         self._neighbours: dict[int, tuple[int, ...]] = {}
         self._referring: dict[int, set[int]] = defaultdict(set)
         for position, table in enumerate(catalog.tables):
             named = named_of(table)
             for word, weight in weights(table).items():
                 self._postings[word].append(_Posting(position, weight, named.get(word, 0.0)))
-            for column in table.columns:
-                for value in column.values:
-                    folded = _folded(value)
-                    if len(folded) >= VALUE_LENGTH_MIN and len(self._values[folded]) < 20:
-                        self._values[folded].append((position, column.name, value))
         for word in self._postings:
             self._stems[stem(word)].append(word)
         self.owners_of: dict[int, Mapping[str, str | None]] = {}
         self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
-        columns = sum(len(table.columns) for table in catalog.tables[: WHOLE_SCHEMA_COLUMNS_MAX + 1])
-        self._is_narrow = columns <= WHOLE_SCHEMA_COLUMNS_MAX
+        self._is_small = _fits(catalog, schema_tokens_max)
         self._join()
 
-    def keeps_all(self, tables_max: int = TABLES_KEPT_MAX) -> bool:
-        """Return whether every question gets the whole schema, so that nothing is chosen."""
-        return self._is_narrow and len(self.catalog.tables) <= tables_max
+    def keeps_all(self) -> bool:
+        """Return whether every question gets the whole schema, because it fits a prompt: nothing is chosen then."""
+        return self._is_small
 
     def link(
         self, question: str, *, tables_max: int = TABLES_KEPT_MAX, nearness: Mapping[int, float] | None = None
@@ -155,7 +154,7 @@ class LinkIndex:
         Equal catalogs, questions and nearness (0..1 by the table's place in the catalog) give equal results.
         """
         catalog = self.catalog
-        is_whole = self.keeps_all(tables_max)
+        is_whole = self.keeps_all()
         terms, scores, links = self._score(question)
         for position, near in sorted((nearness or {}).items()):
             scores[position] += _NEARNESS_WEIGHT * near
@@ -194,7 +193,7 @@ class LinkIndex:
             for place, weight in result.items():
                 scores[place] += weight * rarity / math.sqrt(len(owned[place]))
         has_period = _PERIOD.search(question) is not None
-        named = {(position, column) for _, (position, column, _) in self._values_in(question)}
+        named = {(position, column) for _, (position, column, _) in self.values.found(question)}
         position = self._positions.get(id(table), -1)
         referring = {column for key in table.foreign_keys for column in key.columns}
         for place, column in enumerate(table.columns):
@@ -204,14 +203,14 @@ class LinkIndex:
         kept = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:columns_max]
         return tuple(table.columns[place] for place in sorted(kept))
 
-    def shown(self, linking: Linking, question: str, *, tokens_max: int = SCHEMA_TOKENS_MAX) -> tuple[Table, ...]:
+    def shown(self, linking: Linking, question: str) -> tuple[Table, ...]:
         """Return the linked tables as a prompt shows them: whole while the budget lasts, wide ones with fewer columns.
 
         A budget drops columns that the question does not speak of, never a table.
         """
         kept = linking.tables
         for columns_max in (COLUMNS_WHOLE_MAX * 2, COLUMNS_WHOLE_MAX, COLUMNS_KEPT_MIN):
-            if sum(map(self._token_share, kept)) <= tokens_max:
+            if sum(map(self._token_share, kept)) <= self._tokens_max:
                 return kept
             kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
         return kept
@@ -285,8 +284,8 @@ class LinkIndex:
                 scores[position] += score
             if len(best) <= LINKS_MAX:
                 links += [self._word_link(word, posting, term.words[word]) for _, word, posting in best.values()]
-        for text, (position, column, value) in self._values_in(question):
-            found_in = len(self._values[_folded(value)])
+        for text, (position, column, value) in self.values.found(question):
+            found_in = self.values.count(value)
             scores[position] += _VALUE_WEIGHT * math.log(1 + count / found_in)
             table = self.catalog.tables[position].name
             links.append(Link(text=text, table=table, column=column, value=value, score=0.9, reason="value"))
@@ -316,18 +315,6 @@ class LinkIndex:
             reason=reason if share == 1.0 else f"{reason}, by another word",
         )
         return made
-
-    def _values_in(self, question: str) -> Iterator[tuple[str, tuple[int, str, str]]]:
-        if not self._values:
-            return
-        seen: set[str] = set()
-        for text in _spans(question):
-            folded = _folded(text)
-            if folded in seen:
-                continue
-            seen.add(folded)
-            for result in self._values.get(folded, ()):
-                yield text, result
 
     def _closed(self, terms: Sequence[Mapping[int, float]], scores: Mapping[int, float], tables_max: int) -> list[int]:
         """Return the best tables together with those that join them, in the catalog's order."""
@@ -434,31 +421,23 @@ def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
     return table.model_copy(update={"columns": columns})
 
 
+def _fits(catalog: Catalog, tokens_max: int) -> bool:
+    """Return whether all tables together take so many tokens at most; looks at no more tables than that."""
+    tokens = 0
+    for table in catalog.tables:
+        tokens += _token_share(table)
+        if tokens > tokens_max:
+            return False
+    return True
+
+
 def _token_share(table: Table) -> int:
     """Return about how many tokens a table takes in a prompt, from its lengths alone."""
-    chars = 40 + sum(
-        len(column.name) + 16 + min(60, len(column.comment)) + 8 * min(6, len(column.values))
-        for column in table.columns
-    )
+    chars = 40 + sum(map(_length, table.columns)) + 60 * len(table.foreign_keys)
     return chars // 3
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-_SPAN_WORD = re.compile(r"[^\W\u3400-\u9fff]+(?:['’.&-][^\W\u3400-\u9fff]+)*")
-
-
-def _spans(question: str) -> Iterator[str]:
-    """Yield what could be a value: runs of up to VALUE_WORDS_MAX words, and pieces of Han text."""
-    words = list(_SPAN_WORD.finditer(question))[:QUESTION_WORDS_MAX]
-    for first in range(len(words)):
-        for last in range(first, min(first + VALUE_WORDS_MAX, len(words))):
-            if last == first and words[first][0].lower() in STOP:
-                continue
-            yield question[words[first].start() : words[last].end()]
-    for run in HAN.findall(question):
-        for start in range(len(run)):
-            for end in range(start + VALUE_LENGTH_MIN, min(start + 8, len(run)) + 1):
-                yield run[start:end]
+def _length(column: Column) -> int:
+    names = sum(len(name) + 4 for name in (*column.display_names.values(), *column.synonyms[:4]))
+    shown = column.values[:12] if column.values_complete and len(column.values) <= 12 else column.values[:3]
+    return len(column.name) + 16 + names + min(120, len(column.comment)) + sum(min(60, len(text)) + 4 for text in shown)

@@ -19,8 +19,8 @@ from querybus.sql.names.visible_catalog import visible
 from querybus.sql.staleness import stale
 from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
 from querybus.text.synonyms import link_words
-from querybus_generator.linking.index import LinkIndex
-from querybus_generator.prompts.schema import render_schema
+from querybus_generator.linking.index import SCHEMA_TOKENS_MAX, LinkIndex
+from querybus_generator.prompts.schema import joined, render_columns
 from querybus_translator.definitions.answer import Defined, defined_of
 
 CONNECTIONS_KEPT_MAX: Final = 32
@@ -47,15 +47,15 @@ class Prepared:
 
     def schema(self, tables: Sequence[Table], *, with_values: bool) -> str:
         """Return the tables as a model reads them; a whole table's text is made once."""
-        return "\n\n".join(self._text(table, with_values=with_values) for table in tables)
+        return joined([(table, self._text(table, with_values=with_values)) for table in tables], self.catalog)
 
     def _text(self, table: Table, *, with_values: bool) -> str:
         if not self.index.owns(table):
-            return render_schema(self.catalog, (table,), with_values=with_values)
+            return render_columns(self.catalog, table, with_values=with_values)
         key = (id(table), with_values)
         text = self._rendered.get(key)
         if text is None:
-            text = self._rendered[key] = render_schema(self.catalog, (table,), with_values=with_values)
+            text = self._rendered[key] = render_columns(self.catalog, table, with_values=with_values)
         return text
 
     def is_usable(self, entry: Entry) -> bool:
@@ -77,8 +77,12 @@ class _Kept:
 class Linker:
     """Prepared catalogs by connection, the least recently used dropped first."""
 
-    def __init__(self, connections_kept_max: int = CONNECTIONS_KEPT_MAX) -> None:
+    def __init__(
+        self, connections_kept_max: int = CONNECTIONS_KEPT_MAX, *, schema_tokens_max: int = SCHEMA_TOKENS_MAX
+    ) -> None:
+        """A schema of about `schema_tokens_max` tokens is shown to a model whole."""
         self._kept_max = connections_kept_max
+        self._schema_tokens_max = schema_tokens_max
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     async def prepare(
@@ -96,7 +100,9 @@ class Linker:
             or (kept.knowledge is not knowledge and kept.knowledge != knowledge)
             or _is_lost(kept.prepared)
         ):
-            work = asyncio.ensure_future(asyncio.to_thread(_prepare, catalog, policy, knowledge))
+            work = asyncio.ensure_future(
+                asyncio.to_thread(_prepare, catalog, policy, knowledge, self._schema_tokens_max)
+            )
             kept = self._kept[key] = _Kept(catalog, policy, knowledge, work)
             while len(self._kept) > self._kept_max:
                 self._kept.popitem(last=False)
@@ -105,7 +111,7 @@ class Linker:
         return await asyncio.shield(kept.prepared)
 
 
-def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -> Prepared:
+def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge, schema_tokens_max: int) -> Prepared:
     seen = visible(catalog, policy)
     taught = [
         entry for entry in knowledge.entries if entry.kind is not EntryKind.SYNONYM or not stale(entry, seen, policy)
@@ -115,7 +121,7 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge) -
     words = link_words()
     prepared = Prepared(
         catalog=seen,
-        index=LinkIndex(seen, words=words),
+        index=LinkIndex(seen, words=words, schema_tokens_max=schema_tokens_max),
         policy=policy,
         knowledge=knowledge,
         search=KnowledgeIndex(knowledge.of(EntryKind.PAIR), words),

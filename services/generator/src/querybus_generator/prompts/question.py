@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
+from calendar import day_name
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,12 +20,14 @@ from querybus.core.envelope import Attempt
 from querybus.core.messages import Advice
 from querybus.llm.dialogue import ChatMessage
 from querybus_generator.conversation.turns import Turn, thread_messages
-from querybus_generator.prompts.schema import quoted, render_glossary, render_schema
+from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, quoted, quoted_name, render_glossary, render_schema
 from querybus_generator.prompts.template import fill
 
 CHAT_MARK: Final = "CHAT:"
 """How a reply begins by which the model says that it was asked no question about data."""
 EXAMPLES_SHOWN_MAX: Final = 4
+MATCHED_SHOWN_MAX: Final = 16
+ABOUT_LENGTH_MAX: Final = 400
 EXAMPLE_QUESTION_CHARS_MAX: Final = 400
 INSTRUCTIONS_SHOWN_MAX: Final = 20
 INSTRUCTION_CHARS_MAX: Final = 500
@@ -51,6 +54,16 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """Words of a question, and a value of the database that they name or nearly name."""
+
+    text: str
+    table: str
+    column: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class PromptTexts:
     """The texts of one language. `dialects` holds notes by sqlglot's name; a dialect without notes is no fault."""
 
@@ -58,6 +71,8 @@ class PromptTexts:
     question: str
     advice: str
     dialects: Mapping[str, str]
+    weekdays: Sequence[str] = tuple(day_name)
+    """From Monday on."""
 
     @property
     def version(self) -> str:
@@ -81,29 +96,25 @@ def render_question(
     examples: Sequence[Example] = (),
     instructions: Sequence[str] = (),
     reading: str = "",
+    matched: Sequence[Matched] = (),
+    about: str = "",
     offers_chat: bool = False,
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one.
 
     `schema` is the tables' text where it is known already, `reading` how a question that goes on from the thread reads
-    by itself. `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
+    by itself, `matched` what of it stands in the database, `about` what its owner says of the database.
+    `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
     """
     spoken = "\n".join((question, *(turn.question for turn in turns)))
-    system = fill(
-        texts.system,
-        {
-            "dialect": catalog.dialect.value,
-            "dialect_notes": texts.dialects.get(catalog.dialect.value, "").strip(),
-            "today": f"{today:%Y-%m-%d} ({today:%A})",
-            "chat": CHAT_MARK if offers_chat else "",
-            "instructions": _instructions(instructions),
-        },
-    )
+    system = _system(texts, catalog, today, instructions, offers_chat=offers_chat)
     asked = fill(
         texts.question,
         {
             "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
+            "about": quoted(about, ABOUT_LENGTH_MAX) if about.strip() else "",
             "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
+            "matched": _matched(catalog, matched) if with_values else "",
             "examples": _examples(examples, spoken, with_values=with_values),
             "reading": reading,
             "question": question.strip(),
@@ -123,6 +134,32 @@ def render_question(
         mending = _advice(texts, catalog, spoken, advice, attempts, with_values=with_values)
         asked = f"{asked.rstrip()}\n\n{mending}"
     return (*messages, ChatMessage("user", asked.strip()))
+
+
+def _system(
+    texts: PromptTexts, catalog: Catalog, today: dt.date, instructions: Sequence[str], *, offers_chat: bool
+) -> str:
+    return fill(
+        texts.system,
+        {
+            "dialect": catalog.dialect.value,
+            "dialect_notes": texts.dialects.get(catalog.dialect.value, "").strip(),
+            "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
+            "chat": CHAT_MARK if offers_chat else "",
+            "instructions": _instructions(instructions),
+        },
+    )
+
+
+def _matched(catalog: Catalog, matched: Sequence[Matched]) -> str:
+    """Return the values that the question names, as they are written in the database, each with every place."""
+    lines = [
+        f"- {quoted(one.text)}: "
+        f"{quoted_name(one.table, catalog.dialect)}.{quoted_name(one.column, catalog.dialect)} = {quoted(one.value)}"
+        for one in matched
+        if len(one.value) <= COMMENT_LENGTH_MAX
+    ]
+    return "\n".join(dict.fromkeys(lines[:MATCHED_SHOWN_MAX]))
 
 
 def _examples(examples: Sequence[Example], spoken: str, *, with_values: bool) -> str:

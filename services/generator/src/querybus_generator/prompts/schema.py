@@ -14,11 +14,15 @@ from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
+from querybus.sql.names.reserved import needs_quotes
 
 NAME_LENGTH_MAX: Final = 128
 COMMENT_LENGTH_MAX: Final = 120
-VALUES_SHOWN_MAX: Final = 6
-VALUE_LENGTH_MAX: Final = 40
+VALUES_SHOWN_MAX: Final = 12
+"""Of a column that has no others; of every other a few show the form."""
+EXAMPLES_SHOWN_MAX: Final = 3
+VALUE_LENGTH_MAX: Final = 60
+"""A longer value is left out: a part of it would be compared with nothing."""
 COLUMNS_SHOWN_MAX: Final = 120
 QUOTED_KEPT_MAX: Final = 8_192
 """Quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
@@ -29,7 +33,22 @@ _QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY:
 
 def render_schema(catalog: Catalog, tables: Sequence[Table], *, with_values: bool) -> str:
     """Return CREATE TABLE texts of the tables, in the given order; cell values only if `with_values`."""
-    return "\n\n".join(_table(catalog, table, with_values=with_values) for table in tables)
+    return joined([(table, render_columns(catalog, table, with_values=with_values)) for table in tables], catalog)
+
+
+def joined(rendered: Sequence[tuple[Table, str]], catalog: Catalog) -> str:
+    """Return tables whose columns are rendered with the keys between them: none leads to a table that is not shown."""
+    shown = {table.name.lower() for table, _ in rendered}
+    return "\n\n".join(
+        "\n".join(
+            [
+                text,
+                *(_key(key, catalog.dialect) for key in table.foreign_keys if key.referred_table.lower() in shown),
+                ");",
+            ]
+        )
+        for table, text in rendered
+    )
 
 
 def render_glossary(catalog: Catalog, question: str) -> str:
@@ -57,14 +76,15 @@ def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
 
 def quoted_name(name: str, dialect: Dialect) -> str:
     """Return an identifier as the dialect writes it, quoted where it must be; line breaks never survive."""
-    if _PLAIN_NAME.fullmatch(name):
+    if _PLAIN_NAME.fullmatch(name) and not needs_quotes(name, dialect):
         return name
     quote = _QUOTES.get(dialect, '"')
     plain = " ".join("".join(" " if unicodedata.category(part)[0] == "C" else part for part in name).split())
     return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
 
 
-def _table(catalog: Catalog, table: Table, *, with_values: bool) -> str:
+def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:
+    """Return a table's text up to its foreign keys, which depend on what is shown beside it."""
     dialect = catalog.dialect
     name = quoted_name(table.name, dialect)
     if table.schema_name and table.schema_name != catalog.default_schema:
@@ -77,8 +97,7 @@ def _table(catalog: Catalog, table: Table, *, with_values: bool) -> str:
         lines.append(f"  -- {len(table.columns) - len(shown)} more columns")
     if len(table.primary_key) > 1:
         lines.append(f"  PRIMARY KEY ({_names(table.primary_key, dialect)}),")
-    lines += [_key(key, dialect) for key in table.foreign_keys]
-    return "\n".join([*lines, ");"])
+    return "\n".join(lines)
 
 
 def _column(column: Column, table: Table, dialect: Dialect, *, with_values: bool) -> str:
@@ -89,10 +108,19 @@ def _column(column: Column, table: Table, dialect: Dialect, *, with_values: bool
         parts.append("NOT NULL")
     said = _said(tuple(column.display_names.values()), column.synonyms, column.comment)
     if with_values and column.values and not column.personal:
-        values = ", ".join(quoted(value, VALUE_LENGTH_MAX) for value in column.values[:VALUES_SHOWN_MAX])
-        complete = column.values_complete and len(column.values) <= VALUES_SHOWN_MAX
-        said = "; ".join(filter(None, (said, f"values: {values}{'' if complete else ', …'}")))
+        said = "; ".join(filter(None, (said, _values(column))))
     return f"  {' '.join(parts)},{said and f'  -- {said}'}"
+
+
+def _values(column: Column) -> str:
+    """Return all values of a column that has few, else some that show their form."""
+    is_enumeration = column.values_complete and len(column.values) <= VALUES_SHOWN_MAX
+    whole = [value for value in column.values if len(value) <= VALUE_LENGTH_MAX]
+    shown = whole if is_enumeration else whole[:EXAMPLES_SHOWN_MAX]
+    if not shown:
+        return ""
+    is_all = is_enumeration and len(whole) == len(column.values)
+    return f"values: {', '.join(quoted(value, VALUE_LENGTH_MAX) for value in shown)}{'' if is_all else ', …'}"
 
 
 def _key(key: ForeignKey, dialect: Dialect) -> str:

@@ -7,7 +7,8 @@ does not know, or a file that is missing, ends the start with its name: a mistak
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from calendar import day_name
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -54,6 +55,12 @@ class Texts:
         return getattr(self, name)
 
 
+WEEKDAYS: Final[Mapping[Language, Sequence[str]]] = {
+    "en": tuple(day_name),
+    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
+}
+
+
 def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
     """Return the texts by language; raises FileNotFoundError or UnknownPlace with what is wrong."""
     texts: dict[Language, Texts] = {language: _load(language, override) for language in LANGUAGES}
@@ -75,7 +82,13 @@ def _load(language: Language, override: Path | None) -> Texts:
         except FileNotFoundError:
             # A dialect without notes is sent without notes.
             continue
-    prompt = PromptTexts(system=read("system"), question=read("question"), advice=read("advice"), dialects=dialects)
+    prompt = PromptTexts(
+        system=read("system"),
+        question=read("question"),
+        advice=read("advice"),
+        dialects=dialects,
+        weekdays=WEEKDAYS[language],
+    )
     names = (
         "chat",
         "greeting",

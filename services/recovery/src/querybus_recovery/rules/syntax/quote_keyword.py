@@ -14,6 +14,7 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read
+from querybus.sql.names.reserved import RESERVED
 from querybus.sql.parse import GRAMMARS, parse
 from querybus.text.words import word_set
 from querybus_recovery.rules.candidate import Candidate
@@ -21,14 +22,6 @@ from querybus_recovery.rules.candidate import Candidate
 WORDS_MAX: Final = 4
 _QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 _BACKTICKS: Final = (Dialect.MYSQL, Dialect.BIGQUERY)
-_RESERVED: Final = word_set(
-    """
-    ADD ALL ALTER AND ANY AS ASC BETWEEN BY CASE CHECK COLUMN CREATE CROSS DEFAULT DELETE DESC DISTINCT DROP
-    ELSE END EXCEPT EXISTS FETCH FOR FOREIGN FROM FULL GRANT GROUP HAVING IN INDEX INNER INSERT INTERSECT INTO
-    IS JOIN KEY LEFT LIKE LIMIT NATURAL NOT NULL OFFSET ON OR ORDER OUTER PRIMARY REFERENCES RIGHT ROW ROWS
-    SELECT SET TABLE THEN TO TRANSACTION UNION UNIQUE UPDATE USER USING VALUES VIEW WHEN WHERE WINDOW WITH
-    """
-)
 _LEADS: Final = word_set(
     """
     SELECT DISTINCT FROM JOIN WHERE AND OR ON BY HAVING , ( = < > <= >= <> !=
@@ -73,7 +66,7 @@ def quote_keyword(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
 
 
 def _is_keyword(token: Any) -> bool:
-    return token.token_type not in _QUOTED and token.text.upper() in _RESERVED
+    return token.token_type not in _QUOTED and token.text.upper() in RESERVED
 
 
 def _must_be_name(tokens: list[Any], number: int) -> bool:

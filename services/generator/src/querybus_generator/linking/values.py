@@ -1,0 +1,106 @@
+"""The values of a catalog that a question names: which texts of it stand in the database, and in which columns."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from querybus.core.catalog import Catalog
+from querybus.core.messages import Link
+from querybus.text.similarity import singular
+from querybus.text.words import HAN
+from querybus_generator.linking.documents import STOP
+
+QUESTION_WORDS_MAX: Final = 200
+VALUE_WORDS_MAX: Final = 5
+VALUE_LENGTH_MIN: Final = 2
+SQUEEZED_LENGTH_MIN: Final = 4
+PLACES_MAX: Final = 20
+"""Columns that are kept for one value."""
+
+Place = tuple[int, str, str]
+"""The table's position in the catalog, the column, and the value as it is written there."""
+
+
+class NamedValues:
+    """The values that a catalog holds; personal columns have none."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._values: dict[str, list[Place]] = defaultdict(list)
+        self._squeezed: dict[str, list[Place]] = defaultdict(list)
+        """By their letters and digits alone, where something else stands between them."""
+        for position, table in enumerate(catalog.tables):
+            for column in table.columns:
+                for value in column.values:
+                    self._add((position, column.name, value))
+
+    def _add(self, place: Place) -> None:
+        folded, squeezed = _folded(place[2]), _squeezed(place[2])
+        if len(folded) >= VALUE_LENGTH_MIN and len(self._values[folded]) < PLACES_MAX:
+            self._values[folded].append(place)
+        if squeezed != folded and len(squeezed) >= SQUEEZED_LENGTH_MIN and len(self._squeezed[squeezed]) < PLACES_MAX:
+            self._squeezed[squeezed].append(place)
+
+    def count(self, value: str) -> int:
+        """Return in how many columns a value stands."""
+        return len(self._values.get(_folded(value), ()))
+
+    def found(self, question: str) -> Iterator[tuple[str, Place]]:
+        """Yield the words of a question that are a value, case and blanks ignored, with every place that has it."""
+        if not self._values:
+            return
+        seen: set[str] = set()
+        for text in _spans(question):
+            folded = _folded(text)
+            if folded in seen:
+                continue
+            seen.add(folded)
+            for place in self._values.get(folded, ()):
+                yield text, place
+
+    def named(self, question: str) -> tuple[Link, ...]:
+        """Return the values that a question names, in every column that has them.
+
+        As it writes them, else without regard to blanks and signs, or in the singular.
+        """
+        found: dict[Place, str] = {}
+        for text in _spans(question):
+            folded, squeezed = _folded(text), _squeezed(text)
+            places = [*self._values.get(folded, ()), *self._values.get(singular(folded), ())]
+            if len(squeezed) >= SQUEEZED_LENGTH_MIN:
+                places += self._squeezed.get(squeezed, ())
+                places += self._values.get(squeezed, ())
+            for place in places:
+                found.setdefault(place, text)
+        return tuple(
+            Link(text=text, table=self._catalog.tables[position].name, column=column, value=value, score=0.9)
+            for (position, column, value), text in found.items()
+        )
+
+
+def _squeezed(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+_SPAN_WORD = re.compile(r"[^\W\u3400-\u9fff]+(?:['’.&-][^\W\u3400-\u9fff]+)*")
+
+
+def _spans(question: str) -> Iterator[str]:
+    """Yield what could be a value: runs of up to VALUE_WORDS_MAX words, and pieces of Han text."""
+    words = list(_SPAN_WORD.finditer(question))[:QUESTION_WORDS_MAX]
+    for first in range(len(words)):
+        for last in range(first, min(first + VALUE_WORDS_MAX, len(words))):
+            if last == first and words[first][0].lower() in STOP:
+                continue
+            yield question[words[first].start() : words[last].end()]
+    for run in HAN.findall(question):
+        for start in range(len(run)):
+            for end in range(start + VALUE_LENGTH_MIN, min(start + 8, len(run)) + 1):
+                yield run[start:end]
