@@ -267,5 +267,7 @@ async def test_a_definition_is_a_resource_that_both_audiences_read_in_their_word
             one: Any = (await client.read_resource("querybus://metrics/shop/customer%20count")).contents[0]
             assert json.loads(one.text)["description"] == "everybody who ever bought"
             assert ("expression" in json.loads(one.text)) == has_expression
-            with pytest.raises(MCPError):
-                await client.read_resource("querybus://metrics/shop/nothing")
+            for missing in ("metrics/shop/nothing", "metrics/nowhere/*", "results/nobody/1", "connections/nowhere"):
+                with pytest.raises(MCPError, match="there is no such") as raised:
+                    await client.read_resource(f"querybus://{missing}")
+                assert raised.value.error.code == -32_602

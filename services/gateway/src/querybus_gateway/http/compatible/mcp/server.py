@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any, Final, cast
 
 from mcp.server.apps import Apps
 from mcp.server.mcpserver import Context, MCPServer, RequestStateSecurity
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import (
     CallToolResult,
     ElicitRequest,
@@ -149,18 +151,24 @@ class _Tools:
 
     async def catalog(self, connection: str, context: Context) -> str:
         """What stands in a database, and questions that can be asked of it; `*` for all of them."""
-        return (await self.describe(context, None if connection == "*" else connection)).model_dump_json()
+        with _as_resource():
+            return (await self.describe(context, None if connection == "*" else connection)).model_dump_json()
 
     async def definition(self, connection: str, name: str, context: Context) -> str:
         """What an owner's word means, such as revenue; `*` for all that are defined."""
         caller, use_case = _caller(context), self._use_cases.definitions
-        if name == "*":
-            return json.dumps(_given(await use_case.listed(connection, caller, "en")), ensure_ascii=False)
-        return json.dumps(_given(await use_case.defined(connection, name, caller, "en")), ensure_ascii=False)
+        with _as_resource():
+            found = (
+                await use_case.listed(connection, caller, "en")
+                if name == "*"
+                else await use_case.defined(connection, name, caller, "en")
+            )
+            return json.dumps(_given(found), ensure_ascii=False)
 
     async def result_page(self, query_id: str, page: str, context: Context) -> str:
         """A page of an answer's rows."""
-        return (await self.more_rows(context, query_id, int(page) if page.isdigit() else 0)).model_dump_json()
+        with _as_resource():
+            return (await self.more_rows(context, query_id, int(page) if page.isdecimal() else 0)).model_dump_json()
 
     async def _topic(self, named: dict[str, Any], caller: Credential) -> TopicOut:
         catalogs, name = self._use_cases.catalogs, named["name"]
@@ -247,6 +255,15 @@ def _principal(context: Any) -> str | None:
         return None
     caller = cast("Credential", request.state.caller)
     return f"{caller.tenant}/{caller.user}/{caller.name}"
+
+
+@contextmanager
+def _as_resource() -> Generator[None]:
+    """Say of a resource that it is not there, or not for this caller, in the way that its readers know."""
+    try:
+        yield
+    except ToolError as error:
+        raise ResourceNotFoundError(str(error)) from error
 
 
 def _given(found: Any) -> Any:
