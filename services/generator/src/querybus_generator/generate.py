@@ -44,6 +44,7 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
+from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
 from querybus_generator.steps.classify import said_by_model, unsettled
@@ -212,6 +213,9 @@ async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | 
     if body.clarifies is None:
         return await _model(subject, turns=subject.turns, attempts=())
     tried = await history.attempts(subject.envelope, body.clarifies.query_id)
+    if not tried:
+        # Nothing failed: the thread has what was asked back, and the question is the answer to it.
+        return await _model(subject, turns=subject.turns, attempts=())
     last = next((outcome for outcome in reversed(tried) if outcome.code), None)
     advice = Advice(
         code=last.code if last is not None and last.code is not None else FailureCode.AMBIGUOUS_QUESTION,
@@ -389,7 +393,8 @@ async def _model(
         envelope = subject.envelope
     sql = extract(reply.text, catalog.dialect, is_cut=reply.is_cut)
     if isinstance(sql, Failure):
-        return sql
+        # On a retry recovery may know a repair; of a first draft the model's own words are all there is.
+        return (asked_by_model(subject, sql) if not attempts and advice is None else None) or sql
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
     analysis = Analysis(
