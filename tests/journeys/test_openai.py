@@ -182,6 +182,9 @@ async def test_a_stream_that_is_cut_anywhere_is_taken_up_where_it_ended(running:
 def test_a_response_is_cancelled_and_anothers_is_not_found(client: OpenAI) -> None:
     ended = client.responses.create(model="querybus", input=QUESTION)
     assert client.responses.cancel(ended.id).status == "completed"
+    for number in ("²", "-1", "9" * 5_000):
+        address = f"responses/{ended.id}?stream=true&starting_after={number}"
+        assert "response.created" in client.get(address, cast_to=str), number
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve("resp_0190a5e0-0000-7000-8000-000000000001")
 

@@ -15,6 +15,11 @@ export interface Reading {
   order: string;
   limit: number | null;
 }
+export interface Metric {
+  name: string; label: string; description: string; synonyms: string[]; unit: string; owner: string; version: string;
+  expression?: string; condition?: string;
+}
+export interface Definitions { connection: string; version: string; metrics: Metric[] }
 export interface Confirmation {
   reason: "write" | "cost";
   kind: string;

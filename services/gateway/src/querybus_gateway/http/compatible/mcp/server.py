@@ -168,7 +168,11 @@ class _Tools:
     async def result_page(self, query_id: str, page: str, context: Context) -> str:
         """A page of an answer's rows."""
         with _as_resource():
-            return (await self.more_rows(context, query_id, int(page) if page.isdecimal() else 0)).model_dump_json()
+            return (
+                await self.more_rows(
+                    context, query_id, int(page) if page.isascii() and page.isdigit() and len(page) < 10 else 0
+                )
+            ).model_dump_json()
 
     async def _topic(self, named: dict[str, Any], caller: Credential) -> TopicOut:
         catalogs, name = self._use_cases.catalogs, named["name"]

@@ -113,8 +113,7 @@ async def response(request: Request, response_id: str, use_cases: UseCasesOf, cr
     if isinstance(reply, Problem):
         return _refusal(reply)
     if request.query_params.get("stream") == "true":
-        after = request.query_params.get("starting_after", "")
-        return _sse(_response_stream(work, reply, MODEL, None, int(after) if after.isdigit() else -1))
+        return _sse(_response_stream(work, reply, MODEL, None, _number(request.query_params.get("starting_after", ""))))
     return JsonResponse(replies.response(reply.query_id, MODEL, _created(reply), await work.text_if_ended(reply), None))
 
 
@@ -266,6 +265,11 @@ async def _awaited(work: _Work, reply: Reply) -> AsyncIterator[str | None]:
         yield await work.text(task.result())
     finally:
         task.cancel()
+
+
+def _number(text: str) -> int:
+    """Return the number of an event as a client repeats it; -1, before all of them, for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
 
 
 def _created(reply: Reply) -> int:
