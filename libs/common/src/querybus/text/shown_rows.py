@@ -38,7 +38,7 @@ def shown_rows(
 
 def _column(column: Mapping[str, Any], cells: Sequence[Any], language: Language) -> list[str]:
     label, kind = str(column["label"]), column.get("kind")
-    if kind in ("integer", "number") and not _YEAR.search(label) and not _IDENTITY.search(label):
+    if kind in ("integer", "number") and not _are_years(label, cells) and not _IDENTITY.search(label):
         digits = max((_digits(cell) for cell in cells if isinstance(cell, int | float)), default=0)
         return [_figure(cell, digits) for cell in cells]
     if kind in ("date", "datetime", "text") and _MONTH.search(label):
@@ -48,6 +48,13 @@ def _column(column: Mapping[str, Any], cells: Sequence[Any], language: Language)
     if kind == "datetime":
         return ["" if cell is None else _MIDNIGHT.sub("", str(cell).replace("T", " ")) for cell in cells]
     return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _are_years(label: str, cells: Sequence[Any]) -> bool:
+    """Whether figures are years: called so, and none is anything else."""
+    return _YEAR.search(label) is not None and all(
+        cell is None or (isinstance(cell, int) and 1_000 <= cell <= 2_999) for cell in cells
+    )
 
 
 def _digits(cell: float) -> int:
