@@ -127,6 +127,14 @@ def test_a_batch_without_a_failed_item_has_nothing_to_run_again() -> None:
     assert again(ended(begun(made, 0), 0, answer(Outcome.ANSWERED, None), NOW), NOW) is None
 
 
+def test_what_was_cancelled_before_any_statement_failed_is_not_counted_as_being_repaired() -> None:
+    made = begun(manifest(items=3), 0).model_copy(update={"cancelled": True})
+    made = not_begun(ended(made, 0, answer(Outcome.CANCELLED, None, code="cancelled"), NOW), NOW)
+    counted = totals(made)
+    assert (counted["failed"], counted["mending"]) == (3, 0)
+    assert all(state.last_failure is not None and state.last_failure.code == "cancelled" for state in made.states)
+
+
 def test_a_lease_keeps_others_away_until_it_is_over() -> None:
     held = manifest().leased("one", NOW)
     assert held.is_free("one", NOW)

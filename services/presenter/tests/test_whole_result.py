@@ -138,3 +138,12 @@ async def test_of_the_first_lines_of_an_order_no_total_is_said() -> None:
     kept = Kept()
     assert "Total" in (await answered(kept)).summary
     assert "Total" not in (await answered(kept, conclusion(kept, sql=sql))).summary
+
+
+async def test_rows_that_are_fewer_than_their_page_because_they_are_long_are_said_to_be() -> None:
+    whole = conclusion(Kept())
+    assert whole.body.result is not None
+    assert not any("shown here" in note for note in (await answered(Kept(), whole)).notes)
+    cut = whole.body.result.model_copy(update={"rows": ROWS[:4]})
+    answer = await answered(Kept(), whole.model_copy(update={"body": whole.body.model_copy(update={"result": cut})}))
+    assert any(note.startswith("4 of the first 10 rows are shown here") for note in answer.notes)

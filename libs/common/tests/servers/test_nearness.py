@@ -81,7 +81,7 @@ def catalog(count: int = 30) -> Catalog:
 
 
 def test_nearness_brings_a_table_in_that_no_word_finds_and_takes_none_away():
-    index = LinkIndex(catalog())
+    index = LinkIndex(catalog(), schema_tokens_max=0)
     asked = "payload3 of what people earn"
     alone = index.link(asked, tables_max=3)
     both = index.link(asked, tables_max=3, nearness={20: 0.8})

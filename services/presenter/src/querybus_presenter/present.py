@@ -381,7 +381,7 @@ class _Context:
 
     def _notes(self, result: Result, doubtful: tuple[Doubt, ...]) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts
-        said = tuple(texts.doubts[doubt] for doubt in doubtful)
+        said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
         if not self.is_business:
             return (*body.notes, *result.warnings, *said)
         if body.outcome is not Outcome.ANSWERED:
@@ -395,6 +395,16 @@ class _Context:
         if result.warnings:
             notes.append(texts.notes["warned"])
         return (*notes, *said)
+
+
+def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
+    """Return what is to be known of rows that are wide: an answer holds fewer of them than their first page."""
+    if result.pages is None:
+        return ()
+    count = min(result.row_count, result.pages.page_size)
+    if len(result.rows) >= count:
+        return ()
+    return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
 
 
 def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:

@@ -178,6 +178,8 @@ def ended(manifest: Manifest, place: int, answer: Mapping[str, Any], now_ms: int
         for attempt in attempts
         if attempt.get("code")
     ]
+    # What was cancelled or ran out of time before any statement had none that failed.
+    has_failed = bool(failures)
     if outcome not in GOOD and not failures and answer.get("code"):
         failures.append(_seen(answer["code"], None, answer.get("detail")))
     state = manifest.states[place]
@@ -186,7 +188,7 @@ def ended(manifest: Manifest, place: int, answer: Mapping[str, Any], now_ms: int
         status="finished",
         outcome=outcome,
         attempts=len(attempts),
-        has_failed=state.has_failed or bool(failures),
+        has_failed=state.has_failed or has_failed,
         first_failure=state.first_failure or (failures[0] if failures else None),
         last_failure=failures[-1] if failures else None,
         finished_as=1 + max((state.finished_as or 0 for state in manifest.states), default=0),
