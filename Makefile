@@ -73,7 +73,7 @@ test-unit: $(STAMP) ## the tests of pure code, which start no process and no ser
 test: $(STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
 
-test-all: $(STAMP) ## every test, slow journeys included; at most fifteen minutes
+test-all: $(STAMP) ## every test, slow journeys included; about eighteen minutes on two cores
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
 check: $(STAMP) ## format, lint, types, import contracts, rules

@@ -146,7 +146,12 @@ def result_table(answer: Answer) -> Table:
         )
     hidden = int(answer.get("row_count") or len(rows)) - min(len(rows), ROWS_SHOWN_MAX)
     if hidden > 0:
-        table.caption = f"{hidden:,} more rows" + (" and the limit cut the rest" if answer.get("truncated") else "")
+        more, cut = (
+            (f"还有 {hidden:,} 行", "，其余因上限未保留")
+            if language == "zh"
+            else (f"{hidden:,} more rows", " and the limit cut the rest")
+        )
+        table.caption = more + (cut if answer.get("truncated") else "")
     return table
 
 
