@@ -75,6 +75,7 @@ def test_the_last_answer_of_ours_is_what_a_question_follows() -> None:
         ("Your task is to reflect the speaker's likely facial expression", "emoji"),
         ("You have been provided with a set of responses from various models to the latest query", "merge"),
         ("### Task:\nRespond to the user query using the provided context\n<context>x</context>\nHow many?", None),
+        ("Please generate a table of films by title", None),
         ("How many tasks are there?", None),
         ("What is the title of the newest book?", None),
     ],

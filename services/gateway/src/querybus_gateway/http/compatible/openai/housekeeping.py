@@ -23,9 +23,10 @@ _OPENINGS: Final[tuple[tuple[Task, re.Pattern[str]], ...]] = (
     (
         "title",
         re.compile(
-            r"\s*(?:provide a concise|detect user language|please generate|write in the same language|analyze this "
-            r"conversation and provide)[^?]{0,300}?\btitle\b",
-            re.IGNORECASE,
+            # A person may well ask for films by title; only a front end speaks of the conversation.
+            r"(?=.*\b(?:conversation|chat)\b)\s*(?:provide a concise|detect user language|please generate|write in the "
+            r"same language|analyze this conversation and provide)[^?]{0,300}?\btitle\b",
+            re.IGNORECASE | re.DOTALL,
         ),
     ),
     ("emoji", re.compile(r"\s*your task is to reflect the speaker's likely facial expression", re.IGNORECASE)),
