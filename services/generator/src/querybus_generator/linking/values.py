@@ -69,7 +69,9 @@ class NamedValues:
         found: dict[Place, str] = {}
         for text in _spans(question):
             folded, squeezed = _folded(text), _squeezed(text)
-            places = [*self._values.get(folded, ()), *self._values.get(singular(folded), ())]
+            places = list(self._values.get(folded, ()))
+            if folded.endswith("s"):
+                places += self._values.get(singular(folded), ())
             if len(squeezed) >= SQUEEZED_LENGTH_MIN:
                 places += self._squeezed.get(squeezed, ())
                 places += self._values.get(squeezed, ())
@@ -81,8 +83,11 @@ class NamedValues:
         )
 
 
+_SIGNS: Final = re.compile(r"[\W_]+")
+
+
 def _squeezed(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
+    return _SIGNS.sub("", text.casefold())
 
 
 def _folded(text: str) -> str:
