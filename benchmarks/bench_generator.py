@@ -35,6 +35,7 @@ from querybus.core.failure import Failure
 from querybus.core.messages import Asked
 from querybus.core.options import Options
 from querybus.core.policy import Connection
+from querybus.core.stored.models import Prompting
 from querybus.core.subjects import EventName
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
@@ -80,8 +81,9 @@ class Recorded:
     def __init__(self) -> None:
         self.prompts: list[list[tuple[str, str]]] = []
 
-    async def serves(self, _: str) -> bool:
-        return True
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        del tenant, model
+        return Prompting()
 
     async def reply(self, messages: Any, **_: Any) -> Any:
         self.prompts.append([(message.role, message.text) for message in messages])

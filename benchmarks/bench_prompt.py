@@ -30,6 +30,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked
 from querybus.core.options import Options
 from querybus.core.policy import Connection
+from querybus.core.stored.models import Prompting
 from querybus.core.subjects import EventName
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.text.tokens import token_estimate
@@ -51,8 +52,9 @@ class Recorder:
         self.catalog = catalog
         self.messages: Sequence[ChatMessage] = ()
 
-    async def serves(self, tenant: str) -> bool:
-        return bool(tenant)
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        del tenant, model
+        return Prompting()
 
     async def reply(self, messages: Sequence[ChatMessage], **_: Any) -> ModelReply | Failure:
         self.messages = messages

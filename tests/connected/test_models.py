@@ -57,12 +57,12 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
             await store.start()
             models = NamedModels(ModelServiceSettings(), Metrics("test"), known=store, counters=CounterStore(held))
             replicas.append((store, models))
-        assert not await replicas[0][1].serves("acme")
+        assert not await replicas[0][1].prompting("acme", None)
         with ScriptedModel(script) as one, ScriptedModel([fail(500)]) as broken:
             limited = named("one", one.base_url, concurrency_max=5, requests_per_minute=600, price_in=1.0)
             await operator.write(Models(models=(limited,)))
             async with asyncio.timeout(10):
-                while not all([await models.serves("acme") for _, models in replicas]):
+                while not all([await models.prompting("acme", None) for _, models in replicas]):
                     await asyncio.sleep(0.02)
             said = await asyncio.gather(
                 *(replicas[n % 4][1].reply(HELLO, timeout_seconds=20, tenant="acme") for n in range(60))

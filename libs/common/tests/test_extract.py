@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.extract import extract
+from querybus.sql.reply.extract import extract
 
 FOUND = {
     "a fence": ("```sql\nSELECT 1;\n```", "SELECT 1"),

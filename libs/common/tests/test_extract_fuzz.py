@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.extract import extract
 from querybus.sql.render import normalise
+from querybus.sql.reply.extract import extract
 
 CODES = {
     FailureCode.MULTI_STATEMENT,

@@ -13,6 +13,7 @@ from querybus.core.failure import Failure
 from querybus.core.messages import Asked, Returned
 from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
+from querybus.core.stored.models import Prompting
 from querybus.core.subjects import EventName
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.text.language import detect_language
@@ -112,8 +113,8 @@ class SpokenModel:
         self.timeouts: list[float] = []
         self.is_received = False
 
-    async def serves(self, tenant: str) -> bool:
-        return True
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        return Prompting()
 
     async def reply(
         self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any

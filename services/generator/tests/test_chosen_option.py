@@ -10,6 +10,7 @@ import pytest
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked, Clarifies, Drafted, OptionAction, Origin
+from querybus.core.stored.models import Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 
 from .shop_for_generation import TEXTS, KeptHistory, SpokenModel, asked, run
@@ -23,8 +24,8 @@ HISTORY = KeptHistory(attempts={"before": (TRIED,)})
 class ObedientModel:
     """Writes another statement for each advice that it was given, whatever the question says."""
 
-    async def serves(self, tenant: str) -> bool:
-        return True
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        return Prompting()
 
     async def reply(
         self, messages: Sequence[ChatMessage], *, timeout_seconds: float, model: str | None = None, **more: Any

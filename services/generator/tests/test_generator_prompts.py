@@ -16,10 +16,11 @@ from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
 from querybus.llm.dialogue import ChatMessage
+from querybus.sql.names.quoting import quoted_name
 from querybus.text.tokens import token_estimate
 from querybus_generator.conversation.turns import MESSAGES_MAX, TOKENS_MAX, Turn
 from querybus_generator.prompts.question import Matched, masked, render_question
-from querybus_generator.prompts.schema import quoted, quoted_name, render_schema
+from querybus_generator.prompts.schema import quoted, render_schema
 from querybus_generator.prompts.template import UnknownPlace, fill
 from querybus_generator.prompts.texts import load_texts
 

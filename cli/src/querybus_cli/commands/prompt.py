@@ -17,6 +17,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.ids import time_ordered_id
 from querybus.core.messages import Asked
 from querybus.core.options import Options
+from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import EventName, StageName
 from querybus.llm import EmbeddingClient
 from querybus.llm.dialogue import ChatMessage, ModelReply
@@ -44,10 +45,12 @@ class Kept:
 
     messages: tuple[ChatMessage, ...] = ()
 
-    async def serves(self, tenant: str) -> bool:
-        """Return True for every tenant."""
-        del tenant
-        return True
+    asked_with: Prompting = USUAL_PROMPTING
+
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        """Return the same for every tenant and model."""
+        del tenant, model
+        return self.asked_with
 
     async def reply(self, messages: Sequence[ChatMessage], **_: Any) -> ModelReply | Failure:
         """Keep the messages."""

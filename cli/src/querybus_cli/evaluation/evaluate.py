@@ -25,12 +25,13 @@ from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, O
 from querybus.core.options import Mode, Options, RepairPolicy
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.stored.models import Prompting
 from querybus.core.subjects import EventName, StageName
 from querybus.llm import ModelClient, open_model
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
-from querybus.sql.extract import extract
+from querybus.sql.reply.extract import extract
 from querybus.text.language import detect_language
 from querybus_cli.evaluation.execution_match import is_ordered, matches, open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
@@ -176,9 +177,9 @@ class Counted:
         self.tokens_in = 0
         self.tokens_out = 0
 
-    async def serves(self, tenant: str) -> bool:
-        """Return what the model says of the tenant."""
-        return await self._api.serves(tenant)
+    async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
+        """Return how the model is asked."""
+        return await self._api.prompting(tenant, model)
 
     async def reply(
         self,

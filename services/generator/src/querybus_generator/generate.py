@@ -31,10 +31,11 @@ from querybus.core.messages import (
 )
 from querybus.core.options import Mode
 from querybus.core.policy import Connection
+from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
 from querybus.llm.dialogue import ChatMessage, ModelReply
-from querybus.sql.extract import extract, no_sql
 from querybus.sql.render import normalise
+from querybus.sql.reply.extract import no_sql
 from querybus.text.knowledge import Entry, EntryKind, answers_alone
 from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind
@@ -44,6 +45,8 @@ from querybus_generator.ports import Catalogs, ChatModel, Connections, History, 
 from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
+from querybus_generator.reply.own_dialect import in_own_dialect
+from querybus_generator.reply.read import read_reply
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
@@ -108,13 +111,16 @@ async def generate(
     if known is None or connection is None:
         return Failure.of(FailureCode.CONNECTION, "nothing is known of this connection: its catalog was not read yet")
     knowledge = await taught.read(envelope.tenant, envelope.connection) if taught is not None else None
+    is_wanted = model is not None and envelope.options.model != BUILTIN
+    prompting = await model.prompting(envelope.tenant, envelope.options.model) if model and is_wanted else None
     prepared = await linker.prepare(known, connection.policy.of(envelope.tenant), knowledge, tenant=envelope.tenant)
     subject = Subject(
         envelope=envelope,
         connection=connection,
         prepared=prepared,
         texts=texts[envelope.language],
-        model=model if await _is_wanted(model, envelope) else None,
+        model=model if prompting is not None else None,
+        prompting=prompting or USUAL_PROMPTING,
         timeout_seconds=_timeout_seconds(envelope, delivery),
         definitions={**(definitions or {}), **prepared.catalog.glossary},
         progress=progress,
@@ -124,10 +130,6 @@ async def generate(
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
     return await _first(subject, envelope.body, history)
-
-
-async def _is_wanted(model: ChatModel | None, envelope: Drafting) -> bool:
-    return model is not None and envelope.options.model != BUILTIN and await model.serves(envelope.tenant)
 
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:
@@ -308,8 +310,9 @@ def _question_prompt(
     advice: Advice | None,
 ) -> QuestionPrompt:
     envelope, prepared = subject.envelope, subject.prepared
-    linking = prepared.index.link(asked, nearness=near.tables)
-    tables = _with_tried(linking, prepared.index.shown(linking, asked), prepared.catalog, attempts)
+    tokens_max = subject.prompting.schema_tokens_max
+    linking = prepared.index.link(asked, nearness=near.tables, tokens_max=tokens_max)
+    tables = _with_tried(linking, prepared.index.shown(linking, asked, tokens_max), prepared.catalog, attempts)
     with_values = may_see_data(envelope, subject.connection)
     result = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX, nearness=near.entries)
     used = [hit.entry for hit in result if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
@@ -337,6 +340,7 @@ def _question_prompt(
         instructions=[*instruction_lines(prepared, readable), *hints],
         about=subject.connection.description,
         offers_chat=envelope.classification is None and advice is None,
+        prompting=subject.prompting,
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
 
@@ -384,17 +388,18 @@ async def _model(
         return await _builtin(subject, turns=turns, instead_of=reply)
     if envelope.classification is None:
         # In hybrid mode only what the rules left open can still be chat, and only by the word that was agreed on.
-        said = reply.text.strip()
-        if said.startswith(CHAT_MARK):
+        text = reply.text.strip()
+        if text.startswith(CHAT_MARK):
             return _replied(
-                with_header(subject, classification=said_by_model("chat")), said[len(CHAT_MARK) :].strip(), reply
+                with_header(subject, classification=said_by_model("chat")), text[len(CHAT_MARK) :].strip(), reply
             )
         subject = with_header(subject, classification=said_by_model("database"))
         envelope = subject.envelope
-    sql = extract(reply.text, catalog.dialect, is_cut=reply.is_cut)
-    if isinstance(sql, Failure):
+    said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
+    if isinstance(said, Failure):
         # On a retry recovery may know a repair; of a first draft the model's own words are all there is.
-        return (asked_by_model(subject, sql) if not attempts and advice is None else None) or sql
+        return (asked_by_model(subject, said) if not attempts and advice is None else None) or said
+    sql = in_own_dialect(said.sql, catalog)
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
     analysis = Analysis(
@@ -407,6 +412,9 @@ async def _model(
         embeddings=near.state,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
+        reading=said.reading,
+        assumptions=said.assumptions,
+        column_labels=said.labels,
     )
     return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
 

@@ -9,6 +9,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
 from querybus.core.policy import Connection
+from querybus.core.stored.models import Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.text.knowledge import Knowledge
 from querybus.text.vectors import Near
@@ -43,8 +44,8 @@ class Taught(Protocol):
 class ChatModel(Protocol):
     """A chat model; its limits, retries and breaker are its own."""
 
-    async def serves(self, tenant: str) -> bool:
-        """Return whether there is a model for this tenant at all."""
+    async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
+        """Return how the model is asked that this tenant's call would go to; None if there is none at all."""
         ...
 
     async def reply(

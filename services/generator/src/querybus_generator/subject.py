@@ -25,6 +25,7 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.policy import Connection
+from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import StageName
 from querybus.text.labels import table_label
 from querybus.text.words import word_set, words_of
@@ -71,6 +72,7 @@ class Subject:
     with_hints: bool = False
     meaning: Meaning | None = None
     turns: tuple[Turn, ...] = ()
+    prompting: Prompting = USUAL_PROMPTING
 
     @property
     def catalog(self) -> Catalog:

@@ -215,7 +215,8 @@ class _Context:
         if self.catalog is not None and result.columns and body.sql is not None:
             origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
         phrases = self._or_none("reading", lambda: _phrases(tree, self.catalog, self.texts)) or ()
-        return labels(result.columns, self.catalog, self.tables, self.texts, origins, phrases)
+        said = tuple(label if self.may_say(label) else "" for label in body.analysis.column_labels)
+        return labels(result.columns, self.catalog, self.tables, self.texts, origins, phrases, said)
 
     def _message(self) -> str:
         body, texts = self.envelope.body, self.texts
@@ -382,13 +383,16 @@ class _Context:
     def _notes(self, result: Result, doubtful: tuple[Doubt, ...]) -> tuple[str, ...]:
         body, texts = self.envelope.body, self.texts
         said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
+        assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
+        said = (*(texts.notes["assumption"].format(text=text) for text in assumed if self.may_say(text)), *said)
         if not self.is_business:
             return (*body.notes, *result.warnings, *said)
         if body.outcome is not Outcome.ANSWERED:
             return ()
         is_repaired = any(attempt.origin is Origin.RULE for attempt in self.envelope.attempts)
         notes: list[str] = []
-        if is_repaired or any(note != NOT_ASKED_NOTE for note in body.notes):
+        is_unsaid = any(not self.may_say(text) for text in assumed)
+        if is_repaired or is_unsaid or any(note != NOT_ASKED_NOTE for note in body.notes):
             notes.append(texts.notes["mended" if is_repaired else "assumed"])
         if NOT_ASKED_NOTE in body.notes:
             notes.append(texts.notes["unchecked"])

@@ -47,6 +47,7 @@ class RuleName(StrEnum):
     EXTRACT = "extract"
     CLOSE_PARENTHESIS = "close_parenthesis"
     QUOTE_KEYWORD = "quote_keyword"
+    QUOTE_SPACED_NAME = "quote_spaced_name"
     FOREIGN_DIALECT = "foreign_dialect"
     LAST_STATEMENT = "last_statement"
     CUT_TAIL = "cut_tail"
@@ -139,7 +140,11 @@ class Analysis(Value):
     prompt_version: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0
-    reading: str = Field(default="", description="how the built-in translator read the question, for analysts")
+    reading: str = Field(default="", description="how its author, the translator or a model, read the question")
+    assumptions: tuple[str, ...] = Field(default=(), description="what a model says that it assumed")
+    column_labels: tuple[str, ...] = Field(
+        default=(), description="what a model calls each selected column, in the reader's language"
+    )
     labels: tuple[str, ...] = Field(
         default=(), description="what definitions call each column, in the reader's language"
     )

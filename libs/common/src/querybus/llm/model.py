@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.stored.models import Prompting
 from querybus.llm.breaker import Breaker
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds
@@ -122,10 +123,10 @@ class ModelClient:
         """Return None always: a model that is down makes answers worse, it does not make the service unready."""
         return None
 
-    async def serves(self, tenant: str) -> bool:
-        """Return True: whoever has the client may use it."""
-        del tenant
-        return True
+    async def prompting(self, tenant: str, model: str | None) -> Prompting:
+        """Return that nothing special is asked for: whoever has the client may use it."""
+        del tenant, model
+        return Prompting()
 
     async def reply(
         self,

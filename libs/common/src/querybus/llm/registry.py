@@ -14,7 +14,7 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from querybus.core.failure import Failure
-from querybus.core.stored.models import Models, NamedModel
+from querybus.core.stored.models import Models, NamedModel, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.model import Limits, ModelClient, OnText, unavailable
 from querybus.llm.model_limits import Limit
@@ -82,14 +82,12 @@ class NamedModels:
         """Return None always: a model that is down makes answers worse, it does not make the service unready."""
         return None
 
-    async def serves(self, tenant: str) -> bool:
-        """Return whether there is a model that the tenant may use."""
-        return bool((await self._models()).chain(tenant, None))
-
-    async def streams(self, tenant: str, model: str | None) -> bool:
-        """Return whether the chosen model's tokens are to be shown as they come."""
-        chain = (await self._models()).chain(tenant, model)
-        return bool(chain) and chain[0].streaming
+    async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
+        """Return how the model is asked that would answer first; None if the tenant may use none."""
+        models = await self._models()
+        # An unknown name fails as a call, with its own error.
+        chain = models.chain(tenant, model) or models.chain(tenant, None)
+        return chain[0].prompting if chain else None
 
     async def reply(
         self,

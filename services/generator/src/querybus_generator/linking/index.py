@@ -139,22 +139,27 @@ class LinkIndex:
         self.owners_of: dict[int, Mapping[str, str | None]] = {}
         self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
-        self._is_small = _fits(catalog, schema_tokens_max)
+        self._tokens_whole = sum(map(_token_share, catalog.tables))
         self._join()
 
-    def keeps_all(self) -> bool:
+    def keeps_all(self, tokens_max: int | None = None) -> bool:
         """Return whether every question gets the whole schema, because it fits a prompt: nothing is chosen then."""
-        return self._is_small
+        return self._tokens_whole <= (self._tokens_max if tokens_max is None else tokens_max)
 
     def link(
-        self, question: str, *, tables_max: int = TABLES_KEPT_MAX, nearness: Mapping[int, float] | None = None
+        self,
+        question: str,
+        *,
+        tables_max: int = TABLES_KEPT_MAX,
+        nearness: Mapping[int, float] | None = None,
+        tokens_max: int | None = None,
     ) -> Linking:
         """Return at most `tables_max` tables for the question; all of them if the schema is small.
 
-        Equal catalogs, questions and nearness (0..1 by the table's place in the catalog) give equal results.
+        `tokens_max` is what the schema may take in this prompt, where it is not the usual number. Equal catalogs, questions and nearness (0..1 by the table's place in the catalog) give equal results.
         """
         catalog = self.catalog
-        is_whole = self.keeps_all()
+        is_whole = self.keeps_all(tokens_max)
         terms, scores, links = self._score(question)
         for position, near in sorted((nearness or {}).items()):
             scores[position] += _NEARNESS_WEIGHT * near
@@ -203,14 +208,14 @@ class LinkIndex:
         kept = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:columns_max]
         return tuple(table.columns[place] for place in sorted(kept))
 
-    def shown(self, linking: Linking, question: str) -> tuple[Table, ...]:
+    def shown(self, linking: Linking, question: str, tokens_max: int | None = None) -> tuple[Table, ...]:
         """Return the linked tables as a prompt shows them: whole while the budget lasts, wide ones with fewer columns.
 
         A budget drops columns that the question does not speak of, never a table.
         """
-        kept = linking.tables
+        kept, budget = linking.tables, self._tokens_max if tokens_max is None else tokens_max
         for columns_max in (COLUMNS_WHOLE_MAX * 2, COLUMNS_WHOLE_MAX, COLUMNS_KEPT_MIN):
-            if sum(map(self._token_share, kept)) <= self._tokens_max:
+            if sum(map(self._token_share, kept)) <= budget:
                 return kept
             kept = tuple(_narrowed(table, self.columns(table, question, columns_max)) for table in linking.tables)
         return kept
@@ -419,16 +424,6 @@ def _narrowed(table: Table, columns: tuple[Column, ...]) -> Table:
     if len(columns) == len(table.columns):
         return table
     return table.model_copy(update={"columns": columns})
-
-
-def _fits(catalog: Catalog, tokens_max: int) -> bool:
-    """Return whether all tables together take so many tokens at most; looks at no more tables than that."""
-    tokens = 0
-    for table in catalog.tables:
-        tokens += _token_share(table)
-        if tokens > tokens_max:
-            return False
-    return True
 
 
 def _token_share(table: Table) -> int:

@@ -15,12 +15,15 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from querybus.core.catalog import Catalog, Table
+from querybus.core.catalog import Catalog, Dialect, Table
 from querybus.core.envelope import Attempt
 from querybus.core.messages import Advice
+from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.llm.dialogue import ChatMessage
+from querybus.sql.names.quoting import quoted_name
 from querybus_generator.conversation.turns import Turn, thread_messages
-from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, quoted, quoted_name, render_glossary, render_schema
+from querybus_generator.prompts.general_examples import example_statements
+from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, quoted, render_glossary, render_schema
 from querybus_generator.prompts.template import fill
 
 CHAT_MARK: Final = "CHAT:"
@@ -73,6 +76,8 @@ class PromptTexts:
     dialects: Mapping[str, str]
     weekdays: Sequence[str] = tuple(day_name)
     """From Monday on."""
+    example_questions: Sequence[str] = ()
+    """Of the general examples, in their order."""
 
     @property
     def version(self) -> str:
@@ -99,15 +104,16 @@ def render_question(
     matched: Sequence[Matched] = (),
     about: str = "",
     offers_chat: bool = False,
+    prompting: Prompting = USUAL_PROMPTING,
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one.
 
     `schema` is the tables' text where it is known already, `reading` how a question that goes on from the thread reads
-    by itself, `matched` what of it stands in the database, `about` what its owner says of the database.
+    by itself, `matched` what of it stands in the database, `about` what its owner says of the database, `prompting` what this model is asked with besides.
     `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
     """
     spoken = "\n".join((question, *(turn.question for turn in turns)))
-    system = _system(texts, catalog, today, instructions, offers_chat=offers_chat)
+    system = _system(texts, catalog, today, instructions, offers_chat=offers_chat, prompting=prompting)
     asked = fill(
         texts.question,
         {
@@ -137,7 +143,13 @@ def render_question(
 
 
 def _system(
-    texts: PromptTexts, catalog: Catalog, today: dt.date, instructions: Sequence[str], *, offers_chat: bool
+    texts: PromptTexts,
+    catalog: Catalog,
+    today: dt.date,
+    instructions: Sequence[str],
+    *,
+    offers_chat: bool,
+    prompting: Prompting,
 ) -> str:
     return fill(
         texts.system,
@@ -147,7 +159,17 @@ def _system(
             "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
             "chat": CHAT_MARK if offers_chat else "",
             "instructions": _instructions(instructions),
+            "plan": "yes" if prompting.reasoning == "short" else "",
+            "general_examples": _general_examples(texts, catalog.dialect) if prompting.examples else "",
         },
+    )
+
+
+def _general_examples(texts: PromptTexts, dialect: Dialect) -> str:
+    """Return questions over tables of no database with their statements, in the connection's dialect."""
+    return "\n".join(
+        f"{quoted(question)}\n```sql\n{sql}\n```"
+        for question, sql in zip(texts.example_questions, example_statements(dialect), strict=True)
     )
 
 

@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
-from querybus.sql.names.reserved import needs_quotes
+from querybus.sql.names.quoting import quoted_name
 
-NAME_LENGTH_MAX: Final = 128
 COMMENT_LENGTH_MAX: Final = 120
 VALUES_SHOWN_MAX: Final = 12
 """Of a column that has no others; of every other a few show the form."""
@@ -26,9 +25,6 @@ VALUE_LENGTH_MAX: Final = 60
 COLUMNS_SHOWN_MAX: Final = 120
 QUOTED_KEPT_MAX: Final = 8_192
 """Quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY: "`"}
 
 
 def render_schema(catalog: Catalog, tables: Sequence[Table], *, with_values: bool) -> str:
@@ -72,15 +68,6 @@ def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
     )
     plain = " ".join(plain.replace("`", "").split())
     return json.dumps(plain if len(plain) <= length_max else plain[: length_max - 1] + "…", ensure_ascii=False)
-
-
-def quoted_name(name: str, dialect: Dialect) -> str:
-    """Return an identifier as the dialect writes it, quoted where it must be; line breaks never survive."""
-    if _PLAIN_NAME.fullmatch(name) and not needs_quotes(name, dialect):
-        return name
-    quote = _QUOTES.get(dialect, '"')
-    plain = " ".join("".join(" " if unicodedata.category(part)[0] == "C" else part for part in name).split())
-    return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
 
 
 def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:

@@ -15,6 +15,7 @@ from typing import Final, get_args
 
 from querybus.core.catalog import Catalog, Dialect, Language
 from querybus.core.messages import OptionAction
+from querybus_generator.prompts.general_examples import EXAMPLE_QUESTIONS
 from querybus_generator.prompts.question import PromptTexts, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.classify import ChatTopic
@@ -88,6 +89,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         advice=read("advice"),
         dialects=dialects,
         weekdays=WEEKDAYS[language],
+        example_questions=EXAMPLE_QUESTIONS[language],
     )
     names = (
         "chat",

@@ -14,6 +14,7 @@ from querybus.core.catalog import Catalog, ColumnKind, Language, Table
 from querybus.core.messages import ResultColumn
 from querybus.text.disclosure import is_plain_word, leaks
 from querybus.text.labels import LABEL_LENGTH_MAX, column_label
+from querybus.text.language import detect_language
 from querybus_presenter.wording.lineage import Lineage
 from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -43,10 +44,12 @@ def labels(
     texts: Texts,
     origins: Sequence[Lineage] = (),
     phrases: Sequence[str | None] = (),
+    said: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return a distinct label for each column, in order. Without a catalog each says only what kind its values are.
 
-    `origins` and `phrases`, what each column shows in words, count only if they have one entry for each column.
+    `origins` and `phrases`, what each column shows in words, count only if they have one entry for each column, and so
+    does `said`, what the statement's author calls them: it comes after the owner's own names.
     """
     known = origins if len(origins) == len(columns) else [Lineage()] * len(columns)
     words = phrases if len(phrases) == len(columns) else [None] * len(columns)
@@ -55,7 +58,8 @@ def labels(
         for column, origin in zip(columns, known, strict=True)
     ]
     names: list[str] = []
-    for column, own, phrase in zip(columns, offered, words, strict=True):
+    authors = said if len(said) == len(columns) else [""] * len(columns)
+    for column, own, phrase, origin, author in zip(columns, offered, words, known, authors, strict=True):
         # Two figures of one name are distinguished by what they are figures of.
         says_more = (
             phrase
@@ -63,6 +67,8 @@ def labels(
             and len(phrase) <= PHRASE_LENGTH_MAX
         )
         label = phrase[:1].upper() + phrase[1:] if phrase and says_more else own
+        if _may_name(author, origin, texts):
+            label = author
         label = label or texts.labels[_KINDS.get(column.kind, "other")]
         count = 2
         distinct = label
@@ -71,6 +77,14 @@ def labels(
             count += 1
         names.append(distinct)
     return tuple(names)
+
+
+def _may_name(label: str, origin: Lineage, texts: Texts) -> bool:
+    """Return whether an author's label is a short text in the reader's language for what the owner has not named."""
+    is_named = origin.column is not None and texts.language in origin.column.display_names
+    if not label or is_named or len(label) > LABEL_LENGTH_MAX or not label.isprintable():
+        return False
+    return _EXPRESSION.search(label) is None and detect_language(label) == texts.language
 
 
 def is_neutral(label: str, texts: Texts) -> bool:

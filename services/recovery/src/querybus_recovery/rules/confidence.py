@@ -46,6 +46,7 @@ _TEXTUAL: Final = frozenset(
     {
         RuleName.EXTRACT,
         RuleName.QUOTE_KEYWORD,
+        RuleName.QUOTE_SPACED_NAME,
         RuleName.FOREIGN_DIALECT,
         RuleName.FOREIGN_FUNCTION,
         RuleName.QUOTED_LITERAL,

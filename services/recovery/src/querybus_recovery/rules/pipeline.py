@@ -44,6 +44,7 @@ from querybus_recovery.rules.syntax.last_statement import last_statement
 from querybus_recovery.rules.syntax.null_comparison import null_comparison
 from querybus_recovery.rules.syntax.pseudo_function import pseudo_function
 from querybus_recovery.rules.syntax.quote_keyword import quote_keyword
+from querybus_recovery.rules.syntax.quote_spaced_name import quote_spaced_name
 from querybus_recovery.rules.syntax.quoted_literal import quoted_literal
 from querybus_recovery.rules.syntax.set_operands import set_operands
 
@@ -64,6 +65,7 @@ RULES: Final[tuple[Rule, ...]] = (
     extract,
     close_parenthesis,
     quote_keyword,
+    quote_spaced_name,
     foreign_dialect,
     last_statement,
     cut_tail,

@@ -6,10 +6,28 @@ One value for the whole stack, changed while it runs; a service picks a change u
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+
+class Prompting(BaseModel):
+    """What a model is asked with, besides the question: models differ in what helps them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reasoning: Literal["none", "short"] = Field(
+        default="none", description="`short`: a plan of at most three lines before the statement"
+    )
+    examples: bool = Field(default=False, description="three general examples in the connection's dialect")
+    schema_tokens_max: int | None = Field(
+        default=None, ge=500, le=1_000_000, description="None: `QUERYBUS_SCHEMA_TOKENS_MAX`"
+    )
+
+
+USUAL_PROMPTING: Final = Prompting()
 
 
 class NamedModel(BaseModel):
@@ -32,6 +50,7 @@ class NamedModel(BaseModel):
     )
     price_in: float = Field(default=0.0, ge=0, description="per million tokens in")
     price_out: float = Field(default=0.0, ge=0, description="per million tokens out")
+    prompting: Prompting = USUAL_PROMPTING
     tenants: tuple[str, ...] | None = Field(default=None, description="who may use it; None: everybody")
 
     @property

@@ -10,7 +10,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read
-from querybus.sql.extract import extract as read_reply
+from querybus.sql.reply.extract import extract as read_reply
 from querybus_recovery.rules.candidate import Candidate
 
 

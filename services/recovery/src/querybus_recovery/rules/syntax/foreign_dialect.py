@@ -11,13 +11,15 @@ import sqlglot
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import SqlglotError
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read, write
+from querybus.sql.names.quoting import needs_quotes
 from querybus.sql.parse import parse
 from querybus_recovery.rules.candidate import Candidate
 
+_FOLDING: Final = (Dialect.SNOWFLAKE, Dialect.ORACLE)
 _READERS: Final = ("tsql", "mysql", "postgres", "snowflake", "bigquery", "oracle", "duckdb")
 
 
@@ -42,6 +44,8 @@ def foreign_dialect(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             trees = [item for item in sqlglot.parse(text, dialect=reader, error_level=ErrorLevel.RAISE) if item]
             if len(trees) != 1 or not isinstance(trees[0], exp.Query):
                 continue
+            if draft.dialect in _FOLDING:
+                _unquote_plain_names(trees[0], draft.dialect)
             written = trees[0].sql(dialect=draft.dialect.value, unsupported_level=ErrorLevel.IGNORE)
         except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
             continue
@@ -57,6 +61,13 @@ def foreign_dialect(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
                 ),
             )
     return ()
+
+
+def _unquote_plain_names(tree: exp.Expr, dialect: Dialect) -> None:
+    """Take the quotes of another dialect off names: what folds names would take a quoted one for another name."""
+    for identifier in tree.find_all(exp.Identifier):
+        if identifier.name.isidentifier() and not needs_quotes(identifier.name.upper(), dialect):
+            identifier.set("quoted", False)
 
 
 def _without_rownum(draft: Draft) -> tuple[Candidate, ...]:

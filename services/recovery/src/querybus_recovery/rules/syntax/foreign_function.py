@@ -19,10 +19,16 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read, write
 from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.syntax.sqlite_dates import in_sqlite
+
+_SHOWN_MAX: Final = 60
+_UNITS_AND_TYPES: Final = frozenset(
+    {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "VARCHAR", "NVARCHAR", "CHAR", "TEXT"}
+)
 
 Made = Callable[[Sequence[exp.Expr]], exp.Expr | None]
 
-_HOMES: Final = ("mysql", "tsql", "postgres", "oracle", "snowflake", "bigquery", "duckdb", "sqlite")
+_HOMES: Final = ("mysql", "tsql", "postgres", "oracle", "snowflake", "bigquery", "sqlite", "duckdb")
 _PARTS: Final = {
     "YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "DAYOFMONTH": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S",
     "DAYOFWEEK": "%w", "WEEKDAY": "%w", "DAYOFYEAR": "%j", "WEEK": "%W",
@@ -43,15 +49,16 @@ _FORMAT_WORDS: Final = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "HH"
 def foreign_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every such call translated; nothing if one that is not known here has no counterpart."""
     del catalog
-    if failure.code not in (FailureCode.FUNCTION_NOT_FOUND, FailureCode.SYNTAX_ERROR):
+    if failure.code not in (FailureCode.FUNCTION_NOT_FOUND, FailureCode.SYNTAX_ERROR) and not _is_unit(failure):
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
-    changed: dict[str, str] = {}
+    changed = _dates_in_sqlite(tree) if draft.dialect is Dialect.SQLITE else _differences_of_julian_days(tree)
     for call in list(tree.find_all(exp.Func)):
         name = _name(call)
-        made = _SQLITE[name](_arguments(call)) if draft.dialect is Dialect.SQLITE and name in _SQLITE else None
+        known = _SQLITE if draft.dialect is Dialect.SQLITE else _ANYWHERE
+        made = known[name](_arguments(call)) if name in known else None
         if made is None and name == (failure.facts.name or "").upper():
             made = _transpiled(call, draft.dialect)
         if made is None:
@@ -72,6 +79,40 @@ def foreign_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
             doubt=0.1,
         ),
     )
+
+
+def _is_unit(failure: Failure) -> bool:
+    """Return whether the unknown column is the unit of a date function, or a type: DATEDIFF(day, ...), CONVERT(VARCHAR, ...)."""
+    return failure.code is FailureCode.COLUMN_NOT_FOUND and (failure.facts.name or "").upper() in _UNITS_AND_TYPES
+
+
+def _dates_in_sqlite(tree: exp.Expr) -> dict[str, str]:
+    """Replace what other dialects compute of dates; return what became what, as text."""
+    changed: dict[str, str] = {}
+    for node in reversed(list(tree.walk())):
+        made = in_sqlite(node)
+        if made is not None and node is not tree:
+            changed[node.sql(dialect="sqlite")[:_SHOWN_MAX]] = made.sql(dialect="sqlite")[:_SHOWN_MAX]
+            node.replace(made)
+    return changed
+
+
+def _differences_of_julian_days(tree: exp.Expr) -> dict[str, str]:
+    """Replace JULIANDAY(a) - JULIANDAY(b) by the days between two dates, which other dialects have a function for."""
+    changed: dict[str, str] = {}
+    for node in list(tree.find_all(exp.Sub)):
+        sides = [_unbracketed(side) for side in (node.this, node.expression)]
+        if all(isinstance(side, exp.Anonymous) and side.name.upper() == "JULIANDAY" for side in sides):
+            later, earlier = (
+                exp.Cast(this=side.expressions[0].copy(), to=exp.DataType.build("date")) for side in sides
+            )
+            changed["JULIANDAY"] = "DATEDIFF"
+            node.replace(exp.DateDiff(this=later, expression=earlier, unit=exp.Var(this="DAY")))
+    return changed
+
+
+def _unbracketed(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node, exp.Paren) else node
 
 
 def _name(call: exp.Func) -> str:
@@ -192,7 +233,12 @@ def _right(arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.Anonymous(this="SUBSTR", expressions=[arguments[0], exp.Neg(this=exp.Paren(this=arguments[1]))])
 
 
+_ANYWHERE: Final[dict[str, Made]] = {
+    "NVL": _call("COALESCE", 2), "ISNULL": _call("COALESCE", 2), "MEAN": _call("AVG", 1), "AVERAGE": _call("AVG", 1),
+    "LEN": _call("LENGTH", 1), "UCASE": _call("UPPER", 1), "LCASE": _call("LOWER", 1),
+}  # fmt: skip
 _SQLITE: Final[dict[str, Made]] = {
+    **_ANYWHERE,
     **{name: _part(pattern) for name, pattern in _PARTS.items()},
     **{f"EXTRACT {name}": _part(pattern) for name, pattern in _PARTS.items()},
     "DAY_OF_MONTH": _part("%d"), "DAY_OF_WEEK": _part("%w"), "DAY_OF_YEAR": _part("%j"),
@@ -201,6 +247,5 @@ _SQLITE: Final[dict[str, Made]] = {
     "NOW": _call("DATETIME", 0, "now"), "GETDATE": _call("DATETIME", 0, "now"), "SYSDATE": _call("DATETIME", 0, "now"),
     "CURDATE": _call("DATE", 0, "now"), "TODAY": _call("DATE", 0, "now"), "CURTIME": _call("TIME", 0, "now"),
     "DATE_FORMAT": _formatted(_FORMAT_MYSQL), "TO_CHAR": _formatted(_FORMAT_WORDS), "FORMAT": _formatted(_FORMAT_WORDS),
-    "LEN": _call("LENGTH", 1), "CHAR_LENGTH": _call("LENGTH", 1), "UCASE": _call("UPPER", 1), "LCASE": _call("LOWER", 1),
-    "NVL": _call("COALESCE", 2), "ISNULL": _call("COALESCE", 2), "MEAN": _call("AVG", 1), "AVERAGE": _call("AVG", 1),
+    "CHAR_LENGTH": _call("LENGTH", 1),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read
-from querybus.sql.names.reserved import RESERVED
+from querybus.sql.names.quoting import RESERVED
 from querybus.sql.parse import GRAMMARS, parse
 from querybus.text.words import word_set
 from querybus_recovery.rules.candidate import Candidate
@@ -89,7 +89,9 @@ def _may_be_name(tokens: list[Any], number: int) -> bool:
         return False
     if after is not None and after.text.upper() == "BY":
         return False
-    return tokens[number - 1].text.upper() in _LEADS
+    # "ORDER BY" is one token.
+    leading = tokens[number - 1].text.upper().split()
+    return bool(leading) and leading[-1] in _LEADS
 
 
 def _quoted(text: str, tokens: list[Any], dialect: Dialect) -> str:

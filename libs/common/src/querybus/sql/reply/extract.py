@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import Any, Final, cast
 
 from sqlglot import TokenType, exp
@@ -18,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.parse import GRAMMARS, SQL_BYTES_MAX, Statement, parse
+from querybus.sql.reply.typography import plain, unescaped
 
 REPLY_LENGTH_MAX: Final = 60_000
 STARTS_TRIED_MAX: Final = 24
@@ -70,6 +72,7 @@ _HEADING = re.compile(
     r"[\s#>*_-]*(explanation|note|notes|answer|result|output|this|it|the|here|sql|query|please)\b(?!\s*(\.|,|\(|AS\b))",
     re.IGNORECASE,
 )
+_FULL_WIDTH_START = re.compile("ＳＥＬＥＣＴ|ＷＩＴＨ|ｓｅｌｅｃｔ|ｗｉｔｈ|Ｓｅｌｅｃｔ|Ｗｉｔｈ")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # "Select the customers from the list" parses as SQL: an article is a column, the list a table.
 _PROSE_WORD = re.compile(r"\b(the|this|that|these|those|your|our|my|an|each|every|which|please)\b", re.IGNORECASE)
@@ -86,14 +89,26 @@ def extract(reply: str, dialect: Dialect, *, is_cut: bool = False) -> str | Fail
     'SELECT 1'
     """
     result = _extracted(reply, dialect, is_cut=is_cut)
+    if isinstance(result, str):
+        result = _tidied(result, dialect)
     if isinstance(result, str) and (left_open := _PLACEHOLDER.search(_OTHER_LITERALS.sub("''", result))) is not None:
         detail = f"the statement leaves a value open: {left_open[1]}"
         return Failure.of(FailureCode.AMBIGUOUS_QUESTION, detail)
     return result
 
 
+def _tidied(sql: str, dialect: Dialect) -> str:
+    """Return a statement in plain typography; a terminator that was spelled another way ends it."""
+    spelled = plain(sql)
+    if spelled == sql:
+        return sql
+    pieces = _split(spelled, dialect)
+    return pieces[0] if len(pieces) == 1 else spelled
+
+
 def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
     text = _THOUGHTS.sub(" ", reply[:REPLY_LENGTH_MAX]).replace("\ufeff", "").replace("\r\n", "\n").strip()
+    text = _FULL_WIDTH_START.sub(lambda word: unicodedata.normalize("NFKC", word[0]), text)
     is_cut = is_cut or len(reply) > REPLY_LENGTH_MAX
     if text.startswith("{") and not is_cut and (result := _structured(text, dialect)) is not None:
         return result
@@ -291,6 +306,7 @@ def _unfolded(text: str) -> str:
 
 def _one_statement(text: str, dialect: Dialect) -> str | Failure:
     """Return the first complete statement of a text that is meant to be SQL; more than one is a Failure."""
+    text = unescaped(text)
     pieces = _split(text, dialect)
     if not pieces:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "an empty statement")
@@ -379,6 +395,7 @@ def _reads_as_prose(text: str) -> bool:
 
 def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
     """Return the longest start of the text, cut at a semicolon or a blank line, that parses; None if none does."""
+    text = unescaped(text)
     pieces = _split(text, dialect)
     if len(pieces) > 1 and _is_statement(pieces[0], dialect):
         return _one_statement(text, dialect)

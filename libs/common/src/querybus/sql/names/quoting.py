@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +23,23 @@ RESERVED: Final = word_set(
 """Words that one engine or another takes for its own where a name stands."""
 _FOLDS_TO_LOWER: Final = frozenset({Dialect.POSTGRESQL})
 _FOLDS_TO_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
+
+NAME_LENGTH_MAX: Final = 128
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY: "`"}
+
+
+def quoted_name(name: str, dialect: Dialect) -> str:
+    """Return an identifier as the dialect writes it, quoted where it must be; line breaks never survive.
+
+    >>> quoted_name("order", Dialect.MYSQL), quoted_name("unit price", Dialect.SQLITE), quoted_name("city", Dialect.SQLITE)
+    ('`order`', '"unit price"', 'city')
+    """
+    if _PLAIN_NAME.fullmatch(name) and not needs_quotes(name, dialect):
+        return name
+    quote = _QUOTES.get(dialect, '"')
+    plain = " ".join("".join(" " if unicodedata.category(part)[0] == "C" else part for part in name).split())
+    return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
 
 
 def needs_quotes(name: str, dialect: Dialect) -> bool:

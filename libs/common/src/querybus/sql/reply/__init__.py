@@ -1,0 +1,1 @@
+"""What a model said -> the one SQL text in it, in plain typography."""
