@@ -122,3 +122,6 @@ def test_a_prompt_is_shown_with_its_tokens_and_without_values_where_none_may_be_
     assert "values:" in first["messages"][1]["content"]
     assert "values:" not in second["messages"][1]["content"]
     assert first["tokens_estimated"] > second["tokens_estimated"] > 500
+    parts = {part["part"]: part["tokens_estimated"] for part in first["parts"]}
+    assert max(parts, key=parts.__getitem__) == "user: Schema"
+    assert sum(parts.values()) == pytest.approx(first["tokens_estimated"], rel=0.02)

@@ -406,7 +406,7 @@ def prompt(
 
     Example: querybus prompt "Which 5 products have the highest price?" --no-values
     """
-    from querybus_cli.commands.prompt import prompt_of
+    from querybus_cli.commands.prompt import parts_of, prompt_of
     from querybus_cli.local.answers import Quick
     from querybus_cli.operations.teaching import from_file
 
@@ -415,13 +415,21 @@ def prompt(
     quick = Quick(question, database, connections, connection, "analyst", options)
     taught = usage(from_file, knowledge) if knowledge is not None else None
     result = run(prompt_of(quick, taught, prompts))
+    parts = parts_of(result.messages)
     if json_output:
         messages = [{"role": message.role, "content": message.text} for message in result.messages]
-        view = {"messages": messages, "tokens_estimated": result.tokens, "outcome": result.outcome or None}
+        view = {
+            "messages": messages,
+            "tokens_estimated": result.tokens,
+            "parts": [{"part": part, "tokens_estimated": tokens} for part, tokens in parts],
+            "outcome": result.outcome or None,
+        }
         typer.echo(json.dumps(view, ensure_ascii=False))
         return
     for message in result.messages:
         typer.echo(f"--- {message.role}\n{message.text}\n")
+    for part, tokens in parts:
+        typer.echo(f"{tokens:>7}  {part}")
     typer.echo(f"{result.tokens} tokens (estimated)" if result.messages else f"nothing is sent: {result.outcome}")
 
 

@@ -147,6 +147,29 @@ def test_nothing_is_kept_of_personal_columns_and_of_those_that_opted_out(tmp_pat
     assert (table(catalog, "t").display_names, a.display_names) == ({"zh": "表"}, {"en": "First"})
 
 
+def test_ranges_and_empty_cells_are_measured_of_figures_and_dates_that_are_no_keys(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.sqlite",
+        """CREATE TABLE t (id INTEGER PRIMARY KEY, price REAL, sold TEXT, note TEXT, phone TEXT, age INT, kept INT);
+        INSERT INTO t (price, sold, note, phone, age, kept) VALUES
+        (9.5, '2024-05-01', 'b', '1', 31, 7), (12, '2023-07-31', NULL, '2', 40, 8), (NULL, '2024-01-02', 'a', '3', 5, 9)""",
+    )
+    engine = sqlite_engine(path)
+    catalog = introspect(engine, "c", personal=["t.age"], without_values=["t.kept"])
+    measured = {
+        column.name: (column.profile.value_min, column.profile.value_max, column.profile.empty_share)
+        for column in table(catalog, "t").columns
+        if column.profile is not None
+    }
+    assert measured == {
+        "price": ("9.5", "12.0", 0.3333),
+        "sold": ("2023-07-31", "2024-05-01", 0.0),
+        "note": (None, None, 0.3333),
+    }
+    without = introspect(engine, "c", values=False)
+    assert not any(column.profile for column in table(without, "t").columns)
+
+
 def test_contact_data_is_recognised_by_name_and_the_owner_decides_otherwise(tmp_path: Path) -> None:
     columns = ("email", "home_phone", "street", "ip_address", "city", "手机号", "email_sent")
     listed = ", ".join(f'"{name}" TEXT' for name in columns)

@@ -27,6 +27,8 @@ def test_no_value_is_kept_of_what_some_reader_may_not_see(tmp_path: Path) -> Non
     catalog = read_sqlite_catalog(parse_connections({"connections": [entry]})[0])
     assert isinstance(catalog, Catalog)
     kept = {(table.name, column.name) for table in catalog.tables for column in table.columns if column.values}
+    measured = {(table.name, column.name) for table in catalog.tables for column in table.columns if column.profile}
+    assert measured == kept
     assert {table for table, _ in kept} <= {"open", "staff"}
     assert [column for table, column in sorted(kept) if table == "open"] == ["a"]
     assert {table.name for table in catalog.tables} == {"open", "filtered", "narrowed", "staff"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
 
-from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Language, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
@@ -198,3 +198,23 @@ def test_values_that_the_question_names_and_what_the_database_is_stand_before_it
         matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
     )[-1].text
     assert "Iron Maiden" not in hidden
+
+
+def test_ranges_and_empty_cells_are_shown_unless_values_may_not_be() -> None:
+    columns = (
+        Column(
+            name="sold",
+            type="DATE",
+            kind=ColumnKind.DATE,
+            profile=ColumnProfile(value_min="2023-07-01", value_max="2025-06-30", empty_share=0.125),
+        ),
+        Column(name="height", type="REAL", profile=ColumnProfile(value_min="1.5", value_max="2", empty_share=0.001)),
+        Column(name="salary", type="REAL", personal=True, profile=ColumnProfile(value_min="7", value_max="8")),
+    )
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(Table(name="t", columns=columns),))
+    shown = render_schema(catalog, catalog.tables, with_values=True)
+    assert "sold DATE,  -- 2023-07-01 .. 2025-06-30; 12% NULL" in shown
+    assert "height REAL,  -- 1.5 .. 2\n" in shown
+    assert "salary REAL,\n" in shown
+    hidden = render_schema(catalog, catalog.tables, with_values=False)
+    assert not any(text in hidden for text in ("2023", "NULL", "1.5"))

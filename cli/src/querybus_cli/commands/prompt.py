@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,6 +89,24 @@ class Prompt:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", sum(token_estimate(message.text) for message in self.messages))
+
+
+_HEADING = re.compile(r"(?<=\n)\n?(?=[^\n`]{2,100}[:：]\n)|(?<=\n)(?=(?:Question|问题)[:：] )")
+
+
+def parts_of(messages: Sequence[ChatMessage]) -> list[tuple[str, int]]:
+    """Return the parts of the messages by their headings, in order, each with its estimated tokens.
+
+    >>> parts_of([ChatMessage("user", "Schema:\\nCREATE TABLE t (\\n);\\n\\nQuestion: how many?")])
+    [('user: Schema', 10), ('user: Question', 7)]
+    """
+    parts: list[tuple[str, int]] = []
+    for message in messages:
+        for text in _HEADING.split(message.text):
+            if text.strip():
+                first = re.split(r"[:：\n]", text.strip(), maxsplit=1)[0]
+                parts.append((f"{message.role}: {first[:60]}", token_estimate(text)))
+    return parts
 
 
 async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | None) -> Prompt:

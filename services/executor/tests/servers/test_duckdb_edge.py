@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from querybus.core.catalog import Catalog, ColumnKind
+from querybus.core.catalog import Catalog, ColumnKind, ColumnProfile
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
@@ -337,6 +337,7 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(file: Pat
     total = orders.column("total")
     assert total is not None
     assert (total.type, total.kind, total.comment) == ("DECIMAL(10,2)", ColumnKind.NUMBER, "in euro")
+    assert total.profile == ColumnProfile(value_min="5.00", value_max="9.90")
     assert [
         (foreign_key.columns, foreign_key.referred_table, foreign_key.referred_columns)
         for foreign_key in orders.foreign_keys

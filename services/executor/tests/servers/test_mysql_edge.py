@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from querybus.bus.pages import Batch
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
@@ -361,6 +361,7 @@ async def test_the_catalog_has_tables_keys_comments_and_values(edge: Server, fil
     assert city is not None
     assert total is not None
     assert (total.kind, total.comment) == (ColumnKind.NUMBER, "in euro")
+    assert total.profile == ColumnProfile(value_min="5.00", value_max="9.90")
     assert (sorted(city.values), city.values_complete) == (["Bonn", "Köln"], True)
 
 

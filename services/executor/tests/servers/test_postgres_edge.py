@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from querybus.core.catalog import Catalog, ColumnKind
+from querybus.core.catalog import Catalog, ColumnKind, ColumnProfile
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections.config import ConnectionConfig, parse_connections
@@ -409,6 +409,7 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(filled: P
     assert at is not None
     assert city is not None
     assert (total.type, total.kind, total.comment) == ("numeric(10,2)", ColumnKind.NUMBER, "in euro")
+    assert total.profile == ColumnProfile(value_min="5.00", value_max="9.90")
     assert (state.kind, state.personal, state.values) == (ColumnKind.TEXT, True, ())
     assert (at.type, at.kind, at.nullable) == ("timestamp with time zone", ColumnKind.DATETIME, False)
     assert [

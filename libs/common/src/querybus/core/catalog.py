@@ -58,6 +58,14 @@ class _Value(BaseModel):
         return type(self).model_construct(**(fields | (self.__pydantic_extra__ or {}) | dict(update or {})))
 
 
+class ColumnProfile(_Value):
+    """What was measured of a column over its first rows; `value_min` and `value_max` as the database writes them."""
+
+    value_min: str | None = None
+    value_max: str | None = None
+    empty_share: float = Field(default=0.0, ge=0, le=1, description="of NULL among the rows")
+
+
 class Column(_Value):
     """One column. `values` are frequent values, most frequent first, bounded by COLUMN_VALUES_MAX."""
 
@@ -71,6 +79,7 @@ class Column(_Value):
     values: tuple[str, ...] = ()
     values_complete: bool = Field(default=False, description="`values` holds every distinct value")
     distinct_count: int | None = None
+    profile: ColumnProfile | None = Field(default=None, description="None: not measured, or nothing to say")
     personal: bool = Field(default=False, description="no value of it is ever kept or sent")
 
 

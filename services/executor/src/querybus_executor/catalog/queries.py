@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from querybus.core.catalog import (
     COLUMN_VALUES_MAX,
@@ -29,46 +28,16 @@ from querybus.core.messages import Scalar
 from querybus.sql.row_security import reachable_tables
 from querybus_executor.catalog.annotations import Known
 from querybus_executor.catalog.column_kinds import kind_of_type
+from querybus_executor.catalog.looks import ROWS_SAMPLED_MAX, Answer, Ask, CatalogQueries, Found, Looks, Wanted, quoted
+from querybus_executor.catalog.profiles import is_profiled, profiled
 from querybus_executor.connections.config import ConnectionConfig
-from querybus_executor.ports import Rows
 
 SECONDS_MAX: Final = 20.0
 STRUCTURE_SECONDS_MAX: Final = 30.0
-STATEMENT_SECONDS_MAX: Final = 2.0
-ROWS_SAMPLED_MAX: Final = 200_000
 STRUCTURE_ROWS_MAX: Final = 2_000_000
-TABLES_AT_ONCE: Final = 50
-COLUMNS_AT_ONCE: Final = 25
-ROWS_TOGETHER_MAX: Final = 10_000
-"""Columns of a table with more rows are each looked at by a statement of its own."""
-
-Ask = Callable[[str, int, float], Awaitable[Rows | Failure]]
-"""Runs a statement of our own: text, at most so many rows, within so many seconds."""
 
 _Place = tuple[str, str]
 """Schema and table."""
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogQueries:
-    """One engine's statements.
-
-    `tables`: schema, table, 'table' or 'view', comment, estimate of rows. `columns`: schema, table, column, type,
-    nullable, comment, in the engine's order. `keys`: schema, table, key, 'p' or 'u', column, in the key's order.
-    `foreign`: schema, table, key, column, referred schema, table and column, in the key's order.
-    `estimates_are_bounds`: no table has more rows than `tables` says, so they need not be counted.
-    """
-
-    tables: str
-    columns: str
-    keys: str
-    foreign: str
-    quote: str = '"'
-    text: str = "TEXT"
-    limit: str = "LIMIT {}"
-    alias: str = " AS "
-    values: bool = True
-    estimates_are_bounds: bool = False
 
 
 async def read_catalog(
@@ -103,19 +72,26 @@ async def read_catalog(
     # A hundred thousand columns are work for a second: in a thread, so that statements and heartbeats go on.
     made = await asyncio.to_thread(_tables, parts, known, default_schema, allowed)
     if queries.values:
-        looks = _Looks(ask, queries, timer() + SECONDS_MAX, timer)
+        looks = Looks(ask, queries, timer() + SECONDS_MAX, timer)
         places = [_place(item, default_schema, queries) for item in made]
         counted = [table.row_estimate for table in made]
         if not queries.estimates_are_bounds:
             counted = await looks.rows(places)
         wanted = [
-            _Wanted(number, place, column, rows)
+            Wanted(number, place, column, rows)
             for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
             for column in table.columns
             if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
         ]
         result = await looks.values(wanted)
-        made = await asyncio.to_thread(_filled, made, counted, result, known)
+        measured = [
+            Wanted(number, place, column, rows)
+            for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
+            for column in table.columns
+            if rows != 0 and is_profiled(table, column) and known.wants_values(table.name, column.name)
+        ]
+        profiles = await looks.profiles(measured)
+        made = await asyncio.to_thread(_filled, made, counted, result, profiles, known)
     return Catalog(
         connection=config.name,
         dialect=config.dialect,
@@ -199,106 +175,10 @@ def _with_keys(tables: list[Table], rows: Sequence[Sequence[Scalar]], default_sc
     return finished
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A column whose values are wanted: its table's number and quoted place, and how many rows that has, if few."""
-
-    table: int
-    place: str
-    column: Column
-    rows: int | None
-
-    @property
-    def is_small(self) -> bool:
-        return self.rows is not None and self.rows <= ROWS_TOGETHER_MAX
-
-
-T = TypeVar("T")
-_Answer = Sequence[Sequence[Scalar]]
-_Found = Mapping[tuple[int, str], _Answer]
-"""By a table's number and a column's name: value, how often, of how many distinct ones; most frequent first."""
-
-
-class _Looks:
-    """Looks at rows of tables until the time is up."""
-
-    def __init__(self, ask: Ask, queries: CatalogQueries, until: float, timer: Callable[[], float]) -> None:
-        self._ask = ask
-        self._queries = queries
-        self._until = until
-        self._timer = timer
-
-    async def rows(self, places: Sequence[str]) -> list[int | None]:
-        """Return how many rows each table has, counted up to ROWS_SAMPLED_MAX + 1; None where that is not known."""
-        numbers: list[int | None] = []
-        for start in range(0, len(places), TABLES_AT_ONCE):
-            answers = await self._together(places[start : start + TABLES_AT_ONCE], self._count, 1)
-            numbers += [int(answer[0][0] or 0) if answer else None for answer in answers]
-        return numbers
-
-    async def values(self, wanted: Sequence[_Wanted]) -> _Found:
-        """Return what was found of each column, small tables first."""
-        result: dict[tuple[int, str], _Answer] = {}
-        small = [item for item in wanted if item.is_small]
-        large = [item for item in wanted if not item.is_small]
-        for columns, at_once in ((small, COLUMNS_AT_ONCE), (large, 1)):
-            for start in range(0, len(columns), at_once):
-                some = columns[start : start + at_once]
-                answers = await self._together(some, self._frequent, COLUMN_VALUES_MAX)
-                result |= {(link.table, link.column.name): answer for link, answer in zip(some, answers, strict=True)}
-        return result
-
-    def _count(self, places: Sequence[str]) -> str:
-        alias = self._queries.alias
-        return " UNION ALL ".join(
-            f"SELECT {number} AS i, count(*) AS n FROM (SELECT 1 AS one FROM {place} {self._limit(ROWS_SAMPLED_MAX + 1)})"  # noqa: S608 - quoted
-            f"{alias}k"
-            for number, place in enumerate(places)
-        )
-
-    def _frequent(self, wanted: Sequence[_Wanted]) -> str:
-        """Return what finds the most frequent values of each column, with one grouping for all."""
-        alias, cells = self._queries.alias, " UNION ALL ".join(map(self._cells, range(len(wanted)), wanted))
-        return (
-            f"SELECT i, substr(v, 1, {VALUE_LENGTH_MAX + 1}) AS x, n, d FROM (SELECT i, v, n,"  # noqa: S608 - quoted
-            " count(*) OVER (PARTITION BY i) AS d, row_number() OVER (PARTITION BY i ORDER BY n DESC, v) AS k"
-            f" FROM (SELECT i, v, count(*) AS n FROM ({cells}){alias}u WHERE v IS NOT NULL GROUP BY i, v){alias}g){alias}r"
-            f" WHERE k <= {COLUMN_VALUES_MAX} ORDER BY i, k"
-        )
-
-    def _cells(self, number: int, wanted: _Wanted) -> str:
-        name, place = _quoted(wanted.column.name, self._queries), wanted.place
-        if not wanted.is_small:
-            place = f"(SELECT {name} FROM {place} {self._limit(ROWS_SAMPLED_MAX)}){self._queries.alias}k"  # noqa: S608 - quoted
-        return f"SELECT {number} AS i, CAST({name} AS {self._queries.text}) AS v FROM {place}"  # noqa: S608 - quoted
-
-    async def _together(
-        self, wanted: Sequence[T], statement: Callable[[Sequence[T]], str], rows_max: int
-    ) -> Sequence[_Answer]:
-        """Return the rows for each of what is wanted; none where the engine refuses it or the time is up."""
-        left = self._until - self._timer()
-        if left <= 0:
-            return [()] * len(wanted)
-        answer = await self._ask(statement(wanted), rows_max * len(wanted), min(left, STATEMENT_SECONDS_MAX))
-        if not isinstance(answer, Failure):
-            rows: list[list[Sequence[Scalar]]] = [[] for _ in wanted]
-            for number, *row in answer.rows:
-                rows[int(number or 0)].append(row)
-            return rows
-        if len(wanted) == 1 or answer.code is FailureCode.CONNECTION:
-            return [()] * len(wanted)
-        middle = len(wanted) // 2
-        return [
-            *await self._together(wanted[:middle], statement, rows_max),
-            *await self._together(wanted[middle:], statement, rows_max),
-        ]
-
-    def _limit(self, rows: int) -> str:
-        return self._queries.limit.format(rows)
-
-
-def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Found, known: Known) -> list[Table]:
-    """Return the tables with numbers of rows and with values."""
+def _filled(
+    tables: Sequence[Table], counted: Sequence[int | None], found: Found, profiles: Found, known: Known
+) -> list[Table]:
+    """Return the tables with numbers of rows, values and profiles."""
     filled: list[Table] = []
     for number, (table, rows) in enumerate(zip(tables, counted, strict=True)):
         scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
@@ -308,6 +188,7 @@ def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Foun
             else column
             for column in table.columns
         )
+        columns = tuple(profiled(column, profiles.get((number, column.name), ())) for column in columns)
         if rows is None:
             filled.append(table.model_copy(update={"columns": columns}))
         else:
@@ -316,7 +197,7 @@ def _filled(tables: Sequence[Table], counted: Sequence[int | None], found: _Foun
     return filled
 
 
-def _with_values(column: Column, found: _Answer, rows: int | None) -> Column:
+def _with_values(column: Column, found: Answer, rows: int | None) -> Column:
     if rows == 0:
         return column.model_copy(update={"values_complete": True, "distinct_count": 0})
     if not found:
@@ -340,13 +221,8 @@ def _with_values(column: Column, found: _Answer, rows: int | None) -> Column:
 
 def _place(table: Table, default_schema: str | None, queries: CatalogQueries) -> str:
     schema = table.schema_name or default_schema
-    name = _quoted(table.name, queries)
-    return name if schema is None else f"{_quoted(schema, queries)}.{name}"
-
-
-def _quoted(name: str, queries: CatalogQueries) -> str:
-    mark = queries.quote
-    return mark + name.replace(mark, mark * 2) + mark
+    name = quoted(table.name, queries)
+    return name if schema is None else f"{quoted(schema, queries)}.{name}"
 
 
 DUCKDB: Final = CatalogQueries(

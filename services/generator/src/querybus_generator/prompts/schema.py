@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
+from querybus.core.catalog import Catalog, Column, ColumnProfile, Dialect, ForeignKey, Table
 from querybus.sql.names.quoting import quoted_name
 
 COMMENT_LENGTH_MAX: Final = 120
@@ -22,6 +22,8 @@ VALUES_SHOWN_MAX: Final = 12
 EXAMPLES_SHOWN_MAX: Final = 3
 VALUE_LENGTH_MAX: Final = 60
 """A longer value is left out: a part of it would be compared with nothing."""
+EMPTY_SHARE_MIN: Final = 0.01
+"""A smaller share of empty cells changes no query."""
 COLUMNS_SHOWN_MAX: Final = 120
 QUOTED_KEPT_MAX: Final = 8_192
 """Quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
@@ -96,7 +98,19 @@ def _column(column: Column, table: Table, dialect: Dialect, *, with_values: bool
     said = _said(tuple(column.display_names.values()), column.synonyms, column.comment)
     if with_values and column.values and not column.personal:
         said = "; ".join(filter(None, (said, _values(column))))
+    if with_values and column.profile is not None and not column.personal:
+        said = "; ".join(filter(None, (said, _profile(column.profile))))
     return f"  {' '.join(parts)},{said and f'  -- {said}'}"
+
+
+def _profile(profile: ColumnProfile) -> str:
+    """Return the range of a column and how much of it is empty, where there is something to say."""
+    parts: list[str] = []
+    if profile.value_min is not None and profile.value_max is not None:
+        parts.append(f"{profile.value_min} .. {profile.value_max}")
+    if profile.empty_share >= EMPTY_SHARE_MIN:
+        parts.append(f"{profile.empty_share:.0%} NULL")
+    return "; ".join(parts)
 
 
 def _values(column: Column) -> str:

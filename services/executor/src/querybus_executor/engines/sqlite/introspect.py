@@ -31,6 +31,7 @@ from querybus.core.catalog import (
 )
 from querybus_executor.catalog.annotations import Known, Names
 from querybus_executor.catalog.column_kinds import kind_of_column, kind_of_type
+from querybus_executor.catalog.profiles import is_profiled, profiled
 
 SECONDS_MAX: Final = 20.0
 STATEMENT_SECONDS_MAX: Final = 2.0
@@ -38,6 +39,7 @@ ROWS_COUNTED_MAX: Final = 1_000_000
 ROWS_SAMPLED_MAX: Final = 200_000
 TABLES_AT_ONCE: Final = 200
 _ROWS_TYPED_MAX: Final = 500
+_COLUMNS_PROFILED_MAX: Final = 200
 _COLUMNS_TYPED_MAX: Final = 200
 _PROGRESS_STEPS: Final = 10_000
 
@@ -90,7 +92,8 @@ def introspect(
         rows = _Rows(raw, time.monotonic() + seconds_max)
         # The kinds of all columns before the values of any: what time does not allow is the lesser thing.
         typed = [_typed(structure, rows) for structure in _structures(opened, wanted, known)]
-        described = [_with_values(item, rows, known) for item in typed]
+        valued = [_with_values(item, rows, known) for item in typed]
+        described = [item.model_copy(update={"columns": _profiled(item, rows, known)}) for item in valued]
     by_name = {column.name.casefold(): column for column in described}
     return Catalog(
         connection=connection,
@@ -227,6 +230,25 @@ def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
         for column in table.columns
     )
     return table.model_copy(update={"columns": columns, "row_estimate": counted})
+
+
+def _profiled(table: Table, rows: _Rows, known: Known) -> tuple[Column, ...]:
+    """Return the columns with what was measured of them, many in one statement."""
+    measured = [
+        column for column in table.columns if is_profiled(table, column) and known.wants_values(table.name, column.name)
+    ]
+    found: dict[str, Sequence[Sequence[object]]] = {}
+    for start in range(0, len(measured), _COLUMNS_PROFILED_MAX):
+        some = measured[start : start + _COLUMNS_PROFILED_MAX]
+        names = [_quoted(column.name) for column in some]
+        cells = ", ".join(f"min({name}), max({name}), count({name})" for name in names)
+        result = rows.of(
+            f"SELECT count(*), {cells} FROM (SELECT {', '.join(names)} FROM {_quoted(table.name)} LIMIT {ROWS_SAMPLED_MAX})"  # noqa: S608 - quoted
+        )
+        if result:
+            total, *rest = result[0]
+            found |= {column.name: [(*rest[place * 3 : place * 3 + 3], total)] for place, column in enumerate(some)}
+    return tuple(profiled(column, found.get(column.name, ())) for column in table.columns)
 
 
 def _counted(table: Table, rows: _Rows) -> int | None:
