@@ -22,6 +22,7 @@ FORMS = {
     "-- columns: Year | Films\nSELECT 1, 2\n```",
     "a plan before": "1. films\n2. by year\n```sql\n-- reading: films by year\n-- columns: Year | Films\n"
     "-- assumptions: a year begins in May\nSELECT 1, 2;\n```",
+    "no fence": "-- reading: films by year\n-- assumptions: a year begins in May\n-- columns: Year | Films\nSELECT 1, 2",
     "JSON": json.dumps(
         {
             "reading": "films by year",
@@ -46,6 +47,12 @@ def test_reading_assumptions_and_labels_are_read_in_every_form(text: str) -> Non
 )
 def test_older_forms_read_as_before(text: str) -> None:
     assert read_reply(text, Dialect.SQLITE) == SaidReply("SELECT 1")
+
+
+def test_a_reading_that_sounds_like_a_statement_is_none() -> None:
+    text = "-- reading: select customers from Berlin\nSELECT name FROM customers WHERE city = 'Berlin'"
+    said = read_reply(text, Dialect.SQLITE)
+    assert said == SaidReply("SELECT name FROM customers WHERE city = 'Berlin'", "select customers from Berlin")
 
 
 def test_what_is_said_is_bounded_and_on_one_line() -> None:

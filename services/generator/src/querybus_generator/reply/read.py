@@ -22,9 +22,9 @@ LABEL_LENGTH_MAX: Final = 60
 LABELS_MAX: Final = 120
 
 _HEADER: Final = re.compile(
-    r"\A\s*--[ \t]*(?P<key>reading|question|assumptions?|assumed|columns?|labels?|理解|假设|列名?)[ \t]*[:：][ \t]*"
+    r"^[ \t>]*--[ \t]*(?P<key>reading|question|assumptions?|assumed|columns?|labels?|理解|假设|列名?)[ \t]*[:：][ \t]*"
     r"(?P<text>[^\n]*)(?:\n|\Z)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _READING: Final = frozenset({"reading", "question", "理解"})
 _ASSUMED: Final = frozenset({"assumption", "assumptions", "assumed", "假设"})
@@ -49,19 +49,19 @@ def read_reply(text: str, dialect: Dialect, *, is_cut: bool = False) -> SaidRepl
     >>> read_reply("```sql\\n-- reading: films by year\\n-- columns: Year | Films\\nSELECT 1, 2\\n```", Dialect.SQLITE)
     SaidReply(sql='SELECT 1, 2', reading='films by year', assumptions=(), labels=('Year', 'Films'))
     """
-    sql = extract(text, dialect, is_cut=is_cut)
-    if isinstance(sql, Failure):
-        return sql
     said: dict[str, Any] = _object(text) if '"' in text and "{" in text else {}
-    while (line := _HEADER.match(sql)) is not None:
+    for line in _HEADER.finditer(text):
         key, content = line["key"].casefold(), line["text"].strip()
-        sql = sql[line.end() :].lstrip("\n")
         if key in _READING:
             said.setdefault("reading", content)
         elif key in _ASSUMED:
             said.setdefault("assumptions", _BETWEEN_ASSUMPTIONS.split(content))
         else:
             said.setdefault("labels", _BETWEEN_LABELS.split(content))
+    # "-- reading: select the latest from each city" is no statement.
+    sql = extract(_HEADER.sub("", text), dialect, is_cut=is_cut)
+    if isinstance(sql, Failure):
+        return sql
     labels = said.get("labels", said.get("columns", ()))
     if isinstance(labels, dict):
         labels = list(cast("dict[str, Any]", labels).values())
