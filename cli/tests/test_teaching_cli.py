@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,18 @@ import yaml
 from typer.testing import CliRunner
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.bus.stores.catalogs import CatalogStore
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.policy import Connection
 from querybus.core.stored.models import Models, NamedModel
-from querybus.text.knowledge import EntryKind
+from querybus.text.knowledge import SUGGESTION, Entry, EntryKind, Knowledge
 from querybus_cli.app import app
 from querybus_cli.operations.models import parse_models, read_models, write_models
 from querybus_cli.operations.operator import Place
-from querybus_cli.operations.teaching import bring_in, document, known, listed, read_document, searched
+from querybus_cli.operations.teaching import bring_in, document, known, listed, read_document, reviewed, searched
+from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, by_letters, fail, say
 
 TEXT = """
@@ -85,6 +93,77 @@ def test_a_search_receives_an_embeddings_model_where_one_is_set(tmp_path: Path, 
     assert "503" in alone.stderr
 
 
+UNFIT = """
+connection: shop
+pairs:
+  - question: How many customers?
+    sql: SELECT COUNT(*) FROM customer
+  - {question: Away with it, sql: DROP TABLE customers}
+  - {question: This makes no sense, sql: SELECT FROM WHERE}
+  - question: Customers of this month
+    sql: SELECT COUNT(*) FROM customers WHERE since >= date(:today, 'start of month')
+synonyms:
+  customers.nam: [called]
+  customers: [buyer]
+"""
+
+
+@pytest.mark.process
+@pytest.mark.connected
+async def test_an_import_refuses_line_by_line_what_does_not_fit_and_names_the_nearest():
+    async with EmbeddedNats(()) as bus:
+        await bus.migrate()
+        columns = (Column(name="name", type="TEXT"), Column(name="since", type="TEXT"))
+        catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(Table(name="customers", columns=columns),))
+        executor = await bus.connect("executor")
+        await CatalogStore(Held(executor)).write(catalog)
+        await ConnectionStore(Held(executor)).write(Connection(name="shop", dialect=Dialect.SQLITE))
+        await executor.close()
+        place = ["--nats-url", bus.url, "--password", bus.password("gateway")]
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(UNFIT)
+            file.flush()
+            ran = await asyncio.to_thread(CliRunner().invoke, app, ["knowledge", "import", file.name, *place])
+        assert ran.exit_code == 1, ran.output
+        lines = ran.stderr.splitlines()
+        assert [line.split(":")[0] for line in lines] == ["line 4", "line 6", "line 7", "line 11"], ran.stderr
+        assert "did you mean customers?" in lines[0]
+        assert "did you mean name?" in lines[3]
+        assert "2 entries taught, 4 refused" in ran.stdout
+        kept = await known(Place(bus.url, bus.password("gateway")), "local", "shop")
+        assert [entry.key for entry in kept.entries] == ["Customers of this month", "customers"]
+
+
+@pytest.mark.process
+@pytest.mark.connected
+async def test_suggestions_wait_until_somebody_approves_or_rejects_them_and_who_did_is_kept():
+    async with EmbeddedNats(()) as bus:
+        await bus.migrate()
+        place = Place(bus.url, bus.password("gateway"))
+        words = [
+            Entry(kind=EntryKind.PAIR, key=f"question {n}", text="SELECT 1", source=SUGGESTION, by="ann")
+            for n in range(3)
+        ]
+        suggested = Knowledge(connection="shop", entries=tuple(words))
+        await bring_in(place, "local", suggested, replace=False)
+        waiting = await reviewed(place, "local", "shop", (), (), "")
+        assert [entry["key"] for entry in waiting] == ["question 0", "question 1", "question 2"]
+        left = await reviewed(place, "local", "shop", [words[0].id], [words[1].id], "bob")
+        assert [entry["key"] for entry in left] == ["question 2"]
+        kept = await known(place, "local", "shop")
+        assert [(entry.source, entry.reviewed_by) for entry in kept.entries] == [
+            ("approved", "bob"),
+            ("rejected", "bob"),
+            ("suggestion", ""),
+        ]
+        assert [entry.key for entry in kept.of(EntryKind.PAIR)] == ["question 0"]
+        # The same is not suggested twice.
+        await bring_in(place, "local", suggested, replace=False)
+        assert [entry["key"] for entry in await reviewed(place, "local", "shop", (), (), "")] == ["question 2"]
+        with pytest.raises(UsageError, match="no suggestion waits"):
+            await reviewed(place, "local", "shop", [words[0].id], (), "bob")
+
+
 @pytest.mark.process
 @pytest.mark.connected
 async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
@@ -92,8 +171,11 @@ async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
         await bus.migrate()
         gateway = Place(bus.url, bus.password("gateway"))
         operator = Place(bus.url, bus.password("operator"))
-        assert await bring_in(gateway, "local", read_document(TEXT), replace=False) == 5
-        assert await bring_in(gateway, "local", read_document("connection: shop\nterms: {a: b}"), replace=False) == 6
+        first = await bring_in(gateway, "local", read_document(TEXT), replace=False)
+        # Nothing is known of the connection yet, so nothing can be checked against it.
+        assert (first.taught, first.entries, first.is_checked) == (5, 5, False)
+        more = read_document("connection: shop\nterms: {a: b}")
+        assert (await bring_in(gateway, "local", more, replace=False)).entries == 6
         assert document(await known(gateway, "local", "shop"))["terms"] == {
             "大客户": "订单总额超过一万元的客户",
             "a": "b",
@@ -102,7 +184,8 @@ async def test_knowledge_and_models_are_set_over_the_bus_by_those_who_may():
         assert [entry["key"] for entry in await listed(gateway, "local", "shop", EntryKind.TERM)] == ["大客户", "a"]
         result = searched(await known(gateway, "local", "shop"), EntryKind.PAIR, "customers how many", 3)
         assert [item["key"] for item in result] == ["How many customers?"]
-        assert await bring_in(gateway, "local", read_document("connection: shop\nterms: {c: d}"), replace=True) == 1
+        only = read_document("connection: shop\nterms: {c: d}")
+        assert (await bring_in(gateway, "local", only, replace=True)).entries == 1
 
         models = Models(models=(NamedModel(name="m", base_url="http://x/v1", model="m", concurrency_max=3),))
         assert (await read_models(operator)).models == ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
+from querybus.sql.conditions.today import with_today
 from querybus.sql.staleness import stale
 from querybus.text.knowledge import (
     ENTRIES_MAX,
@@ -59,6 +61,33 @@ def test_a_pair_becomes_stale_with_its_column_and_a_synonym_with_its_table():
     assert stale(pair("drop?", "DROP TABLE orders"), CATALOG, policy) is not None
     assert stale(Entry(kind=EntryKind.SYNONYM, key="orders.total", text="value"), CATALOG, policy) is None
     assert stale(Entry(kind=EntryKind.SYNONYM, key="orders.sum", text="value"), CATALOG, policy) is not None
+
+
+def test_what_does_not_fit_is_reported_with_the_nearest_name():
+    policy = ConnectionPolicy()
+    reason = stale(Entry(kind=EntryKind.SYNONYM, key="order.total", text="value"), CATALOG, policy)
+    assert reason == "table order does not exist; did you mean orders?"
+    reason = stale(Entry(kind=EntryKind.SYNONYM, key="orders.totl", text="value"), CATALOG, policy)
+    assert reason == "column orders.totl does not exist; did you mean total?"
+    assert "did you mean total?" in (stale(pair("sum?", "SELECT SUM(totl) FROM orders"), CATALOG, policy) or "")
+
+
+def test_a_pair_may_say_today_where_a_value_stands():
+    policy = ConnectionPolicy()
+    assert stale(pair("new?", "SELECT COUNT(*) FROM orders WHERE id > :today"), CATALOG, policy) is None
+    assert stale(pair("new?", "SELECT COUNT(*) FROM orders WHERE id > :yesterday"), CATALOG, policy) is not None
+    assert answers_alone(pair("orders this month", "SELECT 1 FROM orders WHERE id >= :today"))
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_today_is_replaced_outside_of_texts_names_and_paths_only(dialect: Dialect):
+    sql = "SELECT ':today', payload:today FROM t WHERE a::date < :today AND b = :todays"
+    written = with_today(sql, dialect, date(2026, 3, 4))
+    assert "2026-03-04" in written
+    assert written.count("2026-03-04") == 1
+    assert written.startswith("SELECT ':today', payload:today FROM t WHERE a::date < ")
+    assert written.endswith(" AND b = :todays")
+    assert with_today("SELECT 1", dialect, date(2026, 3, 4)) == "SELECT 1"
 
 
 def test_a_day_written_into_the_statement_of_a_relative_question_does_not_answer_it_again():

@@ -240,6 +240,19 @@ def test_the_reading_and_the_links_say_how_each_word_was_read() -> None:
     assert 0 <= read.confidence <= 1
 
 
+def test_a_term_that_prose_explains_replaces_no_word_of_the_question() -> None:
+    known, _ = library()
+    prose = {"夜猫子": "凡是经常在深夜才出没的那些人", "Lyon readers": "whoever frequents the branch most evenings"}
+    catalog = Catalog.model_validate(
+        {name: getattr(known, name) for name in Catalog.model_fields} | {"glossary": prose}
+    )
+    asked = translate("夜猫子有哪些", catalog, today=TODAY)
+    assert isinstance(asked, NotRead)
+    assert "深夜" not in asked.about
+    read = translate("How many Lyon readers are there?", catalog, today=TODAY)
+    assert not isinstance(read, NotRead) or "evenings" not in read.about
+
+
 def test_a_defined_term_is_replaced_by_its_meaning_and_said_so() -> None:
     catalog, _ = library()
     read = translate("夜猫子有哪些", catalog, today=TODAY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -75,6 +76,14 @@ class TestVerified:
         assert body.analysis.example_ids == (pair("How many people in Berlin?").id,)
         assert "verified" in body.notes[0]
         assert model.prompts == []
+
+    async def test_a_pair_for_any_day_takes_the_day_of_asking(self):
+        taught = Taught(pair("customers of today", "SELECT COUNT(*) FROM customers WHERE city < :today"))
+        body = drafted(await run(asked("Customers of today?", options=Options(today=date(2026, 3, 4))), taught=taught))
+        assert (body.draft.origin, body.draft.sql) == (
+            Origin.VERIFIED,
+            "SELECT COUNT(*) FROM customers WHERE city < '2026-03-04'",
+        )
 
     async def test_a_stale_pair_is_neither_an_answer_nor_an_example(self):
         gone = pair("How many people in Berlin?", "SELECT COUNT(*) FROM people")

@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, ColumnKind
 from querybus.ops.clock import system_clock
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
 from querybus_cli.operations.operator import Place
-from querybus_cli.operations.teaching import IMPORTED, bring_in, stores
+from querybus_cli.operations.teaching import IMPORTED, BroughtIn, bring_in, stores
 from querybus_cli.runtime import UsageError
 from querybus_semantic.checks.binding import bound
 from querybus_semantic.checks.drafting import draft_of
@@ -66,8 +66,8 @@ def entries_of(layer: Layer, *, source: str = IMPORTED, by: str = "querybus") ->
     return (*defined, *pairs)
 
 
-async def bring_in_layer(place: Place, tenant: str, connection: str, layer: Layer) -> int:
-    """Teach a layer; return the number of entries that the connection has now."""
+async def bring_in_layer(place: Place, tenant: str, connection: str, layer: Layer) -> BroughtIn:
+    """Teach a layer; a verified question whose statement does not fit the connection is refused and named."""
     return await bring_in(place, tenant, Knowledge(connection=connection, entries=entries_of(layer)), replace=False)
 
 

@@ -6,8 +6,9 @@ Over the bus, as the bus user `gateway`: nobody else may write what is taught. A
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +20,24 @@ from querybus.bus.log.publish import BusTrouble, TooLarge
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore
+from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure
+from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.clock import system_clock
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.sql.staleness import stale
-from querybus.text.knowledge import ENTRIES_MAX, EntryKind, Knowledge, KnowledgeIndex
+from querybus.text.knowledge import (
+    APPROVED,
+    ENTRIES_MAX,
+    REJECTED,
+    Entry,
+    EntryKind,
+    Knowledge,
+    KnowledgeIndex,
+)
 from querybus.text.synonyms import link_words
 from querybus.text.vectors import NearIndex
 from querybus_cli.operations.operator import Place
@@ -94,16 +105,125 @@ async def stores(place: Place) -> AsyncGenerator[Held]:
         await connection.close()
 
 
-async def bring_in(place: Place, tenant: str, taught: Knowledge, *, replace: bool) -> int:
-    """Add what a file teaches, or put it in the place of all that was known; return the number of entries now."""
+def lines_of(text: str) -> dict[str, int]:
+    """Return the line of each entry of a file by the entry's id, the first line being 1; empty where it cannot be read.
+
+    >>> lines_of("terms:\\n  big: above 10")[Entry(kind=EntryKind.TERM, key="big", text="above 10").id]
+    2
+    """
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return {}
+    lines: dict[str, int] = {}
+
+    def note(kind: EntryKind, key: str, value: str, node: yaml.Node) -> None:
+        entry = Entry.model_construct(kind=kind, key=key.strip(), text=value.strip())
+        lines.setdefault(entry.id, node.start_mark.line + 1)
+
+    for field, value in _members(root):
+        if field.value == "pairs":
+            for item in _items(value):
+                members = {name.value: str(member.value) for name, member in _members(item)}
+                note(EntryKind.PAIR, members.get("question", ""), members.get("sql", ""), item)
+        elif field.value == "instructions":
+            for item in _items(value):
+                note(EntryKind.INSTRUCTION, "", str(item.value), item)
+        elif field.value == "terms":
+            for name, member in _members(value):
+                note(EntryKind.TERM, str(name.value), str(member.value), name)
+        elif field.value == "synonyms":
+            for name, member in _members(value):
+                for item in _items(member):
+                    note(EntryKind.SYNONYM, str(name.value), str(item.value), item)
+    return lines
+
+
+def _members(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+    return node.value if isinstance(node, yaml.MappingNode) else []
+
+
+def _items(node: yaml.Node) -> list[yaml.Node]:
+    return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An entry that was not taken, and why."""
+
+    entry: Entry
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtIn:
+    """What an import did; `is_checked` is False where the connection's catalog was not read yet."""
+
+    taught: int
+    entries: int
+    refused: tuple[Refusal, ...] = ()
+    is_checked: bool = True
+
+
+def unfit(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> tuple[Refusal, ...]:
+    """Return the entries that do not parse, read no data, or name what does not exist."""
+    reasons = ((entry, stale(entry, catalog, policy)) for entry in entries)
+    return tuple(Refusal(entry, reason) for entry, reason in reasons if reason is not None)
+
+
+async def bring_in(
+    place: Place, tenant: str, taught: Knowledge, *, replace: bool, only_check: bool = False
+) -> BroughtIn:
+    """Add what of a file fits the connection, or put it in the place of all that was known.
+
+    What does not fit is refused by itself and named; `only_check` changes nothing.
+    """
     async with stores(place) as held:
-        empty = Knowledge(connection=taught.connection)
-        grown = await KnowledgeStore(held).change(
-            tenant, taught.connection, lambda now: (empty if replace else now).with_entries(taught.entries)
-        )
+        catalog = await CatalogStore(held).read(taught.connection)
+        connection = await ConnectionStore(held).get(taught.connection)
+        refused: tuple[Refusal, ...] = ()
+        if catalog is not None and connection is not None:
+            refused = unfit(taught.entries, catalog, connection.policy.of(tenant))
+        gone = {refusal.entry.id for refusal in refused}
+        fitting = [entry for entry in taught.entries if entry.id not in gone]
+        store = KnowledgeStore(held)
+        if only_check:
+            grown = await store.read(tenant, taught.connection)
+        else:
+            empty = Knowledge(connection=taught.connection)
+            grown = await store.change(
+                tenant, taught.connection, lambda now: (empty if replace else now).with_entries(fitting)
+            )
     if grown is None:
         raise UsageError(f"a connection keeps at most {ENTRIES_MAX} entries")
-    return len(grown.entries)
+    return BroughtIn(len(fitting), len(grown.entries), refused, is_checked=catalog is not None)
+
+
+async def reviewed(
+    place: Place, tenant: str, connection: str, approve: Sequence[str], reject: Sequence[str], by: str
+) -> list[Json]:
+    """Approve and reject suggestions by id, and return what still waits; UsageError for an id that does not wait."""
+    async with stores(place) as held:
+        store = KnowledgeStore(held)
+        knowledge = await store.read(tenant, connection)
+        waiting = {entry.id for entry in knowledge.entries if entry.is_pending}
+        if unknown := [name for name in (*approve, *reject) if name not in waiting]:
+            raise UsageError(
+                f"no suggestion waits with the id {unknown[0]}; without ids the command lists those that wait"
+            )
+        if approve or reject:
+            now = system_clock()
+            changed = await store.change(
+                tenant,
+                connection,
+                lambda known: known.reviewed(approve, APPROVED, by, now).reviewed(reject, REJECTED, by, now),
+            )
+            knowledge = changed or knowledge
+    return [
+        {"id": entry.id, "key": entry.key, "text": entry.text, "by": entry.by, "at": entry.at}
+        for entry in knowledge.entries
+        if entry.is_pending
+    ]
 
 
 async def known(place: Place, tenant: str, connection: str) -> Knowledge:
@@ -126,6 +246,7 @@ async def listed(place: Place, tenant: str, connection: str, kind: EntryKind | N
             "text": entry.text,
             "source": entry.source,
             "by": entry.by,
+            **({"reviewed_by": entry.reviewed_by, "reviewed_at": entry.reviewed_at} if entry.reviewed_by else {}),
             "stale": stale(entry, catalog, result.policy.of(tenant))
             if catalog is not None and result is not None
             else None,

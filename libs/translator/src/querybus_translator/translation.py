@@ -130,7 +130,7 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
         return QuestionRead(question, today, (), (), None, ())
-    defined, notes = _with_definitions(without_courtesy(question), index)
+    defined, notes = _with_definitions(without_courtesy(question), index, today)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
     return QuestionRead(
@@ -161,12 +161,18 @@ def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
     )
 
 
-def _with_definitions(question: str, index: CatalogIndex) -> tuple[str, tuple[str, ...]]:
-    """Return the question with the glossary's terms replaced by what they mean, and what was replaced."""
+def _with_definitions(question: str, index: CatalogIndex, today: date) -> tuple[str, tuple[str, ...]]:
+    """Return the question with the glossary's terms replaced by what they mean, and what was replaced.
+
+    Only a meaning whose every word can be read stands in for its term: prose explains it to people, and its words would
+    be asked about in place of the person's own.
+    """
     notes: list[str] = []
     for term, meaning in sorted(index.catalog.glossary.items(), key=lambda item: -len(item[0])):
         place = question.lower().find(term.lower())
         if place < 0 or len(meaning) > DEFINITION_LENGTH_MAX or index.knows(term):
+            continue
+        if any(node.kind is NodeKind.WORD for node in read_nodes(meaning, index, today)):
             continue
         question = question[:place] + meaning + question[place + len(term) :]
         notes.append(f"{term}: {meaning}")

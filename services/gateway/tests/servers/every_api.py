@@ -65,6 +65,7 @@ class Api(Protocol):
     async def known(self, connection: str, kind: str) -> Json | Reported: ...
     async def search(self, connection: str, words: str) -> Json | Reported: ...
     async def forget(self, connection: str, entry: str) -> Json | Reported: ...
+    async def review(self, connection: str, entry: str, verdict: str) -> Json | Reported: ...
     async def preferences(self) -> Json | Reported: ...
     async def prefer(self, body: Json) -> Json | Reported: ...
     async def connections(self) -> Json | Reported: ...
@@ -189,6 +190,10 @@ class HttpFace:
 
     async def forget(self, connection: str, entry: str) -> Json | Reported:
         return await self._plain("DELETE", f"/v1/connections/{connection}/knowledge/{entry}")
+
+    async def review(self, connection: str, entry: str, verdict: str) -> Json | Reported:
+        path = f"/v1/connections/{connection}/knowledge/{entry}/review"
+        return await self._plain("POST", path, {"verdict": verdict})
 
     async def preferences(self) -> Json | Reported:
         return await self._plain("GET", "/v1/preferences")
@@ -325,6 +330,9 @@ class BusFace:
 
     async def forget(self, connection: str, entry: str) -> Json | Reported:
         return await self._knowledge("forget", connection, entry_id=entry)
+
+    async def review(self, connection: str, entry: str, verdict: str) -> Json | Reported:
+        return await self._knowledge("review", connection, entry_id=entry, verdict=verdict)
 
     async def preferences(self) -> Json | Reported:
         return await self._plain("preferences", {})
@@ -552,6 +560,11 @@ class GrpcFace:
     async def forget(self, connection: str, entry: str) -> Json | Reported:
         request = connections_pb2.ForgetKnowledgeRequest(connection=connection, entry_id=entry)
         return await self._about(connection, "ForgetKnowledge", request)
+
+    async def review(self, connection: str, entry: str, verdict: str) -> Json | Reported:
+        wanted = f"REVIEW_VERDICT_{verdict.upper()}"
+        request = connections_pb2.ReviewKnowledgeRequest(connection=connection, entry_id=entry, verdict=wanted)
+        return await self._about(connection, "ReviewKnowledge", request)
 
     async def preferences(self) -> Json | Reported:
         result = await self._plain("GetPreferences", connections_pb2.GetPreferencesRequest())

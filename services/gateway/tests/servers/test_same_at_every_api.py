@@ -512,6 +512,7 @@ async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
             await api.teach("nowhere", TAUGHT),
             await api.teach("shop", {"pairs": [{"question": "", "sql": "SELECT 1"}]}),
             await api.forget("shop", "nothing"),
+            await api.review("shop", "nothing", "approve"),
         ]
         entries = [
             identifier["id"]
@@ -526,8 +527,9 @@ async def test_what_is_taught_found_and_forgotten(stack: ApiStack) -> None:
         assert isinstance(result, dict)
         return result["entries"]
 
-    taught, known, hits, nowhere, empty, nothing, gone = await same(stack, scenario, credential="lab")
+    taught, known, hits, nowhere, empty, nothing, unknown, gone = await same(stack, scenario, credential="lab")
     assert taught["taught"] == 5
+    assert unknown.code == "not_found"
     assert {entry["text"] for entry in known["entries"]} == {"sales", "deals"}
     assert hits["hits"][0]["text"] == "SELECT COUNT(*) FROM orders"
     assert (nowhere.code, empty.code, nothing.code) == ("not_found", "invalid", "not_found")

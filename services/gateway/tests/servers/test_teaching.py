@@ -24,7 +24,7 @@ CATALOG = Catalog(
 TAUGHT = {
     "pairs": [
         {"question": "How many orders?", "sql": "SELECT COUNT(*) FROM orders"},
-        {"question": "How many ghosts?", "sql": "SELECT COUNT(*) FROM ghosts"},
+        {"question": "Orders of today?", "sql": "SELECT COUNT(*) FROM orders WHERE id > :today"},
     ],
     "instructions": ["Amounts are in euro."],
     "terms": {"big order": "an order above 1000"},
@@ -44,12 +44,32 @@ async def stack():
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 
-async def test_an_analyst_teaches_everybody_searches_and_what_does_not_fit_is_flagged(stack: ApiStack):
+async def test_what_does_not_fit_the_schema_is_refused_with_its_place_and_the_nearest_name(stack: ApiStack):
+    unfit = {
+        "pairs": [
+            {"question": "How many?", "sql": "SELECT COUNT(*) FROM orders"},
+            {"question": "How many more?", "sql": "SELECT COUNT(*) FROM ordres"},
+            {"question": "Away with it", "sql": "DELETE FROM orders"},
+        ],
+        "synonyms": {"orders.ids": ["number"]},
+    }
+    async with stack.http("acme", "lab") as analyst:
+        before = (await analyst.get("/v1/connections/shop/knowledge")).json()["entries"]
+        refused = await analyst.post("/v1/connections/shop/knowledge", json=unfit)
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+        errors = {error["pointer"]: error["message"] for error in refused.json()["errors"]}
+        assert list(errors) == ["/pairs/1/sql", "/pairs/2/sql", "/synonyms/orders.ids/0"]
+        assert "did you mean orders?" in errors["/pairs/1/sql"]
+        assert "did you mean id?" in errors["/synonyms/orders.ids/0"]
+        assert (await analyst.get("/v1/connections/shop/knowledge")).json()["entries"] == before
+
+
+async def test_an_analyst_teaches_and_everybody_searches(stack: ApiStack):
     async with stack.http("acme", "lab") as analyst, stack.http("acme", "web") as business:
         taught = await analyst.post("/v1/connections/shop/knowledge", json=TAUGHT)
         assert (taught.status_code, taught.json()["entries"]) == (200, 5)
         listed = (await analyst.get("/v1/connections/shop/knowledge?kind=pair")).json()["entries"]
-        assert [bool(entry["stale"]) for entry in listed] == [False, True]
+        assert [entry["stale"] for entry in listed] == [None, None]
         hits = (await business.get("/v1/connections/shop/knowledge/search?q=number of orders")).json()["hits"]
         assert hits[0]["key"] == "How many orders?"
         assert "text" not in hits[0]
@@ -100,6 +120,38 @@ async def test_what_a_business_reader_calls_right_is_a_suggestion_until_an_analy
         assert stranger.status_code == 404
         back = await person.post(f"/v1/queries/{query}/feedback", json={"verdict": "wrong"})
         assert back.json()["entries"] == 1, "what an analyst taught, an analyst forgets"
+
+
+async def test_a_suggestion_answers_others_once_it_is_approved_and_never_once_it_is_rejected(stack: ApiStack):
+    async with (
+        stack.http("acme", "web") as person,
+        stack.http("acme", "lab") as lab,
+        stack.client("acme", "lab") as bus,
+    ):
+        for question, verdict in (("how many zebras?", "approve"), ("how many bears?", "reject")):
+            asked = await person.post("/v1/queries", json={"question": question, "connection": "crm"})
+            query = asked.json()["id"]
+            await stack.draft(query)
+            await stack.conclude(query)
+            await stack.finish(query)
+            await person.post(f"/v1/queries/{query}/feedback", json={"verdict": "right"})
+            entries = (await lab.get("/v1/connections/crm/knowledge")).json()["entries"]
+            entry = next(entry for entry in entries if entry["key"] == question)
+            path = f"/v1/connections/crm/knowledge/{entry['id']}/review"
+            assert (await person.post(path, json={"verdict": verdict})).status_code == 403
+            assert (await lab.post(path, json={"verdict": "perhaps"})).status_code == 422
+            if verdict == "approve":
+                assert (await lab.post(path, json={"verdict": verdict})).status_code == 200
+            else:
+                call = {"action": "review", "connection": "crm", "entry_id": entry["id"], "verdict": verdict}
+                assert "code" not in await bus.call("knowledge", call)
+            assert (await lab.post(path, json={"verdict": verdict})).status_code == 404, "it was decided before"
+            entries = (await lab.get("/v1/connections/crm/knowledge")).json()["entries"]
+            entry = next(entry for entry in entries if entry["key"] == question)
+            assert (entry["by"], entry["reviewed_by"]) == ("ann", "bob")
+            assert entry["reviewed_at"] >= entry["at"] > 0
+        hits = (await lab.get("/v1/connections/crm/knowledge/search?q=how many zebras or bears")).json()["hits"]
+        assert [hit["key"] for hit in hits if "zebras" in hit["key"] or "bears" in hit["key"]] == ["how many zebras?"]
 
 
 async def test_feedback_of_an_analyst_makes_a_verified_pair_and_takes_it_back(stack: ApiStack):

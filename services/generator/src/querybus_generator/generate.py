@@ -34,6 +34,7 @@ from querybus.core.policy import Connection
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
 from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.sql.conditions.today import with_today
 from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
 from querybus.text.knowledge import Entry, EntryKind, answers_alone
@@ -241,7 +242,8 @@ STEPS: Final[tuple[Step, ...]] = (
 
 
 def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:
-    draft = Draft(sql=entry.text, dialect=subject.catalog.dialect, origin=Origin.VERIFIED)
+    sql = with_today(entry.text, subject.catalog.dialect, subject.today)
+    draft = Draft(sql=sql, dialect=subject.catalog.dialect, origin=Origin.VERIFIED)
     analysis = Analysis(
         catalog_fingerprint=subject.catalog.fingerprint, example_ids=(entry.id,), reading=entry.key, confidence=1.0
     )
@@ -331,7 +333,9 @@ def _question_prompt(
         turns=turns,
         advice=advice,
         attempts=attempts,
-        examples=[Example(entry.key, entry.text) for entry in used],
+        examples=[
+            Example(entry.key, with_today(entry.text, prepared.catalog.dialect, subject.today)) for entry in used
+        ],
         matched=[
             Matched(link.text, link.table, link.column, link.value)
             for link in (prepared.index.values.named(asked) if with_values else ())

@@ -42,17 +42,22 @@ def import_files(
     from querybus_cli.runtime import run
 
     layer, listed = read_files(files, _format(format_), connection)
-    count = None if dry_run else run(bring_in_layer(place_of(url, password, store), tenant, connection, layer))
+    result = None if dry_run else run(bring_in_layer(place_of(url, password, store), tenant, connection, layer))
     taken = {"datasets": len(layer.datasets), "relations": len(layer.relations), "metrics": len(layer.metrics)}
     if json_output:
         left = [{"path": one.path, "line": one.line, "reason": one.reason} for one in listed]
-        _print({"taken": taken, "listed": left, "entries": count})
+        left += [
+            {"path": one.entry.key, "line": None, "reason": one.reason} for one in (result.refused if result else ())
+        ]
+        _print({"taken": taken, "listed": left, "entries": None if result is None else result.entries})
         return
     typer.echo(f"taken: {', '.join(f'{number} {name}' for name, number in taken.items())}")
     for one in listed:
         typer.echo(f"  not as it stands: {one.text}")
-    if count is not None:
-        typer.echo(f"{connection} has {count} entries")
+    if result is not None:
+        for refusal in result.refused:
+            typer.echo(f"  refused: {refusal.entry.key}: {refusal.reason}")
+        typer.echo(f"{connection} has {result.entries} entries")
 
 
 @semantic.command(name="export")

@@ -42,6 +42,9 @@ class EntryKind(StrEnum):
 
 SUGGESTION: Final = "suggestion"
 """The source of what a reader who may not teach said was right."""
+APPROVED: Final = "approved"
+REJECTED: Final = "rejected"
+"""The sources of what was suggested once an analyst has looked at it."""
 
 
 # One entry for each key; of the others there may be several.
@@ -60,14 +63,23 @@ class Entry(BaseModel):
     kind: EntryKind
     key: str = Field(max_length=KEY_LENGTH_MAX)
     text: str = Field(min_length=1, max_length=TEXT_LENGTH_MAX)
-    source: str = Field(default="api", max_length=40, description="api, import, feedback or suggestion")
+    source: str = Field(
+        default="api", max_length=40, description="api, import, feedback, suggestion, approved or rejected"
+    )
     by: str = Field(default="", max_length=200, description="the user who said so")
     at: int = Field(default=0, ge=0, description="milliseconds since the epoch")
+    reviewed_by: str = Field(default="", max_length=200, description="who approved or rejected the suggestion")
+    reviewed_at: int = Field(default=0, ge=0, description="when, in milliseconds since the epoch")
 
     @property
     def is_pending(self) -> bool:
         """Whether an analyst has yet to take it up: until then it answers nobody."""
         return self.source == SUGGESTION
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may answer: neither only suggested nor rejected."""
+        return self.source not in (SUGGESTION, REJECTED)
 
     @property
     def id(self) -> str:
@@ -86,16 +98,16 @@ class Knowledge(BaseModel):
 
     def of(self, kind: EntryKind) -> tuple[Entry, ...]:
         """Return the entries of one kind that count."""
-        return tuple(entry for entry in self.entries if entry.kind is kind and not entry.is_pending)
+        return tuple(entry for entry in self.entries if entry.kind is kind and entry.counts)
 
     def with_entries(self, entries: Iterable[Entry]) -> Knowledge | None:
         """Return the knowledge with these entries, each in place of the one about the same; None if it is too much.
 
-        What is only suggested never takes the place of what counts.
+        What is only suggested takes the place neither of what counts nor of the same that was rejected.
         """
         kept = {entry.id: entry for entry in self.entries}
         for entry in entries:
-            if entry.is_pending and (known := kept.get(entry.id)) is not None and not known.is_pending:
+            if entry.is_pending and (known := kept.get(entry.id)) is not None and _outweighs(known, entry):
                 continue
             kept.pop(entry.id, None)
             kept[entry.id] = entry
@@ -103,6 +115,18 @@ class Knowledge(BaseModel):
         if len(grown.entries) > ENTRIES_MAX or len(grown.model_dump_json().encode()) > BYTES_MAX:
             return None
         return grown
+
+    def reviewed(self, ids: Iterable[str], source: str, by: str, at: int) -> Knowledge:
+        """Return the knowledge with these suggestions approved or rejected, and who did it when."""
+        chosen = set(ids)
+        review = {"source": source, "reviewed_by": by, "reviewed_at": at}
+        return Knowledge(
+            connection=self.connection,
+            entries=tuple(
+                entry.model_copy(update=review) if entry.is_pending and entry.id in chosen else entry
+                for entry in self.entries
+            ),
+        )
 
     def without(self, ids: Iterable[str]) -> Knowledge:
         """Return the knowledge without the entries of these ids."""
@@ -115,6 +139,10 @@ class Knowledge(BaseModel):
         """Return the pair whose question is this one, whatever its case, spaces and punctuation."""
         wanted = normalised(question)
         return next((entry for entry in self.of(EntryKind.PAIR) if wanted and normalised(entry.key) == wanted), None)
+
+
+def _outweighs(known: Entry, suggested: Entry) -> bool:
+    return known.counts or (known.source == REJECTED and known.text == suggested.text)
 
 
 _MARKS = re.compile(r"[\W_]+")

@@ -12,21 +12,22 @@ from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
-from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
+from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, ReviewRequest, TeachRequest
 
 
 class KnowledgeCall(BaseModel):
-    """List, search, teach or forget; each needs the fields of its own."""
+    """List, search, teach, review or forget; each needs the fields of its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "search", "teach", "forget"] = "list"
+    action: Literal["list", "search", "teach", "review", "forget"] = "list"
     connection: str = Field(max_length=200)
     kind: EntryKind | None = None
     query: str = Field(default="", max_length=KEY_LENGTH_MAX)
     k: int = Field(default=5, ge=1, le=FOUND_MAX)
     entries: TeachRequest | None = None
     entry_id: str = Field(default="", max_length=64)
+    verdict: Literal["approve", "reject"] | None = Field(default=None, description="of a review")
 
 
 class FeedbackCall(FeedbackRequest):
@@ -54,6 +55,11 @@ async def knowledge(wanted: KnowledgeCall, credential: Credential, use_cases: Us
             return await teaching.search(wanted.connection, credential, wanted.query, kind=kind, k=wanted.k)
         case "forget":
             return await teaching.forget(wanted.connection, credential, wanted.entry_id)
+        case "review":
+            if wanted.verdict is None:
+                return Problem(ProblemCode.INVALID, "/verdict: approve or reject is needed")
+            review = ReviewRequest(verdict=wanted.verdict)
+            return await teaching.review(wanted.connection, credential, wanted.entry_id, review)
         case "teach":
             if wanted.entries is None:
                 return Problem(ProblemCode.INVALID, "/entries: what is taught is needed")

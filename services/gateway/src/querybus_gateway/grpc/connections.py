@@ -16,7 +16,7 @@ from querybus_gateway.grpc.call import GrpcCall, Method
 from querybus_gateway.grpc.messages import message_of, word
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.knowledge import FOUND_MAX, TeachRequest
+from querybus_gateway.use_cases.knowledge import FOUND_MAX, ReviewRequest, TeachRequest
 from querybus_gateway.v1 import connection_service_pb2 as v1
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
@@ -117,6 +117,15 @@ async def teach_knowledge(request: v1.TeachKnowledgeRequest, call: GrpcCall) -> 
     return v1.TeachKnowledgeResponse(taught=result["taught"], entries=result["entries"])
 
 
+async def review_knowledge(request: v1.ReviewKnowledgeRequest, call: GrpcCall) -> Message | Problem:
+    """Approve or reject what was suggested."""
+    wanted = _checked(ReviewRequest, {"verdict": word(v1.ReviewVerdict, request.verdict) if request.verdict else None})
+    if isinstance(wanted, Problem):
+        return wanted
+    result = await call.use_cases.teaching.review(request.connection, call.credential, request.entry_id, wanted)
+    return result if isinstance(result, Problem) else v1.ReviewKnowledgeResponse(entries=result["entries"])
+
+
 async def forget_knowledge(request: v1.ForgetKnowledgeRequest, call: GrpcCall) -> Message | Problem:
     """Forget one entry."""
     result = await call.use_cases.teaching.forget(request.connection, call.credential, request.entry_id)
@@ -155,6 +164,7 @@ CONNECTION_METHODS: Final[Mapping[str, Method]] = {
     "ListKnowledge": Method(v1.ListKnowledgeRequest, list_knowledge),
     "SearchKnowledge": Method(v1.SearchKnowledgeRequest, search_knowledge),
     "TeachKnowledge": Method(v1.TeachKnowledgeRequest, teach_knowledge),
+    "ReviewKnowledge": Method(v1.ReviewKnowledgeRequest, review_knowledge),
     "ForgetKnowledge": Method(v1.ForgetKnowledgeRequest, forget_knowledge),
     "GetPreferences": Method(v1.GetPreferencesRequest, get_preferences),
     "SetPreferences": Method(v1.SetPreferencesRequest, set_preferences),

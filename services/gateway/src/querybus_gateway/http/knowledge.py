@@ -11,7 +11,7 @@ from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, body_of, gives, takes
 from querybus_gateway.public.resources import FeedbackView, HitsView, KnowledgeView, TaughtView
-from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, TeachRequest
+from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, ReviewRequest, TeachRequest
 
 router = APIRouter(prefix="/v1", tags=["knowledge"])
 
@@ -42,6 +42,17 @@ async def search(
 async def teach(request: Request, use_cases: UseCasesOf, name: str, credential: Caller) -> JSONResponse:
     """Teach: an entry about the same takes the place of the one before. For analysts."""
     return answered(request, await use_cases.teaching.teach(name, credential, await body_of(request, TeachRequest)))
+
+
+@router.post(
+    "/connections/{name}/knowledge/{entry_id}/review",
+    responses=gives(TaughtView),
+    openapi_extra=takes(ReviewRequest),
+)
+async def review(request: Request, use_cases: UseCasesOf, name: str, entry_id: str, credential: Caller) -> JSONResponse:
+    """Approve or reject what a reader suggested: only what is approved answers others. For analysts."""
+    wanted = await body_of(request, ReviewRequest)
+    return answered(request, await use_cases.teaching.review(name, credential, entry_id, wanted))
 
 
 @router.delete("/connections/{name}/knowledge/{entry_id}", responses=gives(TaughtView))

@@ -16,12 +16,19 @@ from querybus_gateway.public.answer import ANALYSTS, AnswerView, EventView, Stat
 
 
 class EntryView(View):
-    """A piece of knowledge; analysts also get `text`, `by` and why it is `stale`."""
+    """A piece of knowledge; `text`, `by`, why it is `stale` and its review reach analysts only."""
 
     id: str
     kind: EntryKind
-    source: str
-    at: int
+    source: str = Field(description="api, import, feedback or suggestion; a reviewed one is approved or rejected")
+    at: int = Field(description="milliseconds since the epoch")
+    key: str | None = Field(default=None, description="question, title, word or name; of a business reader's, words")
+    text: str | None = Field(default=None, description="SQL, instruction, meaning, other word or definition")
+    by: str | None = Field(default=None, description="who said so")
+    stale: str | None = Field(default=None, description="why it no longer fits the schema")
+    is_stale: bool | None = Field(default=None, description="for business readers")
+    reviewed_by: str | None = None
+    reviewed_at: int | None = Field(default=None, description="milliseconds since the epoch")
 
 
 class KnowledgeView(View):

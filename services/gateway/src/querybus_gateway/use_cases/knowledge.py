@@ -1,8 +1,9 @@
 """What people teach about their connections, and what they prefer: the use cases behind every API.
 
 Everybody may read and search the knowledge of a connection of theirs, and say of an answer whether it was right;
-only analysts teach and forget. What a business reader calls right is a suggestion: it is listed, and answers nobody
-until an analyst teaches it or calls the same answer right. A stale entry is shown with why. Knowledge never crosses tenants.
+only analysts teach, review and forget. What a business reader calls right is a suggestion: it is listed, and answers
+nobody until an analyst approves it. What does not fit the schema is refused when it is taught, and shown with why when
+the schema has changed since. Knowledge never crosses tenants.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from querybus.core.stored.preferences import Preferences
 from querybus.ops.clock import Clock
 from querybus.text.disclosure import leaks
 from querybus.text.knowledge import (
+    APPROVED,
     ENTRIES_MAX,
     KEY_LENGTH_MAX,
+    REJECTED,
     SUGGESTION,
     TEXT_LENGTH_MAX,
     Entry,
@@ -34,7 +37,7 @@ from querybus.text.knowledge import (
     KnowledgeIndex,
 )
 from querybus.text.synonyms import link_words
-from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.problems import FieldError, Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 
@@ -86,11 +89,31 @@ class TeachRequest(_Request):
             ),
         )
 
+    def pointers(self) -> tuple[str, ...]:
+        """Return where each of the entries stands in the request, in their order, as JSON pointers."""
+        return (
+            *(f"/pairs/{place}/sql" for place in range(len(self.pairs))),
+            *(f"/instructions/{place}" for place in range(len(self.instructions))),
+            *(f"/terms/{_escaped(word)}" for word in self.terms),
+            *(
+                f"/synonyms/{_escaped(name)}/{place}"
+                for name, words in self.synonyms.items()
+                for place in range(len(words))
+            ),
+            *(f"/definitions/{_escaped(key)}" for key in self.definitions),
+        )
+
 
 class FeedbackRequest(_Request):
     """What a person says of an answer."""
 
     verdict: Literal["right", "wrong"]
+
+
+class ReviewRequest(_Request):
+    """What an analyst says of a suggestion."""
+
+    verdict: Literal["approve", "reject"]
 
 
 class KnowledgeKept(Protocol):
@@ -191,7 +214,10 @@ class Teaching:
     async def teach(
         self, name: str, credential: Credential, request: TeachRequest, *, source: str = "api"
     ) -> Json | Problem:
-        """Add entries: `{connection, taught, entries}` with the numbers of both; for analysts."""
+        """Add entries: `{connection, taught, entries}` with the numbers of both; for analysts.
+
+        Nothing is taught where one of them does not fit the schema: the problem says which, why, and the nearest name.
+        """
         if credential.audience != "analyst":
             return Problem(ProblemCode.SCOPE, "analysts teach")
         try:
@@ -200,7 +226,45 @@ class Teaching:
             return Problem(ProblemCode.INVALID, "an entry is empty or too long")
         if request.definitions and (fault := await asyncio.to_thread(_bad_definition, entries)) is not None:
             return Problem(ProblemCode.INVALID, fault)
+        unfit = await self._unfit(name, credential, entries)
+        if isinstance(unfit, Problem):
+            return unfit
+        if unfit:
+            pointers = request.pointers()
+            errors = tuple(FieldError(pointers[place], reason) for place, reason in unfit.items())
+            return Problem(ProblemCode.INVALID, f"{errors[0].pointer}: {errors[0].message}", errors)
         return await self._grown(name, credential, entries)
+
+    async def review(self, name: str, credential: Credential, entry_id: str, request: ReviewRequest) -> Json | Problem:
+        """Approve or reject what was suggested: `{connection, entries}`; for analysts. Who and when is kept with it."""
+        if credential.audience != "analyst":
+            return Problem(ProblemCode.SCOPE, "analysts review")
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            known = await self._knowledge.read(credential.tenant, name)
+        except BusTrouble:
+            return _TROUBLE
+        entry = next((entry for entry in known.entries if entry.id == entry_id), None)
+        if entry is None or not entry.is_pending:
+            return Problem(ProblemCode.NOT_FOUND, "there is no such suggestion")
+        if request.verdict == "approve":
+            unfit = await self._unfit(name, credential, (entry,))
+            if isinstance(unfit, Problem):
+                return unfit
+            if unfit:
+                return Problem(ProblemCode.INVALID, unfit[0])
+        source = APPROVED if request.verdict == "approve" else REJECTED
+        try:
+            left = await self._knowledge.change(
+                credential.tenant,
+                name,
+                lambda now: now.reviewed([entry_id], source, credential.user, self._clock()),
+            )
+        except BusTrouble:
+            return _TROUBLE
+        return {"connection": name, "entries": len(left.entries) if left else 0}
 
     async def forget(self, name: str, credential: Credential, entry_id: str) -> Json | Problem:
         """Remove one entry: `{connection, entries}`; for analysts."""
@@ -245,7 +309,9 @@ class Teaching:
                 credential.tenant,
                 finished.connection,
                 lambda now: now.without(
-                    entry.id for entry in now.entries if entry.id == pair.id and entry.source in (FEEDBACK, SUGGESTION)
+                    entry.id
+                    for entry in now.entries
+                    if entry.id == pair.id and entry.source in (FEEDBACK, SUGGESTION, APPROVED)
                 ),
             )
         except BusTrouble:
@@ -307,6 +373,21 @@ class Teaching:
                 self._indexes.pop(next(iter(self._indexes)))
         return index
 
+    async def _unfit(self, name: str, credential: Credential, entries: Sequence[Entry]) -> dict[int, str] | Problem:
+        """Return why entries do not fit the schema, by their place; without a catalog nobody can say."""
+        try:
+            connection = await self._own(name, credential)
+            if isinstance(connection, Problem):
+                return connection
+            catalog = await self._catalogs.read(name)
+        except BusTrouble:
+            return _TROUBLE
+        if catalog is None:
+            return {}
+        async with self._judging:
+            reasons = await asyncio.to_thread(_reasons_of, entries, catalog, connection.policy.of(credential.tenant))
+        return {place: reason for place, reason in enumerate(reasons) if reason is not None}
+
     async def _grown(self, name: str, credential: Credential, entries: tuple[Entry, ...]) -> Json | Problem:
         try:
             connection = await self._own(name, credential)
@@ -338,19 +419,28 @@ def _bad_definition(entries: Sequence[Entry]) -> str | None:
     return "; ".join(found)[:500] if found else None
 
 
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
 def _judged(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> dict[str, str | None]:
     """Return by id why each entry is stale, None where it is not."""
+    return {entry.id: reason for entry, reason in zip(entries, _reasons_of(entries, catalog, policy), strict=True)}
+
+
+def _reasons_of(entries: Sequence[Entry], catalog: Catalog, policy: ConnectionPolicy) -> list[str | None]:
     # Loaded where it is needed: the analyser is large, and no other path of an API uses it.
     from querybus.sql.staleness import stale
 
-    return {entry.id: stale(entry, catalog, policy) for entry in entries}
+    return [stale(entry, catalog, policy) for entry in entries]
 
 
 def _view(entry: Entry, stale: str | None, credential: Credential, catalog: Catalog | None) -> Json:
     """Return an entry for its reader: SQL and names of the schema are for analysts, whoever wrote them where."""
     view: Json = {"id": entry.id, "kind": entry.kind.value, "source": entry.source, "at": entry.at}
     if credential.audience == "analyst":
-        return view | {"key": entry.key, "text": entry.text, "by": entry.by, "stale": stale}
+        review = {"reviewed_by": entry.reviewed_by, "reviewed_at": entry.reviewed_at} if entry.reviewed_by else {}
+        return view | {"key": entry.key, "text": entry.text, "by": entry.by, "stale": stale} | review
     is_words = entry.kind in (EntryKind.PAIR, EntryKind.TERM)
     # Without a catalog nobody can say what is a name.
     shown = {"key": entry.key} if is_words and catalog is not None and not leaks(entry.key, catalog, "en") else {}

@@ -16,12 +16,21 @@ class KnowledgeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KNOWLEDGE_KIND_TERM: _ClassVar[KnowledgeKind]
     KNOWLEDGE_KIND_SYNONYM: _ClassVar[KnowledgeKind]
     KNOWLEDGE_KIND_DEFINITION: _ClassVar[KnowledgeKind]
+
+class ReviewVerdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REVIEW_VERDICT_UNSPECIFIED: _ClassVar[ReviewVerdict]
+    REVIEW_VERDICT_APPROVE: _ClassVar[ReviewVerdict]
+    REVIEW_VERDICT_REJECT: _ClassVar[ReviewVerdict]
 KNOWLEDGE_KIND_UNSPECIFIED: KnowledgeKind
 KNOWLEDGE_KIND_PAIR: KnowledgeKind
 KNOWLEDGE_KIND_INSTRUCTION: KnowledgeKind
 KNOWLEDGE_KIND_TERM: KnowledgeKind
 KNOWLEDGE_KIND_SYNONYM: KnowledgeKind
 KNOWLEDGE_KIND_DEFINITION: KnowledgeKind
+REVIEW_VERDICT_UNSPECIFIED: ReviewVerdict
+REVIEW_VERDICT_APPROVE: ReviewVerdict
+REVIEW_VERDICT_REJECT: ReviewVerdict
 
 class Connection(_message.Message):
     __slots__ = ("name", "description", "dialect", "access")
@@ -36,7 +45,7 @@ class Connection(_message.Message):
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., dialect: _Optional[str] = ..., access: _Optional[str] = ...) -> None: ...
 
 class KnowledgeEntry(_message.Message):
-    __slots__ = ("id", "kind", "source", "at_ms", "key", "text", "by", "stale", "is_stale", "score")
+    __slots__ = ("id", "kind", "source", "at_ms", "key", "text", "by", "stale", "is_stale", "score", "reviewed_by", "reviewed_at_ms")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +56,8 @@ class KnowledgeEntry(_message.Message):
     STALE_FIELD_NUMBER: _ClassVar[int]
     IS_STALE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
+    REVIEWED_BY_FIELD_NUMBER: _ClassVar[int]
+    REVIEWED_AT_MS_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: KnowledgeKind
     source: str
@@ -57,7 +68,9 @@ class KnowledgeEntry(_message.Message):
     stale: str
     is_stale: bool
     score: float
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[KnowledgeKind, str]] = ..., source: _Optional[str] = ..., at_ms: _Optional[int] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., by: _Optional[str] = ..., stale: _Optional[str] = ..., is_stale: _Optional[bool] = ..., score: _Optional[float] = ...) -> None: ...
+    reviewed_by: str
+    reviewed_at_ms: int
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[KnowledgeKind, str]] = ..., source: _Optional[str] = ..., at_ms: _Optional[int] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., by: _Optional[str] = ..., stale: _Optional[str] = ..., is_stale: _Optional[bool] = ..., score: _Optional[float] = ..., reviewed_by: _Optional[str] = ..., reviewed_at_ms: _Optional[int] = ...) -> None: ...
 
 class TaughtPair(_message.Message):
     __slots__ = ("question", "sql")
@@ -230,6 +243,22 @@ class TeachKnowledgeResponse(_message.Message):
     taught: int
     entries: int
     def __init__(self, taught: _Optional[int] = ..., entries: _Optional[int] = ...) -> None: ...
+
+class ReviewKnowledgeRequest(_message.Message):
+    __slots__ = ("connection", "entry_id", "verdict")
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    connection: str
+    entry_id: str
+    verdict: ReviewVerdict
+    def __init__(self, connection: _Optional[str] = ..., entry_id: _Optional[str] = ..., verdict: _Optional[_Union[ReviewVerdict, str]] = ...) -> None: ...
+
+class ReviewKnowledgeResponse(_message.Message):
+    __slots__ = ("entries",)
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    entries: int
+    def __init__(self, entries: _Optional[int] = ...) -> None: ...
 
 class ForgetKnowledgeRequest(_message.Message):
     __slots__ = ("connection", "entry_id")
