@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import grpc
 import httpx
 import uvloop
-from process_group import ROOT, ProcessGroup, cpu_seconds, free_ports, memory_mb
+from process_group import ROOT, ProcessGroup, cpu_seconds, memory_mb
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.permissions import Outsider
@@ -45,6 +45,7 @@ from querybus.core.policy import Connection
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from querybus.text.plain_answer import plain_finished
+from querybus_cli.local.ports import free_ports
 from querybus_gateway.v1 import query_service_pb2 as v1
 
 CALLER = Outsider("acme", "bench", "ann")

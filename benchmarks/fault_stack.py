@@ -21,7 +21,6 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from benchmarks.process_group import free_ports
 from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats
 from querybus.bus.admin.migrate import migrate
 from querybus.bus.client import BusClient
@@ -30,6 +29,7 @@ from querybus.core.topology import Sizes, topology
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, StackPlan, admit_locals, environment_of
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.local.up import is_ready
 from tests.support.embedded_cluster import EmbeddedCluster

@@ -15,7 +15,7 @@ from typing import Literal, Self
 
 from hop_worker import raw_payload
 from nats.aio.client import Client
-from process_group import ProcessGroup, cpu_seconds, free_ports
+from process_group import ProcessGroup, cpu_seconds
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
@@ -26,6 +26,7 @@ from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked
 from querybus.core.subjects import EventName, StageName, event_subject
 from querybus.core.topology import EVENTS
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.up import is_ready
 
 TENANT = "bench"

@@ -31,9 +31,9 @@ from typing import Any
 from benchmarks.fault_load import Asked, Figures, Load
 from benchmarks.fault_stack import HELD_SECONDS, READY_SECONDS, ROOT, FaultStack, Plan
 from benchmarks.faults import machine
-from benchmarks.process_group import free_ports
 from querybus.core.subjects import READS, StageName
 from querybus_cli.local.local_stack import SERVICES
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.local.up import is_ready
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import signal
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -111,17 +109,6 @@ def clean_environment() -> dict[str, str]:
     """Return this process's environment without settings of QueryBus, with the repository importable."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERYBUS_")}
     return clean | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that are free, and that no outgoing connection takes before they are used."""
-    numbers: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            numbers.append(port)
-        if len(numbers) == count:
-            return numbers
-    raise RuntimeError(f"there are no {count} free ports from {PORTS.start} to {PORTS.stop}")
 
 
 def with_children(pids: Iterable[int]) -> set[int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from process_group import ProcessGroup, cpu_seconds, free_ports, memory_mb, with_children
+from process_group import ProcessGroup, cpu_seconds, memory_mb, with_children
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.client import BusClient, NotAccepted
@@ -24,6 +24,7 @@ from querybus.core.subjects import StageName
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, TENANT, StackPlan, admit_locals, environment_of
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.up import is_ready
 
 SQL = "SELECT name, price FROM products WHERE is_active = 1 AND price > 50 AND stock <> {number} ORDER BY price DESC LIMIT 5"

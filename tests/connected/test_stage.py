@@ -18,7 +18,7 @@ from querybus.bus.settlement import ANNOUNCE_AFTER_SECONDS
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, encode
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Origin, Outcome
+from querybus.core.messages import Approved, Asked, Origin, Outcome
 from querybus.core.subjects import EventName, StageName, cancel_subject, event_subject, progress_subject
 from tests.connected.queries import (
     Verb,
@@ -287,6 +287,29 @@ async def test_a_signed_approval_is_executed(bus, gateway):
     ):
         envelope, _ = await ask(gateway)
         await until(lambda: log_has(gateway, envelope, "concluded"))
+
+
+@pytest.mark.parametrize(("chosen", "is_signed"), [("crm", True), ("hidden", False)])
+async def test_an_approval_is_signed_for_a_connection_that_the_caller_may_use_and_for_no_other(
+    bus, gateway, chosen: str, is_signed: bool
+):
+    async def draft(envelope: Envelope[Any]) -> Any:
+        draft = a_draft(envelope)
+        return draft.with_body(draft.body, connection=chosen)
+
+    async def approve(envelope: Envelope[Any]) -> Any:
+        return an_approval(envelope).with_body(an_approval(envelope).body, connection=envelope.connection)
+
+    async with (
+        running(bus, GENERATOR, Verb(draft)),
+        running(bus, StageName.VALIDATOR, Verb(approve), sign=Signer(bus.signing_key)) as worker,
+    ):
+        envelope, _ = await ask(gateway, body=Asked(connections=("crm", "shop")))
+        if is_signed:
+            await until(lambda: log_has(gateway, envelope, "approved"))
+        else:
+            await until(lambda: worker.metrics.value("querybus_redeliveries_total", stage="validator") >= 1)
+            assert "approved" not in await log_of(gateway, envelope)
 
 
 async def test_a_cancelled_query_stops_its_worker_which_publishes_nothing(bus, gateway):

@@ -21,6 +21,7 @@ from mcp.client.stdio import StdioServerParameters
 from querybus.core.credential import key_text
 from querybus.core.subjects import StageName
 from querybus_cli.local.local_stack import Stack, StackPlan
+from querybus_cli.local.ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 MODULES = ROOT / "build" / "environments" / "node" / "node_modules"
@@ -56,9 +57,7 @@ CHARTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    return free_ports(1)[0]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

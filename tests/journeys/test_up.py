@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.up import is_ready
 from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
@@ -28,8 +28,7 @@ START_SECONDS = 120.0
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -49,6 +48,8 @@ class Running:
         self.directory = directory
         self.port = free_port()
         self.store = directory / "store"
+        # A pipe that nobody reads would stop the stack once it is full.
+        self.log = directory / "up.log"
         clean = {key: value for key, value in os.environ.items() if not key.startswith("QUERYBUS_")}
         self.process = subprocess.Popen(
             [
@@ -63,7 +64,7 @@ class Running:
                 *arguments,
             ],
             env={**clean, **environment},
-            stdout=subprocess.PIPE,
+            stdout=self.log.open("w"),
             stderr=subprocess.STDOUT,
             text=True,
         )
@@ -107,11 +108,20 @@ class Running:
 
     def wait_ready(self) -> None:
         def ready() -> bool:
-            assert self.process.poll() is None, self.process.stdout.read() if self.process.stdout else ""
-            file = self.store / "processes.json"
-            return file.exists() and all(is_ready(address) for address in json.loads(file.read_text()).values())
+            assert self.process.poll() is None, self.log.read_text()
+            return not self.waiting()
 
-        until(ready, START_SECONDS, "every process is ready")
+        try:
+            until(ready, START_SECONDS, "every process is ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; waiting for {self.waiting()}: {self.log.read_text()[-4_000:]}") from error
+
+    def waiting(self) -> list[str]:
+        """Return the processes that are not ready yet."""
+        file = self.store / "processes.json"
+        if not file.exists():
+            return ["the bus"]
+        return [name for name, address in json.loads(file.read_text()).items() if not is_ready(address)]
 
     def command(self, *words: str) -> list[dict[str, Any]]:
         """Run an operator's command on this stack and return the JSON objects that it printed."""

@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from querybus_cli.local.ports import free_ports
 from tests.support.tls_in_front import own_certificate
 
 
@@ -180,7 +180,5 @@ def clickhouse_server() -> Generator[ClickhouseServer]:
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    """Return a port of the loopback address at which nobody listens, and which no outgoing connection takes."""
+    return free_ports(1)[0]

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import secrets
-import socket
 import time
 import urllib.request
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from querybus.bus.admin.migrate import migrate
 from querybus.bus.admin.permissions import Outsider
 from querybus.bus.connection import OnError, connect
 from querybus.core.topology import Sizes, topology
+from querybus_cli.local.ports import free_ports
 
 SERVERS: Final = 3
 READY_SECONDS_MAX: Final = 30.0
@@ -42,7 +42,7 @@ class EmbeddedCluster:
         self.outsiders = tuple(outsiders)
         self.sizes = replace(sizes, replicas=SERVERS)
         passwords = new_passwords(outsiders)
-        ports = _free_ports(SERVERS)
+        ports = free_ports(SERVERS)
         secret = secrets.token_urlsafe(24)
         self.servers = tuple(
             EmbeddedNats(
@@ -153,9 +153,3 @@ def _is_healthy(monitoring_url: str) -> bool:
             return bool(json.load(answer).get("status") == "ok")
     except (OSError, ValueError):
         return False
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [socket.getsockname()[1] for socket in sockets]

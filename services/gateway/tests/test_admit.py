@@ -66,7 +66,7 @@ def test_a_question_becomes_an_asked_event_with_the_credentials_identity() -> No
         ({"question": "x" * 20_000}, ProblemCode.QUESTION_TOO_LONG),
         ({"question": 7}, ProblemCode.INVALID),
         ({"question": None}, ProblemCode.INVALID),
-        ({"question": "q"}, ProblemCode.CONNECTION_MISSING),
+        ({"metrics": {"metrics": ["revenue"]}}, ProblemCode.CONNECTION_MISSING),
         ({"question": "q", "connection": "nowhere"}, ProblemCode.UNKNOWN_CONNECTION),
         ({"question": "q", "connection": "SHOP"}, ProblemCode.UNKNOWN_CONNECTION),
         ({"question": "q", "connection": "x" * 201}, ProblemCode.INVALID),
@@ -87,6 +87,27 @@ def test_a_bad_request_is_refused_with_its_code(body: dict[str, Any], code: Prob
     assert code_of(admitted(body)) is code
 
 
+def test_a_question_that_names_no_connection_carries_those_of_its_caller_and_no_other() -> None:
+    routed = envelope_of(admitted({"question": "q"})).body
+    assert routed.connections == ("crm", "shop")
+    one = BUSINESS.model_copy(update={"connections": ("shop",)})
+    alone = envelope_of(admitted({"question": "q"}, one))
+    assert (alone.connection, alone.body.connections) == ("shop", ())
+    named = envelope_of(admitted({"question": "q", "connection": "shop"}))
+    assert named.body.connections == ()
+
+
+def test_a_thread_stays_where_it_was_asked_before_what_a_person_prefers() -> None:
+    stays = envelope_of(
+        admitted({"question": "q"}, thread_connection="shop", preferences=Preferences(connection="crm"))
+    )
+    assert (stays.connection, stays.body.connections) == ("shop", ("crm", "shop"))
+    gone = envelope_of(
+        admitted({"question": "q"}, thread_connection="hidden", preferences=Preferences(connection="crm"))
+    )
+    assert (gone.connection, gone.body.connections) == ("crm", ())
+
+
 def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
     asked = {"question": "q", "connection": "shop", "options": {"stream_tokens": True}}
     assert envelope_of(admitted(asked, ANALYST)).options.stream_tokens
@@ -103,7 +124,7 @@ def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
             {"question": "q", "options": {"row_max": 3}},
             "/options/row_max: there is no such field; did you mean `rows_max`?",
         ),
-        ({"question": "q"}, "name one of your connections in `connection`: crm, shop"),
+        ({"metrics": {"metrics": ["revenue"]}}, "name one of your connections in `connection`: crm, shop"),
         (
             {"question": "q", "connection": "sales"},
             "there is no such connection for this credential: crm, shop",

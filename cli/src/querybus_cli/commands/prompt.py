@@ -28,8 +28,9 @@ from querybus.ops.settings import load
 from querybus.text.knowledge import Knowledge
 from querybus.text.language import detect_language
 from querybus.text.tokens import token_estimate
-from querybus_cli.local.answers import Quick, connections_of
+from querybus_cli.local.answers import Quick, connections_of, names_of
 from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
+from querybus_cli.runtime import UsageError
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generate
 from querybus_generator.linking.linker import Linker
@@ -112,6 +113,8 @@ def parts_of(messages: Sequence[ChatMessage]) -> list[tuple[str, int]]:
 async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | None) -> Prompt:
     """Return what a model would be sent for the question as a new thread's first."""
     with connections_of(quick) as (file, connection, today):
+        if connection is None:
+            raise UsageError(f"--connection is one of: {', '.join(names_of(file))}")
         bus = EmbeddedNats(OUTSIDERS)
         async with bus, Stack(StackPlan(connections_file=file), bus):
             held = Held(await bus.connect(StageName.GENERATOR))

@@ -78,7 +78,7 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
                 if quick.csv_to is not None and answer.get("columns"):
                     write_rows(answer, await _all_rows(client, answer), quick.csv_to)
                 if answer.get("code") == FailureCode.CONNECTION and audience == "analyst":
-                    return {**answer, "detail": await _trouble_with(file, connection) or answer.get("detail")}
+                    return {**answer, "detail": await _trouble_with(file, answer["connection"]) or answer.get("detail")}
                 return answer
 
 
@@ -160,8 +160,8 @@ async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | N
 
 
 @contextlib.contextmanager
-def connections_of(quick: Quick) -> Generator[tuple[Path, str, str | None]]:
-    """Give the connections file, the connection's name and the day that counts as today, if it is fixed."""
+def connections_of(quick: Quick) -> Generator[tuple[Path, str | None, str | None]]:
+    """Give the connections file, the connection's name, None where the question chooses, and the day that counts as today, if it is fixed."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         if quick.connections is not None:
             if not quick.connections.is_file():
@@ -194,11 +194,11 @@ def names_of(file: Path) -> list[str]:
         raise UsageError(str(error)) from error
 
 
-def _named(file: Path, wanted: str | None) -> str:
-    """Return the connection of the file to ask about: the one that is wanted, or the only one."""
+def _named(file: Path, wanted: str | None) -> str | None:
+    """Return the connection of the file to ask about: the one that is wanted, or the only one; None: the question's."""
     names = names_of(file)
-    if wanted is None and len(names) == 1:
-        return names[0]
+    if wanted is None:
+        return names[0] if len(names) == 1 else None
     if wanted not in names:
         raise UsageError(f"--connection is one of: {', '.join(names)}")
     return wanted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import secrets
@@ -33,6 +32,7 @@ from querybus_cli.local.local_stack import (
     admit_locals,
     environment_of,
 )
+from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import UsageError
@@ -50,7 +50,7 @@ async def run_up(
     """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
-        api = port or _free_ports(1)[0]
+        api = port or free_ports(1)[0]
         for number in range(counts[StageName.GATEWAY]):
             _must_be_free(port and port + number, "--port")
             _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
@@ -63,11 +63,11 @@ async def run_up(
             _report_clients(store / CLIENTS_FILE, bus)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
-            probes = dict(zip(names, _free_ports(len(names)), strict=True))
+            probes = dict(zip(names, free_ports(len(names)), strict=True))
             grpc_apis = (
                 [grpc_port + number for number in range(counts[StageName.GATEWAY])]
                 if grpc_port
-                else _free_ports(counts[StageName.GATEWAY])
+                else free_ports(counts[StageName.GATEWAY])
             )
             replicas = tuple(
                 Replica(
@@ -120,12 +120,6 @@ def _must_be_free(port: int, option: str) -> None:
         raise UsageError(
             f"port {port} cannot be listened at ({os.strerror(error.errno or 0)}): say {option} with another"
         ) from error
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [socket.getsockname()[1] for socket in sockets]
 
 
 async def _report_when_ready(

@@ -33,6 +33,8 @@ SQL_LENGTH_MAX: Final = 65_536
 BODY_BYTES_MAX: Final = 262_144
 RANDOM_BITS: Final = 74
 NAMES_SAID_MAX: Final = 10
+ROUTED_MAX: Final = 200
+"""Connections among which a question is routed by its words; whoever has more names one."""
 WAIT_SECONDS_MAX: Final = 30
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -53,7 +55,9 @@ class AskRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str = Field(default="", description="in English or Chinese, at most 8 kB")
-    connection: str | None = Field(default=None, max_length=200, description="may be left out if there is only one")
+    connection: str | None = Field(
+        default=None, max_length=200, description="if left out, chosen by the question, or asked back"
+    )
     operation: Operation = Operation.ASK
     sql: str | None = Field(default=None, max_length=SQL_LENGTH_MAX, description="for run, validate and explain")
     metrics: MetricsQuery | None = Field(
@@ -128,24 +132,23 @@ def admit(
     thread_until_sequence: int = 0,
     continues: Clarifies | Refinement | None = None,
     preferences: Preferences = _NOTHING_PREFERRED,
+    thread_connection: str | None = None,
 ) -> Envelope[Asked] | Problem:
     """Return the first event of the query, or the problem.
 
     `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
     stream sequence of the thread that the request continues, which the API has looked up and found to be the
-    caller's. `preferences` hold where the request is silent. With a key the query's id is the UUIDv5 of
+    caller's. `preferences` hold where the request is silent, and before them `thread_connection`, where the thread's last
+    question was asked. With a key the query's id is the UUIDv5 of
     (tenant, user, key), without one a UUIDv7.
     """
     if (fault := _fault(request, credential, idempotency_key)) is not None:
         return fault
-    connection = _connection(request, credential, connections, preferences.connection)
-    if isinstance(connection, Problem):
-        return connection
+    place = _place(request, credential, connections, (thread_connection, preferences.connection))
+    if isinstance(place, Problem):
+        return place
     question = _CONTROL.sub(" ", request.question).strip() or _in_words(request.metrics)
-    silent = silent_options(preferences, frozenset(request.options.model_fields_set))
-    options = cap(cap(Options.model_construct(**(dict(request.options) | silent)), caps), credential.caps)
-    if credential.audience != "analyst":
-        options = options.model_copy(update={"stream_tokens": False})
+    options = _capped(request.options, credential, caps, preferences)
     query_id = (
         derived_id("key", credential.tenant, credential.user, idempotency_key)
         if idempotency_key is not None
@@ -158,7 +161,7 @@ def admit(
         tenant=credential.tenant,
         user=credential.user,
         audience=credential.audience,
-        connection=connection,
+        connection=place.connection,
         question=question,
         language=options.language if options.language != "auto" else detect_language(question),
         options=options,
@@ -175,8 +178,15 @@ def admit(
             refines=continues if isinstance(continues, Refinement) else None,
             body_sha256=body_hash(request, continues),
             thread_until_sequence=thread_until_sequence,
+            connections=place.choices,
         ),
     )
+
+
+def _capped(requested: RequestOptions, credential: Credential, caps: OptionCaps, preferences: Preferences) -> Options:
+    silent = silent_options(preferences, frozenset(requested.model_fields_set))
+    options = cap(cap(Options.model_construct(**(dict(requested) | silent)), caps), credential.caps)
+    return options if credential.audience == "analyst" else options.model_copy(update={"stream_tokens": False})
 
 
 def body_hash(request: AskRequest, continues: Clarifies | Refinement | None = None) -> str:
@@ -211,20 +221,38 @@ def _fault(request: AskRequest, credential: Credential, idempotency_key: str | N
     return None
 
 
-def _connection(
-    request: AskRequest, credential: Credential, connections: Collection[str], preferred: str | None
-) -> str | Problem:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a question is asked; with `choices`, where it is unless its words speak of another of them."""
+
+    connection: str
+    choices: tuple[str, ...] = ()
+
+
+def _place(
+    request: AskRequest,
+    credential: Credential,
+    connections: Collection[str],
+    preferred: tuple[str | None, str | None],
+) -> _Place | Problem:
     # A connection that is not the caller's and one that does not exist are distinguished by nobody outside.
     own = sorted(name for name in set(connections) if credential.connections is None or name in credential.connections)
-    if request.connection is None:
-        if len(own) == 1:
-            return own[0]
-        if preferred in own:
-            return preferred
-        return Problem(ProblemCode.CONNECTION_MISSING, f"name one of your connections in `connection`{_choice(own)}")
-    if request.connection not in own:
+    if request.connection is not None:
+        if request.connection in own:
+            return _Place(request.connection)
         return Problem(ProblemCode.UNKNOWN_CONNECTION, f"there is no such connection for this credential{_choice(own)}")
-    return request.connection
+    if len(own) == 1:
+        return _Place(own[0])
+    of_thread, of_person = preferred
+    is_question = request.operation not in _SQL_OPERATIONS and request.metrics is None
+    choices = tuple(own) if is_question and len(own) <= ROUTED_MAX else ()
+    if of_thread in own:
+        return _Place(of_thread, choices)
+    if of_person in own:
+        return _Place(of_person)
+    if choices:
+        return _Place(own[0], choices)
+    return Problem(ProblemCode.CONNECTION_MISSING, f"name one of your connections in `connection`{_choice(own)}")
 
 
 def _in_words(metrics: MetricsQuery | None) -> str:

@@ -362,7 +362,6 @@ async def test_another_callers_ids_do_not_exist(stack: ApiStack, tenant: str, cr
         {},
         {"question": " "},
         {"question": "x" * 20_000, "connection": "shop"},
-        {"question": "q"},
         {"question": "q", "connection": "nowhere"},
         {"question": "q", "connection": "shop", "operation": "run"},
         {"question": "q", "connection": "shop", "operation": "run", "sql": "SELECT 1"},

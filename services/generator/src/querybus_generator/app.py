@@ -23,6 +23,7 @@ from querybus_generator.conversation.history import JournalHistory
 from querybus_generator.conversation.token_progress import TokenProgress
 from querybus_generator.generate import generate, generation_failed
 from querybus_generator.linking.linker import Linker
+from querybus_generator.linking.routing import Router
 from querybus_generator.linking.semantic import Nearness
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
@@ -58,6 +59,7 @@ def build(settings: Settings) -> Service:
             progress=TokenProgress(broker),
             with_hints=settings.hints,
             meaning=meaning,
+            router=Router(),
         ),
         # A slot waits for its model call: fewer slots than calls would leave the model idle.
         slots=max(settings.slots, settings.llm_concurrency_max),

@@ -42,6 +42,7 @@ from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind
 from querybus_generator.linking.index import Linking
 from querybus_generator.linking.linker import Linker
+from querybus_generator.linking.routing import Router
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
 from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, render_question
 from querybus_generator.prompts.template import fill
@@ -51,6 +52,7 @@ from querybus_generator.reply.read import read_reply
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
+from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
@@ -101,12 +103,17 @@ async def generate(
     progress: Progress | None = None,
     with_hints: bool = False,
     meaning: Meaning | None = None,
+    router: Router | None = None,
 ) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
     Failures: `connection` without a catalog, `model_unavailable`, `same_sql` where nothing new can come,
     `multi_statement` and the generation codes of a reply without SQL.
     """
+    routed = Routed(envelope)
+    if router is not None and isinstance(envelope.body, Asked) and envelope.body.connections:
+        routed = await route(cast("Envelope[Asked]", envelope), router, catalogs, connections, taught)
+        envelope = routed.envelope
     known = await catalogs.read(envelope.connection)
     connection = await connections.get(envelope.connection)
     if known is None or connection is None:
@@ -127,6 +134,8 @@ async def generate(
         progress=progress,
         with_hints=with_hints,
         meaning=meaning,
+        choices=routed.choices,
+        asked_of=label_of(routed.chosen, envelope) if routed.chosen is not None else "",
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, history)
@@ -234,6 +243,7 @@ STEPS: Final[tuple[Step, ...]] = (
     answer_metrics_by_name,
     _refuse_change,
     _read_in_its_thread,
+    ask_which_connection,
     _reuse_verified,
     answer_by_definition,
     _ask_about_vague_terms,

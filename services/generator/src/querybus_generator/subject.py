@@ -73,6 +73,10 @@ class Subject:
     meaning: Meaning | None = None
     turns: tuple[Turn, ...] = ()
     prompting: Prompting = USUAL_PROMPTING
+    choices: tuple[Connection, ...] = ()
+    """The connections that the question may be about, where its words do not decide."""
+    asked_of: str = ""
+    """What people call the connection that the question's words have chosen."""
 
     @property
     def catalog(self) -> Catalog:
@@ -156,10 +160,11 @@ def clarification(
     *,
     reply: str | None = None,
     read_as: str = "",
+    options: tuple[Option, ...] = (),
 ) -> Envelope[Concluded]:
-    """Ask back; every option is a question that can be asked as it stands."""
+    """Ask back; every option is a question that can be asked as it stands, made of `questions` where none are given."""
     codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
-    options = tuple(
+    options = options or tuple(
         Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
         for number, text in enumerate(questions or example_questions(subject, table_subjects(subject)), 1)
     )
@@ -180,6 +185,8 @@ def drafted_envelope(
 ) -> Envelope[Drafted]:
     operation = subject.envelope.body.operation
     notes = (*subject.notes, *notes)
+    if subject.asked_of:
+        analysis = analysis.model_copy(update={"asked_of": subject.asked_of})
     return drafted(subject.envelope, Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes))
 
 

@@ -385,6 +385,8 @@ class _Context:
         said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
         assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
         said = (*(texts.notes["assumption"].format(text=text) for text in assumed if self.may_say(text)), *said)
+        if body.outcome is Outcome.ANSWERED and self.may_say(body.analysis.asked_of):
+            said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
         if not self.is_business:
             return (*body.notes, *result.warnings, *said)
         if body.outcome is not Outcome.ANSWERED:

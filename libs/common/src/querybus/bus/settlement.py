@@ -47,7 +47,7 @@ from querybus.core.envelope import (
     stamped,
 )
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Analysis, Concluded
+from querybus.core.messages import Analysis, Asked, Concluded
 from querybus.core.subjects import (
     READS,
     WRITES,
@@ -83,7 +83,7 @@ _FRAMES_SHOWN: Final = 6
 _log = get_log(__name__)
 
 
-_SIGNED_FIELDS: Final = ("user", "audience", "connection", "options", "shadow_of")
+_SIGNED_FIELDS: Final = ("user", "audience", "options", "shadow_of")
 """What an approval holds for: it is compared with the first event, which only the gateway can write."""
 
 
@@ -307,7 +307,10 @@ class Settlement:
         first = await self._bus.first(work.address)
         if first is None:
             raise BusTrouble("the query's first event is not readable here yet")
-        if any(getattr(first, name) != getattr(result, name) for name in _SIGNED_FIELDS):
+        # Where the request named no connection, the gateway has said which the caller may use.
+        choices = first.body.connections if isinstance(first.body, Asked) else ()
+        is_other = result.connection not in (first.connection, *choices)
+        if is_other or any(getattr(first, name) != getattr(result, name) for name in _SIGNED_FIELDS):
             raise ValueError("the query is not the one that was asked")
 
     async def _publish(self, work: _Work, event: Envelope[Any], settled: Settled) -> Settled:

@@ -148,6 +148,9 @@ class Analysis(Value):
     labels: tuple[str, ...] = Field(
         default=(), description="what definitions call each column, in the reader's language"
     )
+    asked_of: str = Field(
+        default="", description="what people call the connection, where the question's words have chosen it"
+    )
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
 
@@ -170,6 +173,7 @@ class Option(Value):
     text: str
     question: str
     action: OptionAction
+    connection: str | None = Field(default=None, description="where the question is asked, if not where this one was")
 
 
 class Clarification(Value):
@@ -217,6 +221,9 @@ class Asked(Value):
     body_sha256: str = Field(default="", description="of the canonical request, for Idempotency-Key")
     thread_until_sequence: int = Field(default=0, description="turns of the thread up to here count")
     forked_from: ForkedFrom | None = None
+    connections: tuple[str, ...] = Field(
+        default=(), description="where the caller may ask, if the request names none: the generator chooses"
+    )
 
 
 class Advice(Value):

@@ -42,6 +42,7 @@ class OptionView(View):
     text: str
     question: str
     action: OptionAction
+    connection: str | None = Field(default=None, description="where it is asked, if not where this question was")
 
 
 class PagesView(View):

@@ -53,6 +53,7 @@ from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
     Reply,
+    connection_of,
     finished_reply,
     first,
     is_reader,
@@ -247,6 +248,7 @@ class Queries:
             thread_until_sequence=until_sequence,
             continues=continues,
             preferences=await self._preferred(credential),
+            thread_connection=connection_of(turns) if until_sequence else None,
         )
         if not isinstance(envelope, Problem) and continues is None and asked_until_sequence is None:
             envelope = as_chosen(envelope, turns)

@@ -115,6 +115,16 @@ def may_read(log: Sequence[Entry], credential: Credential) -> bool:
         return False
 
 
+def connection_of(turns: Sequence[Entry]) -> str | None:
+    """Return where the last question of a thread that can be read was asked."""
+    for entry in reversed(turns):
+        try:
+            return entry.envelope().connection
+        except Undecodable:
+            continue
+    return None
+
+
 def origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:
     """Return where a thread was forked from: every question of it says so."""
     for entry in reversed(turns):

@@ -104,16 +104,18 @@ class Retries(_message.Message):
     def __init__(self, generation: _Optional[int] = ..., mend: _Optional[int] = ...) -> None: ...
 
 class Choice(_message.Message):
-    __slots__ = ("id", "text", "question", "action")
+    __slots__ = ("id", "text", "question", "action", "connection")
     ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
     id: str
     text: str
     question: str
     action: str
-    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., question: _Optional[str] = ..., action: _Optional[str] = ...) -> None: ...
+    connection: str
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., question: _Optional[str] = ..., action: _Optional[str] = ..., connection: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
     __slots__ = ("origin", "stage", "code", "duration_ms", "validated", "executed", "sql", "detail")

@@ -45,6 +45,7 @@ class Texts:
     note_fallback: str
     note_verified: str
     note_defined: str
+    which_connection: str
     actions: str
 
     def chosen(self, action: OptionAction) -> str:
@@ -102,6 +103,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_fallback",
         "note_verified",
         "note_defined",
+        "which_connection",
         "actions",
     )
     return Texts(prompt=prompt, **{name: read(name).strip() for name in names})
@@ -119,6 +121,7 @@ def _check(texts: Texts) -> None:
     fill(texts.chat, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
+    fill(texts.which_connection, {"connections": "x"})
     for action in OptionAction:
         texts.chosen(action)
 

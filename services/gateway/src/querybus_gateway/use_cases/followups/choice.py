@@ -82,6 +82,11 @@ def as_chosen(asked: Envelope[Asked], turns: Sequence[Entry]) -> Envelope[Asked]
         return asked
     option = options[place - 1]
     clarifies = Clarifies(query_id=before.query_id, option_id=option.id, action=OptionAction(option.action))
+    # Whoever names a connection in the request means it.
+    is_open = bool(asked.body.connections)
     return asked.with_body(
-        asked.body.model_copy(update={"clarifies": clarifies}), question=option.question, language=before.language
+        asked.body.model_copy(update={"clarifies": clarifies, "connections": ()}),
+        question=option.question,
+        language=before.language,
+        connection=(option.connection or before.connection) if is_open else asked.connection,
     )

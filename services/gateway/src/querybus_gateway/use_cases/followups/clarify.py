@@ -36,7 +36,7 @@ async def clarify(
     idempotency_key: str | None = None,
     wait_seconds: float = 0,
 ) -> Reply | Problem:
-    """Ask the new query on the same connection and thread; `no_clarification` for one that asked nothing back."""
+    """Ask the new query in the same thread, and of the same connection unless the option names another; `no_clarification` for one that asked nothing back."""
     if (request.option_id is None) == (request.question is None):
         return Problem(ProblemCode.INVALID, "give either `option_id` or `question`")
     finished = await queries.finished(query, credential)
@@ -48,17 +48,17 @@ async def clarify(
         return Problem(
             ProblemCode.NO_CLARIFICATION, more={"outcome": answer.outcome.value, "query_id": finished.query_id}
         )
-    question, action = request.question, OptionAction.ADD_FILTER
+    question, action, connection = request.question, OptionAction.ADD_FILTER, finished.connection
     if request.option_id is not None:
         option = next((option for option in answer.options if option.id == request.option_id), None)
         if option is None:
             return Problem(ProblemCode.UNKNOWN_OPTION, "the ids stand in the answer's `options`")
-        question, action = option.question, option.action
+        question, action, connection = option.question, option.action, option.connection or connection
     known = {name: getattr(finished.options, name) for name in RequestOptions.model_fields}
     return await queries.ask(
         AskRequest.model_construct(
             question=question or "",
-            connection=finished.connection,
+            connection=connection,
             thread_id=finished.thread_id,
             options=request.options or RequestOptions.model_construct(**known),
         ),

@@ -1,0 +1,117 @@
+"""Which connection a question goes to that names none: the one that its words speak of, else a person chooses.
+
+Only connections of the caller are looked at, named or offered: the gateway has put them on the event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Asked, Option, OptionAction, Trigger
+from querybus.core.policy import Connection
+from querybus.text.disclosure import leaks
+from querybus.text.knowledge import Knowledge
+from querybus_generator.linking.routing import CHOICES_MAX, Candidate, Router
+from querybus_generator.ports import Catalogs, Connections, History, Taught
+from querybus_generator.prompts.template import fill
+from querybus_generator.steps.classify import unsettled
+from querybus_generator.subject import Drafting, Subject, clarification, with_header
+
+if TYPE_CHECKING:
+    from querybus.core.messages import Concluded
+
+LABEL_LENGTH_MAX: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The event with its connection: the one that was `chosen` by words, or `choices` of which a person takes one."""
+
+    envelope: Drafting
+    chosen: Connection | None = None
+    choices: tuple[Connection, ...] = ()
+
+
+async def route(
+    envelope: Envelope[Asked], router: Router, catalogs: Catalogs, connections: Connections, taught: Taught | None
+) -> Routed:
+    """Return the event with the connection that the question speaks of; in a thread the thread's own stays if it can."""
+    candidates: list[Candidate] = []
+    for name in envelope.body.connections:
+        catalog, connection = await catalogs.read(name), await connections.get(name)
+        if catalog is None or connection is None or not connection.policy.serves(envelope.tenant):
+            continue
+        knowledge = await taught.read(envelope.tenant, name) if taught is not None else Knowledge(connection=name)
+        candidates.append(Candidate(connection, catalog, knowledge))
+    known = {item.connection.name: item.connection for item in candidates}
+    is_thread = envelope.body.thread_until_sequence > 0 and envelope.connection in known
+    result = await router.route(
+        envelope.question,
+        candidates,
+        tenant=envelope.tenant,
+        thread_connection=envelope.connection if is_thread else None,
+    )
+    if result is None:
+        # Small talk is answered from any of them; a question about data is asked about.
+        names = () if is_thread else tuple(known)[:CHOICES_MAX]
+        first = envelope.connection if is_thread else next(iter(known), envelope.connection)
+        return Routed(_at(envelope, first), choices=tuple(known[name] for name in names) if len(names) > 1 else ())
+    chosen = None if result.choices or (is_thread and result.connection == envelope.connection) else result.connection
+    return Routed(
+        _at(envelope, result.connection),
+        chosen=known[chosen] if chosen is not None and len(known) > 1 else None,
+        choices=tuple(known[name] for name in result.choices) if len(result.choices) > 1 else (),
+    )
+
+
+def _at(envelope: Envelope[Asked], connection: str) -> Drafting:
+    return cast("Drafting", envelope.with_body(envelope.body, connection=connection))
+
+
+async def ask_which_connection(subject: Subject, _: Asked, __: History) -> Envelope[Concluded] | Subject:
+    """Let the person choose among two or three connections, called as people call them."""
+    if not subject.choices:
+        return subject
+    envelope = subject.envelope
+    labels = _distinct([label_of(item, envelope) for item in subject.choices], subject.choices)
+    options = tuple(
+        Option(
+            id=str(number),
+            text=label,
+            question=envelope.question,
+            action=OptionAction.CHOOSE_SOURCE,
+            connection=connection.name,
+        )
+        for number, (label, connection) in enumerate(zip(labels, subject.choices, strict=True), 1)
+    )
+    names = _listed([f"“{label}”" for label in labels], envelope.language)
+    return clarification(
+        with_header(subject, classification=envelope.classification or unsettled()),
+        Trigger.AMBIGUOUS_QUESTION,
+        "",
+        (),
+        reply=fill(subject.texts.which_connection, {"connections": names}),
+        options=options,
+    )
+
+
+def label_of(connection: Connection, envelope: Drafting) -> str:
+    """Return what people call a connection: its description where that is short and plain, else its name."""
+    said = connection.description.strip().rstrip(".。")
+    is_plain = envelope.audience == "analyst" or not leaks(said, None, envelope.language)
+    return said if said and len(said) <= LABEL_LENGTH_MAX and "\n" not in said and is_plain else connection.name
+
+
+def _distinct(labels: list[str], connections: tuple[Connection, ...]) -> list[str]:
+    return [
+        label if labels.count(label) == 1 else f"{label} ({connection.name})"
+        for label, connection in zip(labels, connections, strict=True)
+    ]
+
+
+def _listed(names: list[str], language: str) -> str:
+    if language == "zh":
+        return "、".join(names[:-1]) + f"或{names[-1]}"
+    return ", ".join(names[:-1]) + f" or {names[-1]}"
