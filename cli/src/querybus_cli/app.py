@@ -24,6 +24,7 @@ from querybus_cli.commands import logs as log_commands
 from querybus_cli.commands import models as model_commands
 from querybus_cli.commands import operator as operator_commands
 from querybus_cli.commands.taught import definitions as definition_commands
+from querybus_cli.commands.taught import describe as describe_command
 from querybus_cli.commands.taught import knowledge as teaching_commands
 from querybus_cli.runtime import UsageError, consoles, lines, run, usage
 from querybus_cli.terminal.outcome import USAGE_EXIT_CODE, as_json, exit_code, parse_day, show
@@ -384,6 +385,7 @@ app.add_typer(definition_commands.semantic, name="semantic")
 app.add_typer(model_commands.models, name="models")
 app.add_typer(key_commands.keys, name="keys")
 app.add_typer(connection_commands.connections, name="connections")
+app.command(name="describe")(describe_command.describe)
 app.add_typer(evaluate_commands.evaluation, name="evaluate")
 
 

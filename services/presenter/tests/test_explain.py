@@ -126,9 +126,9 @@ def test_how_a_statement_came_about_and_how_sure_it_is_are_reported() -> None:
     ("sql", "language", "plural"),
     [
         ("SELECT COUNT(*) FROM cust_tbl", "en", "customers"),
-        ("SELECT COUNT(*) AS n FROM cust_tbl LIMIT 101", "zh", "客户"),
+        ("SELECT COUNT(*) AS n FROM cust_tbl LIMIT 101", "zh", "条客户记录"),
         ("SELECT COUNT(*) FROM orders", "en", "orders"),
-        ("SELECT COUNT(*) FROM orders", "zh", "订单"),
+        ("SELECT COUNT(*) FROM orders", "zh", "条订单记录"),
         ("SELECT COUNT(*) FROM cust_tbl WHERE cty = 'Bern'", "en", None),
         ("SELECT COUNT(cty) FROM cust_tbl", "en", None),
         ("SELECT COUNT(*) FROM cust_tbl JOIN orders ON 1 = 1", "en", None),

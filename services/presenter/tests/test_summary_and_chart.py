@@ -115,7 +115,7 @@ def test_one_figure_is_a_sentence_in_the_readers_language() -> None:
     assert single("n", "Number of visits", "en", 30) == "The answer is 30 (number of visits)."
     assert single("n", "Count", "en", counted="customers") == "There are 4,000 customers."
     assert single("n", "Count", "en", 1, counted="customers") == "The answer is 1."
-    assert single("n", "数量", "zh", counted="客户") == "共有 4,000 条客户记录。"
+    assert single("n", "数量", "zh", counted="条客户记录") == "共有 4,000 条客户记录。"
 
 
 def test_a_large_result_is_described_by_ranges_middles_and_frequent_values() -> None:

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["en", "zh"]
 
+USUAL_MEASURE_WORD: Final = "个"
+"""What things are counted in in Chinese where nobody has said it."""
 COLUMN_VALUES_MAX: Final = 500
 VALUE_LENGTH_MAX: Final = 80
 
@@ -104,6 +106,7 @@ class Table(_Value):
     unique_keys: tuple[tuple[str, ...], ...] = ()
     comment: str = ""
     display_names: Mapping[Language, str] = {}
+    measure_word: str = Field(default="", description="what its rows are counted in in Chinese: 位, 笔, 件")
     synonyms: tuple[str, ...] = ()
     row_estimate: int | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from querybus.core.catalog import Column, ColumnKind, Language, Table
+from querybus.core.catalog import USUAL_MEASURE_WORD, Column, ColumnKind, Language, Table
 from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
@@ -25,11 +25,12 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
         table = index.table(number)
         called = display(table, language)
         if language == "zh":
-            names.append(f"有多少个{called}？")
+            measure = table.measure_word or USUAL_MEASURE_WORD
+            names.append(f"有多少{measure}{called}？")
             figure = _first(index, number, figures=True)
             text = _first(index, number, figures=False)
             if text is not None:
-                names.append(f"每个{display(text, language)}有多少个{called}？")
+                names.append(f"每个{display(text, language)}有多少{measure}{called}？")
             if figure is not None:
                 names.append(f"{called}的平均{display(figure, language)}是多少？")
         else:

@@ -24,6 +24,7 @@ from sqlalchemy.exc import ArgumentError
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.sql.row_security import BadFilter, row_filter
+from querybus_executor.connections.described import BadDescriptionError, MeasureWord, Relation, read_described
 from querybus_semantic.formats.document import BadFileError
 from querybus_semantic.formats.entries import pieces_of
 from querybus_semantic.formats.files import read_layers
@@ -99,6 +100,18 @@ class ConnectionConfig(BaseModel):
         default={}, description="`table` or `table.column` -> language -> name"
     )
     synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
+    measure_words: Mapping[str, MeasureWord] = Field(
+        default={}, description="table -> what its rows are counted in in Chinese: 位, 笔, 件"
+    )
+    descriptions: Mapping[str, str] = Field(
+        default={}, description="`table` or `table.column` -> what it holds, where the database has no comment"
+    )
+    relations: tuple[Relation, ...] = Field(
+        default=(), description="`orders.customer_id = customers.id`: a reference that the database does not declare"
+    )
+    described: Path | None = Field(
+        default=None, description="a file of `querybus describe` that its owner has read; this entry outweighs it"
+    )
     glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning")
     definitions: Path | None = Field(
         default=None, description="an Ossie file of what the owner's words mean: metrics, dimensions, relations"
@@ -195,6 +208,7 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
         raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
+    entries = tuple(map(_with_description, entries))
     for entry in entries:
         # A file that cannot be read is said at the start, not when a question comes.
         _ = entry.definition_pieces
@@ -207,6 +221,22 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     if problems:
         raise BadConnections("\n".join(problems))
     return entries
+
+
+def _with_description(entry: ConnectionConfig) -> ConnectionConfig:
+    """Return the entry with what the file that it names says of the database."""
+    if entry.described is None:
+        return entry
+    try:
+        said = read_described(entry.described)
+    except BadDescriptionError as error:
+        raise BadConnections(f"connection {entry.name}: {error}") from error
+    merged: dict[str, Any] = {
+        name: {**getattr(said, name), **getattr(entry, name)}
+        for name in ("display_names", "measure_words", "synonyms", "descriptions")
+    }
+    lists = {name: (*getattr(said, name), *getattr(entry, name)) for name in ("personal", "not_personal", "relations")}
+    return entry.model_copy(update=merged | lists)
 
 
 def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -> object:

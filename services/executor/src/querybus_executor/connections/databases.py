@@ -19,6 +19,7 @@ from querybus.core.subjects import token
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.trace import call_span, database_attributes, fail, statement_content
+from querybus_executor.catalog.described import as_described
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.ports import Edge, Estimate, PageSink, Purpose, Rows
 
@@ -97,6 +98,7 @@ class ConnectedDatabase:
                     self._catalog = None
                 _log.warning("catalog.unread", connection=self.config.name, code=result.code)
                 return result
+            result = as_described(result, self.config)
             fingerprint = await asyncio.to_thread(lambda: result.fingerprint)
             is_new = self._catalog is None or self._catalog.fingerprint != fingerprint
             if is_new or self._catalog is None:

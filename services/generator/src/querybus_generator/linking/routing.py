@@ -2,7 +2,7 @@
 
 Lexical and deterministic, as linking within one connection is. A word counts by how few of the connections have it, and
 where it stands; what stands in one table and those that it is joined to counts more than the same words scattered over a
-schema. Limits: words alone cannot tell apart connections about the same things ("How many students are there?"), which
+schema. Limits: words alone do not separate connections about the same things ("How many students are there?"), which
 is why a ranking carries its scores: where the lead is small, a person is asked.
 """
 

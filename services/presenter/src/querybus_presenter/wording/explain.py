@@ -54,7 +54,10 @@ def counted(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> str
 def _plural(table: Table, texts: Texts) -> str | None:
     label = table_label(table, texts.language)
     if texts.language == "zh":
-        return label if label and not label.isascii() else None
+        if not label or label.isascii():
+            return None
+        name = "count_measured" if table.measure_word else "count_plain"
+        return texts.summary[name].format(measure=table.measure_word, label=label)
     for text in (label, table.name):
         if text and is_plain_word(text) and text.isascii() and text.endswith("s") and not text.endswith("ss"):
             return text.lower() if text[1:].islower() or " " in text else text

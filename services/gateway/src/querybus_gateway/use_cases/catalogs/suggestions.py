@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
+from querybus.core.catalog import USUAL_MEASURE_WORD, Catalog, Column, ColumnKind, Language, Table
 from querybus.core.envelope import Audience
 from querybus.text.labels import column_label, table_label
 
@@ -26,10 +26,10 @@ _TEXTS: Final[dict[Language, tuple[str, str, str, str]]] = {
         "How many {table} are there?",
     ),
     "zh": (
-        "每个月有多少个{table}？",
-        "每个{column}有多少个{table}？",
+        "每个月有多少{measure}{table}？",
+        "每个{column}有多少{measure}{table}？",
         "{table}的平均{column}是多少？",
-        "有多少个{table}？",
+        "有多少{measure}{table}？",
     ),
 }
 
@@ -57,6 +57,7 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     called = table_label(table, language, catalog) or (_spoken(table.name) if audience == "analyst" else None)
     if called is None:
         return
+    measure = table.measure_word or USUAL_MEASURE_WORD
     keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
     others = [column for column in table.columns if column.name not in keys and not column.personal]
 
@@ -65,20 +66,20 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
 
     # Of several dates nobody says which one counts.
     if len([column for column in others if column.kind in _DATES]) == 1:
-        yield monthly.format(table=_within(called))
+        yield monthly.format(table=_within(called), measure=measure)
     for column in others:
         if (
             column.kind is ColumnKind.TEXT
             and 1 < (column.distinct_count or 0) <= GROUPS_MAX
             and (name := label(column))
         ):
-            yield grouped.format(table=_within(called), column=_within(name))
+            yield grouped.format(table=_within(called), column=_within(name), measure=measure)
             break
     for column in others:
         if column.kind in _FIGURES and not column.name.lower().endswith("id") and (name := label(column)):
             yield average.format(table=_within(called), column=_within(name))
             break
-    yield count.format(table=_within(called))
+    yield count.format(table=_within(called), measure=measure)
 
 
 def _turned(questions: list[str], places: int) -> list[str]:

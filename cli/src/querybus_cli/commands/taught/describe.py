@@ -1,0 +1,53 @@
+"""`querybus describe`: a plain database made readable, as a draft for its owner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def describe(
+    database: Annotated[str, typer.Option(help="path of a file, or database URL, e.g. sqlite:///shop.sqlite")],
+    out: Annotated[Path | None, typer.Option(help="write the draft here instead of printing it")] = None,
+    model: Annotated[
+        bool, typer.Option("--model", help="let the chat model of QUERYBUS_LLM_* name tables and columns")
+    ] = False,
+    relations: Annotated[
+        bool, typer.Option("--relations/--no-relations", help="look for references that are not declared")
+    ] = True,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Draft names in English and Chinese, measure words, synonyms, personal columns and relations of a plain database.
+
+    Nothing of the draft counts until an entry of connections.yaml names the file as `described`.
+
+    Example: querybus describe --database shop.sqlite --out shop.described.yaml
+    """
+    from datetime import UTC, datetime
+
+    from querybus.ops.log import configure_logging
+    from querybus_cli.describing.document import document
+    from querybus_cli.describing.run import describe_database
+    from querybus_cli.runtime import UsageError
+
+    configure_logging("error", as_json=False)
+    if out is not None and out.exists():
+        raise UsageError(f"{out} is there already: name another file, or remove it")
+    made = describe_database(database, with_model=model, with_relations=relations)
+    for line in made.skipped:
+        typer.echo(f"left out: {line}", err=True)
+    rows = {item.relation: item.rows for item in made.relations}
+    text = (
+        json.dumps(made.description.as_json() | {"measured": rows}, ensure_ascii=False) + "\n"
+        if json_output
+        else document(made.description, rows, name=out.name if out else "FILE", day=f"{datetime.now(UTC):%Y-%m-%d}")
+    )
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    out.write_text(text, encoding="utf-8")
+    counts = f"{len(made.description.display_names)} names, {len(made.description.personal)} personal columns, {len(rows)} relations"
+    typer.echo(f"{out}: {counts}. Read it, then name it as `described` in connections.yaml.")

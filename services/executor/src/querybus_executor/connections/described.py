@@ -1,0 +1,67 @@
+"""What an owner has said of a database beside its connection: a file that `querybus describe` drafts and the owner corrects.
+
+It has the keys that an entry of the connections file has, and the entry outweighs it. Nothing of a draft counts until the
+entry names the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from querybus.core.catalog import Language
+
+RELATION: Final = r"^[^\s=]+\.[^\s=]+ = [^\s=]+\.[^\s=]+$"
+MEASURE_WORD_LENGTH_MAX: Final = 4
+
+MeasureWord = Annotated[str, StringConstraints(min_length=1, max_length=MEASURE_WORD_LENGTH_MAX)]
+Relation = Annotated[str, StringConstraints(pattern=RELATION)]
+
+
+class BadDescriptionError(Exception):
+    """The file cannot be used; the message says where and why."""
+
+
+class Described(BaseModel):
+    """Names for people and facts of a database, by `table` or `table.column`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    display_names: Mapping[str, Mapping[Language, str]] = Field(
+        default={}, description="`table` or `table.column` -> language -> name"
+    )
+    measure_words: Mapping[str, MeasureWord] = Field(
+        default={}, description="table -> what its rows are counted in in Chinese: 位, 笔, 件"
+    )
+    synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
+    descriptions: Mapping[str, str] = Field(
+        default={}, description="`table` or `table.column` -> what it holds, where the database has no comment"
+    )
+    personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
+    not_personal: tuple[str, ...] = Field(
+        default=(), description="`table` or `table.column` whose name looks personal and that is not"
+    )
+    relations: tuple[Relation, ...] = Field(
+        default=(), description="`orders.customer_id = customers.id`: a reference that the database does not declare"
+    )
+
+
+def read_described(path: Path) -> Described:
+    """Return what the file says; BadDescriptionError says what is wrong with it."""
+    try:
+        read: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Described.model_validate(read or {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadDescriptionError(f"{path.name} cannot be read: {type(error).__name__}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise BadDescriptionError(f"{path.name} is no YAML{where}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "/".join(map(str, first["loc"]))
+        raise BadDescriptionError(f"{path.name}: {place}: {first['msg']}") from None
