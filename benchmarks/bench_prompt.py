@@ -18,6 +18,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,16 +36,23 @@ from querybus.core.policy import Connection
 from querybus.core.stored.models import Prompting
 from querybus.core.subjects import EventName
 from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.text.knowledge import Entry, EntryKind, KnowledgeIndex
+from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_generator.generate import generate
+from querybus_generator.linking.examples import Examples, skeleton
+from querybus_generator.linking.index import LinkIndex
 from querybus_generator.linking.linker import Linker
 from querybus_generator.prompts.texts import load_texts
+from querybus_translator import likely_sql
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDERS: Final = {"dev": ("questions_dev.json", "databases"), "train": ("questions_train.json", "train_databases")}
 REQUIRED: Final = {"profile_facts_right": 1.0, "literals": 0.90, "columns": 0.99, "personal_values_shown": 0.0}
 FEW_TABLES: Final = 20
+EXAMPLES_JUDGED: Final = 3
+ANY_DAY: Final = date(2026, 1, 1)
 
 
 class Recorder:
@@ -196,6 +204,43 @@ async def measured(data: Path, part: str, step: int) -> Iterator[dict[str, Any]]
     return iter(rows)
 
 
+def example_shapes(data: Path, part: str, step: int) -> dict[str, float]:
+    """Return how many of the three examples for a question have its reference's skeleton, by words alone and as they are chosen.
+
+    The other questions of its database are what was taught; those with the very same statement are left out.
+    """
+    questions, folder = FOLDERS[part]
+    by_database: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for item in json.loads((data / questions).read_text(encoding="utf-8")):
+        by_database[item["db_id"]].append(item)
+    counts: dict[str, list[int]] = {"by_words": [], "as_chosen": []}
+    for database, items in by_database.items():
+        path = data / folder / f"{database}.sqlite"
+        if not path.exists():
+            continue
+        catalog, index = open_sqlite_catalog(path), None
+        shapes = {item["gold"]: skeleton(item["gold"], Dialect.SQLITE) for item in items}
+        for item in items[:: 4 * step]:
+            wanted = shapes[item["gold"]]
+            others = [other for other in items if other["gold"] != item["gold"]]
+            if not wanted or not any(shapes[other["gold"]] == wanted for other in others):
+                continue
+            entries = [Entry(kind=EntryKind.PAIR, key=other["question"], text=other["gold"]) for other in others]
+            search = KnowledgeIndex(entries, link_words())
+            index = index or LinkIndex(catalog, words=link_words())
+            likely = likely_sql(item["question"], catalog, today=ANY_DAY)
+            chosen = Examples(entries, search, index, Dialect.SQLITE).choose(
+                item["question"], likely, EXAMPLES_JUDGED, is_usable=lambda _: True
+            )
+            by_words = [hit.entry for hit in search.search(EntryKind.PAIR, item["question"], EXAMPLES_JUDGED)]
+            for name, picked in (("by_words", by_words), ("as_chosen", chosen)):
+                counts[name].append(sum(shapes[entry.text] == wanted for entry in picked))
+    return {
+        f"examples_of_its_shape_{name}": round(sum(values) / (EXAMPLES_JUDGED * len(values)), 4) if values else 0.0
+        for name, values in counts.items()
+    }
+
+
 def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the shares over all questions and the tokens of a prompt."""
 
@@ -228,7 +273,9 @@ def main() -> int:
         return 0
     rows = [row for part in FOLDERS for row in asyncio.run(measured(chosen.data, part, chosen.step))]
     figures: dict[str, Any] = {
-        part: figures_of([row for row in rows if row["part"] == part]) | profile_facts(chosen.data, part)
+        part: figures_of([row for row in rows if row["part"] == part])
+        | profile_facts(chosen.data, part)
+        | example_shapes(chosen.data, part, chosen.step)
         for part in FOLDERS
     }
     if chosen.against is not None:

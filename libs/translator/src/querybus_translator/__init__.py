@@ -1,6 +1,6 @@
 """The built-in translator: a question in English or Chinese becomes SQL without a model, or says what it could not read."""
 
 from querybus_translator.refine import CannotRefineError, refine
-from querybus_translator.translation import NotRead, Translated, translate, translate_in_thread
+from querybus_translator.translation import NotRead, Translated, likely_sql, translate, translate_in_thread
 
-__all__ = ["CannotRefineError", "NotRead", "Translated", "refine", "translate", "translate_in_thread"]
+__all__ = ["CannotRefineError", "NotRead", "Translated", "likely_sql", "refine", "translate", "translate_in_thread"]

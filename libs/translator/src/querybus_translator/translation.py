@@ -79,6 +79,12 @@ def translate(
     return answer_from(read_question(question, index, today), index, language or detect_language(question))
 
 
+def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
+    """Return the SQL of the best reading, however unsure: by its shape alike statements are found. Never run."""
+    readings = read_question(question, index_of(catalog), today).readings
+    return readings[0].written.sql if readings else None
+
+
 def translate_in_thread(
     question: str, earlier: Sequence[str], catalog: Catalog, *, language: Language | None = None, today: date
 ) -> Translated | NotRead:

@@ -37,7 +37,7 @@ from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.sql.conditions.today import with_today
 from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
-from querybus.text.knowledge import Entry, EntryKind, answers_alone
+from querybus.text.knowledge import Entry, answers_alone
 from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind
 from querybus_generator.linking.index import Linking
@@ -48,7 +48,7 @@ from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, ren
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.reply.own_dialect import in_own_dialect
-from querybus_generator.reply.read import read_reply
+from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
@@ -69,6 +69,7 @@ from querybus_generator.subject import (
     not_read,
     other_language,
     settled_classification,
+    verified_examples,
     which_turn,
     with_header,
     write_refused,
@@ -80,9 +81,6 @@ BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
-EXAMPLES_SEARCHED_MAX: Final = 8
-EXAMPLES_SENT_MAX: Final = 4
-EXAMPLE_SCORE_MIN: Final = 0.3
 
 
 Outgoing = Envelope[Drafted] | Envelope[Concluded]
@@ -320,15 +318,13 @@ def _question_prompt(
     turns: tuple[Turn, ...],
     attempts: tuple[Attempt, ...],
     advice: Advice | None,
+    used: tuple[Entry, ...] = (),
 ) -> QuestionPrompt:
     envelope, prepared = subject.envelope, subject.prepared
     tokens_max = subject.prompting.schema_tokens_max
     linking = prepared.index.link(asked, nearness=near.tables, tokens_max=tokens_max)
     tables = _with_tried(linking, prepared.index.shown(linking, asked, tokens_max), prepared.catalog, attempts)
     with_values = may_see_data(envelope, subject.connection)
-    result = prepared.search.search(EntryKind.PAIR, subject.question, EXAMPLES_SEARCHED_MAX, nearness=near.entries)
-    used = [hit.entry for hit in result if hit.score >= EXAMPLE_SCORE_MIN and prepared.is_usable(hit.entry)]
-    used = used[:EXAMPLES_SENT_MAX]
     readable, today = subject.readable, subject.today
     hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
     messages = render_question(
@@ -384,15 +380,15 @@ async def _model(
     near = Near()
     if subject.meaning is not None:
         near = await subject.meaning.of(subject.prepared, asked, subject.timeout_seconds)
-    question = _question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice)
-    linking, prompt = question.linking, question.messages
+    used = await asyncio.to_thread(verified_examples, subject, near) if subject.prepared.examples else ()
+    question = _question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice, used=used)
     timeout_seconds = subject.timeout_seconds - near.seconds
     if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
     # What a model says before it is checked is for analysts only.
     receives = envelope.options.stream_tokens and envelope.audience == "analyst"
     reply = await subject.model.reply(
-        prompt,
+        question.messages,
         timeout_seconds=timeout_seconds,
         model=envelope.options.model,
         tenant=envelope.tenant,
@@ -416,10 +412,15 @@ async def _model(
     sql = in_own_dialect(said.sql, catalog)
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
-    analysis = Analysis(
-        links=linking.links,
-        tables=tuple(table.name for table in linking.tables),
-        catalog_fingerprint=catalog.fingerprint,
+    analysis = _analysis(subject, question, near, reply, said)
+    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
+
+
+def _analysis(subject: Subject, question: QuestionPrompt, near: Near, reply: ModelReply, said: SaidReply) -> Analysis:
+    return Analysis(
+        links=question.linking.links,
+        tables=tuple(table.name for table in question.linking.tables),
+        catalog_fingerprint=subject.catalog.fingerprint,
         example_ids=question.example_ids,
         model=reply.model,
         prompt_version=subject.texts.prompt.version,
@@ -430,7 +431,6 @@ async def _model(
         assumptions=said.assumptions,
         column_labels=said.labels,
     )
-    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
 
 
 async def _builtin(

@@ -27,7 +27,9 @@ from querybus.core.messages import (
 from querybus.core.policy import Connection
 from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import StageName
+from querybus.text.knowledge import Entry
 from querybus.text.labels import table_label
+from querybus.text.vectors import Near
 from querybus.text.words import word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
@@ -35,12 +37,16 @@ from querybus_generator.ports import ChatModel, Meaning, Progress
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.classify import classify
-from querybus_translator import NotRead
+from querybus_translator import NotRead, likely_sql
 
 SUBJECTS_SHOWN_MAX: Final = 8
 
 
 EXAMPLES_SHOWN_MAX: Final = 3
+
+
+EXAMPLES_SENT_MAX: Final = 4
+"""Verified pairs in a prompt."""
 
 
 TURNS_OFFERED_MAX: Final = 3
@@ -97,6 +103,15 @@ class Subject:
         # The day of asking, not of this delivery: a redelivery must read the question alike.
         asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
         return self.envelope.options.today or asked.date()
+
+
+def verified_examples(subject: Subject, near: Near) -> tuple[Entry, ...]:
+    """Return the verified pairs that a model is shown; in a thread of its own, because statements are parsed."""
+    prepared = subject.prepared
+    likely = likely_sql(subject.readable, prepared.catalog, today=subject.today)
+    return prepared.examples.choose(
+        subject.question, likely, EXAMPLES_SENT_MAX, is_usable=prepared.is_usable, nearness=near.entries
+    )
 
 
 def with_header(subject: Subject, **header: Any) -> Subject:

@@ -181,6 +181,16 @@ class LinkIndex:
             is_whole_schema=is_whole,
         )
 
+    def names(self, word: str) -> bool:
+        """Return whether a word stands for a name of the catalog, by itself, in another form or by another word."""
+        for base in words_of(word):
+            if base in STOP or base in _ASKING:
+                return False
+            if base in self._postings or stem(base) in self._stems:
+                return True
+            return any(other in self._postings for other in self._words.get(base, ()))
+        return False
+
     def columns(self, table: Table, question: str, columns_max: int) -> tuple[Column, ...]:
         """Return at most that many columns of a table in its order: keys, and those that the question speaks of."""
         if len(table.columns) <= columns_max:
@@ -407,6 +417,10 @@ def _keys_by_name(tables: Sequence[Table]) -> Iterator[tuple[int, int]]:
                 yield position, result[0]
 
 
+_ASKING: Final = frozenset(
+    {"number", "average", "total", "count", "maximum", "minimum", "most", "least", "sum", "order", "list"}
+)
+"""What a question asks for, also where a column is called so."""
 _LABELS: Final = frozenset({"name", "title"})
 
 

@@ -19,6 +19,7 @@ from querybus.sql.names.visible_catalog import visible
 from querybus.sql.staleness import stale
 from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
 from querybus.text.synonyms import link_words
+from querybus_generator.linking.examples import Examples
 from querybus_generator.linking.index import SCHEMA_TOKENS_MAX, LinkIndex
 from querybus_generator.prompts.schema import joined, render_columns
 from querybus_translator.definitions.answer import Defined, defined_of
@@ -37,6 +38,7 @@ class Prepared:
     policy: ConnectionPolicy
     knowledge: Knowledge
     search: KnowledgeIndex
+    examples: Examples
     names: frozenset[str]
     defined: Defined | None = None
     """The owner's definitions over this catalog."""
@@ -119,15 +121,19 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge, s
     seen = with_synonyms(seen, taught)
     _ = seen.fingerprint  # computed here, in the thread, and kept by the catalog
     words = link_words()
+    index = LinkIndex(seen, words=words, schema_tokens_max=schema_tokens_max)
+    pairs = knowledge.of(EntryKind.PAIR)
+    search = KnowledgeIndex(pairs, words)
     prepared = Prepared(
         catalog=seen,
-        index=LinkIndex(seen, words=words, schema_tokens_max=schema_tokens_max),
+        index=index,
         policy=policy,
         knowledge=knowledge,
-        search=KnowledgeIndex(knowledge.of(EntryKind.PAIR), words),
+        search=search,
+        examples=Examples(pairs, search, index, seen.dialect),
         names=_names(seen),
         defined=defined_of({**catalog.definitions, **_taught_definitions(knowledge)}.items(), seen),
-        pairs_digest=_digest(knowledge.of(EntryKind.PAIR)),
+        pairs_digest=_digest(pairs),
     )
     if len(seen.tables) >= TABLES_FROZEN_MIN:
         # A large catalog lives long, and a collection that walks through it stops every query for a third of a second.
