@@ -230,11 +230,21 @@ async def test_an_executor_may_be_waited_for_until_the_deadline() -> None:
     assert engine.explained[0].deadline_at == envelope.deadline_at
 
 
-@pytest.mark.parametrize("operation", [Operation.GENERATE, Operation.VALIDATE, Operation.EXPLAIN])
+@pytest.mark.parametrize("operation", [Operation.GENERATE, Operation.VALIDATE])
 async def test_what_shall_not_run_is_concluded_as_prepared(operation: Operation) -> None:
     result = await run(draft_of("SELECT name FROM customer", operation=operation))
     assert isinstance(result.body, Concluded)
     assert (result.body.outcome, result.body.sql) == (Outcome.PREPARED, "SELECT name FROM customer LIMIT 10001")
+
+
+async def test_to_explain_is_to_run_what_asks_the_engine_for_its_plan() -> None:
+    result = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN))
+    assert isinstance(result.body, Approved)
+    assert result.body.sql == "EXPLAIN QUERY PLAN SELECT name FROM customer"
+    dry = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN, dry_run=True))
+    assert dry.body.outcome is Outcome.PREPARED
+    harmful = await run(draft_of("DELETE FROM customer", operation=Operation.EXPLAIN))
+    assert harmful.code is FailureCode.SAFETY
 
 
 async def test_a_dry_run_is_concluded_as_prepared() -> None:

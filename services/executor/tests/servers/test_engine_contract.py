@@ -262,6 +262,22 @@ async def test_an_explain_says_what_is_wrong_without_running(subject: Subject) -
     assert bad.code is FailureCode.TABLE_NOT_FOUND
 
 
+async def test_what_asks_for_a_plan_gives_it_as_rows_and_runs_nothing(subject: Subject) -> None:
+    asking = "EXPLAIN QUERY PLAN" if subject.name == "sqlite" else "EXPLAIN"
+    if subject.name == "clickhouse":
+        refused = await subject.run(f"{asking} SELECT id FROM item")
+        assert isinstance(refused, Failure), "its edge takes queries alone, so the validator asks it for none"
+        return
+    plan = await subject.run(f"{asking} SELECT id FROM item WHERE id > 1")
+    assert isinstance(plan, Rows), plan
+    assert plan.rows
+    assert any("item" in str(cell).lower() for row in plan.rows for cell in row)
+    await subject.run(f"{asking} DELETE FROM item")
+    left = await subject.run("SELECT id FROM item")
+    assert isinstance(left, Rows)
+    assert len(left.rows) == 3
+
+
 async def test_a_full_pool_is_waited_for_and_never_by_an_explain(subject: Subject) -> None:
     await subject.run("SELECT 1")
     await subject.database.explain("SELECT id FROM item", seconds_max=20)

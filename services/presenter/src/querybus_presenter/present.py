@@ -136,16 +136,17 @@ class _Context:
         result = body.result or _NOTHING
         names = tuple(column.name for column in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
+        is_plan = is_answer and _is_plan(body.sql)
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
         spoken = self._labels(result, self._draft_tree()) if self.is_business or is_answer else names
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
-        is_reported = is_answer and not is_change
+        is_reported = is_answer and not is_change and not is_plan
         shape = (
             self._or_none("shape", lambda: shape_of(self.whole or result, _distinct(shown))) if is_reported else None
         )
-        is_explained = body.outcome in _EXPLAINED and not is_change
+        is_explained = body.outcome in _EXPLAINED and not is_change and not is_plan
         labelled = spoken if is_answer else ()
         read_as = (
             self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
@@ -160,7 +161,7 @@ class _Context:
             outcome=body.outcome,
             language=self.texts.language,
             code=body.code,
-            message=reported if is_reported else self._message(),
+            message=reported if is_reported else self.texts.summary["plan"] if is_plan else self._message(),
             next_step=self._next_step(result) if is_reported else self.texts.next[body.outcome],
             options=self._options(clarification),
             trigger=clarification.trigger if clarification else None,
@@ -401,6 +402,11 @@ class _Context:
         if result.warnings:
             notes.append(texts.notes["warned"])
         return (*notes, *said)
+
+
+def _is_plan(sql: str | None) -> bool:
+    """Whether a statement asked how another would be run: its rows are the engine's words and no data."""
+    return sql is not None and sql.lstrip()[:7].upper() == "EXPLAIN"
 
 
 def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:

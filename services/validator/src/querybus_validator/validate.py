@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Dialect
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, Undecodable, approved, checks_size, concluded
 from querybus.core.failure import Facts, Failure, FailureCode
@@ -38,6 +38,16 @@ PLAN_RULE: Final = "plan"
 """The rule of a refusal for what the engine, or else the catalog, expects of a statement."""
 
 OVERRULED_NOTE: Final = "The engine knows a column that the catalog does not."
+
+NO_PLAN_NOTE: Final = "This engine gives no plan that could be read safely."
+
+_PLANS: Final = {
+    Dialect.SQLITE: "EXPLAIN QUERY PLAN",
+    Dialect.DUCKDB: "EXPLAIN",
+    Dialect.POSTGRESQL: "EXPLAIN",
+    Dialect.MYSQL: "EXPLAIN",
+}
+"""What gives a plan that people can read, where that was shown on a server."""
 
 _PREPARED: Final = frozenset({Operation.GENERATE, Operation.VALIDATE, Operation.EXPLAIN})
 _Check = Literal["static", "explain", "probe"]
@@ -144,8 +154,12 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     over = _over_hard(opinion, context.policy)
     if over is not None:
         return over
-    if body.operation in _PREPARED or envelope.options.dry_run:
-        return _prepared(context, body, static.sql, notes)
+    plan = _plan_of(context, body, row_limit)
+    if isinstance(plan, Checked):
+        static = plan
+    elif body.operation in _PREPARED or envelope.options.dry_run:
+        unplanned = (NO_PLAN_NOTE,) if body.operation is Operation.EXPLAIN else ()
+        return _prepared(context, body, static.sql, (*notes, *unplanned))
     if _is_over_soft(opinion, context.policy):
         return _ask_about_cost(context, body, static.sql, opinion, notes)
     return approved(
@@ -162,6 +176,17 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
             notes=notes,
         ),
     )
+
+
+def _plan_of(context: _Context, body: Drafted, row_limit: int) -> Checked | None:
+    """Return the statement that asks the engine for its plan, where that is what was asked for and it can be read so."""
+    if body.operation is not Operation.EXPLAIN or context.envelope.options.dry_run:
+        return None
+    asking = _PLANS.get(context.connection.dialect)
+    if asking is None:
+        return None
+    checked = context.static(f"{asking} {body.draft.sql}", row_limit)
+    return checked if isinstance(checked, Checked) and checked.doubt is None else None
 
 
 async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Opinion | Failure:
