@@ -64,7 +64,22 @@ async def test_a_credential_named_like_a_query_lets_nobody_in() -> None:
     ],
 )
 def test_a_key_comes_in_either_header(headers: dict[str, str], key: str | None) -> None:
-    assert presented_key(headers) == key
+    assert presented_key(headers.items()) == key
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("authorization", f"Bearer {KEY}"), ("authorization", "Bearer other")],
+        [("x-api-key", KEY), ("X-API-Key", "other")],
+        [("authorization", f"Bearer {KEY}"), ("x-api-key", "other")],
+    ],
+)
+def test_of_two_keys_that_differ_neither_wins(headers: list[tuple[str, str]]) -> None:
+    refused = presented_key(headers)
+    assert isinstance(refused, Problem)
+    assert refused.code is ProblemCode.UNAUTHENTICATED
+    assert presented_key([("authorization", f"Bearer {KEY}"), ("x-api-key", KEY)]) == KEY
 
 
 async def test_the_development_key_is_made_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.language import detect_language
 from querybus_gateway.problems import FIELD_ERRORS_MAX, FieldError, Problem, ProblemCode
+from querybus_gateway.public.faults import fault_text
 
 SQL_LENGTH_MAX: Final = 65_536
 BODY_BYTES_MAX: Final = 262_144
@@ -86,9 +87,10 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
     if len(data) > BODY_BYTES_MAX:
         return Problem(ProblemCode.TOO_LARGE, f"at most {BODY_BYTES_MAX} bytes are taken")
     try:
-        return model.model_validate_json(data)
+        # What is written as something else is not what was meant: 0 is no false, and true no 1.
+        return model.model_validate_json(data, strict=True)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)[:FIELD_ERRORS_MAX]
+        faults = error.errors(include_url=False, include_input=False)[:FIELD_ERRORS_MAX]
     errors = tuple(
         FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), _said(fault, model)) for fault in faults
     )
@@ -106,7 +108,7 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
 def _said(fault: Mapping[str, Any], model: type[BaseModel]) -> str:
     """Return what is wrong in words; of a name that is not known, the one that it may have been meant for."""
     if fault["type"] != "extra_forbidden":
-        return fault["msg"][:300]
+        return fault_text(fault)
     *place, name = fault["loc"]
     known = model.model_fields if not place else RequestOptions.model_fields if place == ["options"] else ()
     close = get_close_matches(str(name)[:80], known, n=1)

@@ -457,3 +457,68 @@ async def test_an_answer_without_a_chart_says_so(stack: ApiStack) -> None:
         reply = await http.post("/v1/queries", json=QUESTION, headers={"Prefer": "wait=20"})
         result = await http.get(f"/v1/queries/{reply.json()['id']}/chart", params={"format": "png"})
     assert (result.status_code, result.json()["code"]) == (404, "not_found")
+
+
+async def test_head_is_get_without_a_body_and_allow_names_every_method_of_a_path(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        got, head = await http.get("/v1/connections"), await http.head("/v1/connections")
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+        assert (await http.head("/v1/queries/nothing")).status_code == 404
+        for path, allowed in (
+            ("/v1/connections/shop/knowledge", "GET, HEAD, POST"),
+            ("/v1/preferences", "GET, HEAD, PUT"),
+            ("/v1/queries", "POST"),
+        ):
+            refused = await http.patch(path)
+            assert (refused.status_code, allowed in refused.headers["allow"]) == (405, True), refused.headers["allow"]
+
+
+async def test_head_of_a_stream_ends_at_once(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        query = (await http.post("/v1/queries", json={"question": "how many?", "connection": "shop"})).json()["id"]
+        async with asyncio.timeout(5):
+            head = await http.head(f"/v1/queries/{query}/events")
+        assert (head.status_code, head.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"summary": 0}, "/options/summary: must be true or false"),
+        ({"rows_max": True}, "/options/rows_max: must be a whole number"),
+        ({"rows_max": "5"}, "/options/rows_max: must be a whole number"),
+        ({"rows_max": 0}, "/options/rows_max: must be at least 1"),
+        ({"today": "soon"}, "/options/today: must be a day, as YYYY-MM-DD"),
+    ],
+)
+async def test_what_is_written_as_something_else_is_refused_in_plain_words(
+    stack: ApiStack, options: dict[str, Any], text: str
+) -> None:
+    async with stack.http() as http:
+        refused = await http.post("/v1/queries", json={"question": "q", "connection": "shop", "options": options})
+    assert (refused.status_code, refused.json()["detail"]) == (422, text)
+
+
+async def test_a_query_parameter_that_does_nothing_is_refused(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        refused = await http.get("/v1/connections?tenant=other")
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_field")
+        close = await http.get("/v1/connections/shop/catalog?langage=zh")
+        assert close.json()["detail"] == "there is no query parameter `langage`; did you mean `language`?"
+
+
+async def test_a_long_head_and_a_slash_in_a_name_are_refused_before_anything_reads_them(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        long = await http.get("/v1/connections", headers={"x-nothing": "x" * 33_000})
+        assert (long.status_code, long.json()["code"]) == (413, "too_large")
+        far = await http.get(f"/v1/connections/{'x' * 40_000}")
+        assert far.status_code == 413
+        hidden = await http.get("/v1/connections/shop%2fcatalog")
+        assert (hidden.status_code, hidden.json()["code"]) == (404, "not_found")
+
+
+async def test_two_keys_that_differ_let_nobody_in(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        refused = await http.get("/v1/connections", headers={"x-api-key": "qb.acme.web.other"})
+        assert (refused.status_code, refused.json()["detail"]) == (401, "more than one key was sent")

@@ -50,8 +50,13 @@ class Callers:
             return self._refused(source)
         return await self._narrowed(read)
 
-    async def identify(self, key: str | None, source: str) -> Credential | Problem:
-        """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble."""
+    async def identify(self, key: str | Problem | None, source: str) -> Credential | Problem:
+        """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble.
+
+        What was wrong with the way a key was sent is returned as it is.
+        """
+        if isinstance(key, Problem):
+            return key
         if key is None:
             return _NO_KEY
         # Looked at first, whatever came from this address before: behind an ingress all callers may have one.

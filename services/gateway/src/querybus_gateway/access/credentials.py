@@ -8,7 +8,7 @@ hashed in the registry, of one tenant and one user.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -32,12 +32,22 @@ class Registry(Credentials, Protocol):
     async def put(self, credential: Credential) -> None: ...
 
 
-def presented_key(headers: Mapping[str, str]) -> str | None:
-    """Return the key that a request brings: `Authorization: Bearer <key>`, else `x-api-key`."""
-    scheme, _, value = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
-    return headers.get("x-api-key") or None
+def presented_key(headers: Iterable[tuple[str, str]]) -> str | Problem | None:
+    """Return the key that a request brings, by `Authorization: Bearer <key>` or `x-api-key`; a problem for two that differ.
+
+    >>> presented_key([("authorization", "Bearer a"), ("x-api-key", "a")])
+    'a'
+    """
+    keys: dict[str, None] = {}
+    for name, text in headers:
+        scheme, _, value = text.partition(" ")
+        if name.lower() == "authorization" and scheme.lower() == "bearer" and value.strip():
+            keys[value.strip()] = None
+        elif name.lower() == "x-api-key" and text:
+            keys[text] = None
+    if len(keys) > 1:
+        return Problem(ProblemCode.UNAUTHENTICATED, "more than one key was sent")
+    return next(iter(keys), None)
 
 
 async def authenticate(key: str | None, registry: Credentials) -> Credential | Problem:

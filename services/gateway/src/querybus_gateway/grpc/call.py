@@ -83,9 +83,10 @@ class _Context:
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self.metadata: Mapping[str, str] = {
-            key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
-        }
+        self.pairs: tuple[tuple[str, str], ...] = tuple(
+            (key, value) for key, value in context.invocation_metadata() or () if isinstance(value, str)
+        )
+        self.metadata: Mapping[str, str] = dict(self.pairs)
 
     def source(self, proxies: Proxies) -> str:
         """Return the caller's address."""
@@ -177,9 +178,7 @@ class CallHandler:
         self, method: Method, data: bytes, context: _Context, on_disconnect: Any
     ) -> tuple[Message, GrpcCall] | Problem:
         """Return the request and its call; whoever is nobody does not learn whether its bytes were a message."""
-        credential = await self._use_cases.callers.identify(
-            presented_key(context.metadata), context.source(self._proxies)
-        )
+        credential = await self._use_cases.callers.identify(presented_key(context.pairs), context.source(self._proxies))
         if isinstance(credential, Problem):
             return credential
         try:

@@ -6,10 +6,11 @@ area is one line in ROUTERS.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
@@ -17,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querybus.ops.clock import RandomBits
@@ -38,9 +39,19 @@ from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
 from querybus_gateway.http.compatible.openai import api as openai_api
-from querybus_gateway.http.request import DOCUMENTED, NO_KEY, JsonResponse, NothingFollowsError, gives, problem_response
+from querybus_gateway.http.request import (
+    DOCUMENTED,
+    NO_KEY,
+    JsonResponse,
+    NothingFollowsError,
+    gives,
+    only_known_parameters,
+    problem_response,
+)
+from querybus_gateway.http.server import HEAD_BYTES_MAX
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
+from querybus_gateway.public.faults import fault_text
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 
@@ -145,6 +156,10 @@ class Marked:
             context = span.get_span_context()
             parent = f"00-{trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}".encode()
 
+            refused = _refused_head(scope)
+            if refused is not None:
+                await problem_response(Request(scope), refused)(scope, receive, send)
+                return
             if "content-length" in headers and "transfer-encoding" in headers:
                 # Whose end is not certain may hide a second request: it is refused, and the connection closed.
                 refused = Response(
@@ -165,7 +180,40 @@ class Marked:
                     ]
                 await send(message)
 
+            if scope["method"] == "HEAD":
+                await _headed(self._app, scope, receive, marked)
+                return
             await self._app(scope, receive, marked)
+
+
+def _refused_head(scope: Scope) -> Problem | None:
+    """Return what is against a request's line and headers, before anything reads them."""
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    if size > HEAD_BYTES_MAX:
+        return Problem(ProblemCode.TOO_LARGE, f"the request line and headers have at most {HEAD_BYTES_MAX} bytes")
+    if b"%2f" in scope["raw_path"].lower():
+        # No name has a slash: decoded, the path would be another one.
+        return Problem(ProblemCode.NOT_FOUND, "a name in the path has no slash")
+    return None
+
+
+async def _headed(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer HEAD as GET without its body; what would go on sending learns that the caller has left."""
+    has_begun = asyncio.Event()
+
+    async def gone() -> Message:
+        if not has_begun.is_set():
+            return await receive()
+        return {"type": "http.disconnect"}
+
+    async def headed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            has_begun.set()
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+
+    await app({**scope, "method": "GET"}, gone, headed)
 
 
 def http_api(
@@ -207,7 +255,10 @@ def http_api(
         )
     app.add_middleware(Marked, use_cases=use_cases, tracing=tracing, random_bits=random_bits)
     others = (*((openai_api.router,) if openai else ()), *(LANGGRAPH_ROUTERS if langgraph else ()))
-    for router in (*ROUTERS, *others):
+    for router in ROUTERS:
+        app.include_router(router, responses=REFUSALS, dependencies=[Depends(only_known_parameters)])
+    for router in others:
+        # Other people's clients send what they please.
         app.include_router(router, responses=REFUSALS)
     app.add_api_route(
         "/v1/asyncapi.json",
@@ -218,12 +269,12 @@ def http_api(
         openapi_extra=NO_KEY,
     )
     app.router.routes.extend((*more, *(page_routes() if page else ())))
-    _refusals(app)
+    _refusals(app, [*app.router.routes, *(route for router in (*ROUTERS, *others) for route in router.routes)])
     _document(app)
     return app
 
 
-def _refusals(app: FastAPI) -> None:
+def _refusals(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Say every refusal as a problem, also those that the framework makes."""
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
@@ -234,15 +285,14 @@ def _refusals(app: FastAPI) -> None:
         status = getattr(error, "status_code", 500)
         problem = _FRAMEWORKS.get(status, Problem(ProblemCode.MALFORMED))
         response = problem_response(request, problem)
-        if (allowed := (getattr(error, "headers", None) or {}).get("Allow")) is not None:
-            response.headers["Allow"] = allowed
+        if status == 405:
+            response.headers["Allow"] = ", ".join(_methods(routes, request))
         return response
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         faults = error.errors() if isinstance(error, RequestValidationError) else ()
         errors = tuple(
-            FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), str(fault["msg"])[:300])
-            for fault in faults
+            FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), fault_text(fault)) for fault in faults
         )
         detail = f"{errors[0].pointer}: {errors[0].message}" if errors else ""
         return problem_response(request, Problem(ProblemCode.INVALID, detail, errors))
@@ -264,6 +314,15 @@ def _refusals(app: FastAPI) -> None:
     app.add_exception_handler(NothingFollowsError, nothing_follows)
     app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, unexpected)
+
+
+def _methods(routes: Sequence[BaseRoute], request: Request) -> list[str]:
+    """Return what is offered at a request's path, by whichever of its routes."""
+    methods: set[str] = set()
+    for route in routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            methods |= set(route.methods or ())
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
 async def _asyncapi() -> JsonResponse:

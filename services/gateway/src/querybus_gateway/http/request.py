@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar, cast
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from querybus.bus.log.publish import BusTrouble
@@ -20,7 +23,7 @@ from querybus.core.credential import Credential
 from querybus_gateway.access.credentials import presented_key
 from querybus_gateway.access.session_token import TokenKind
 from querybus_gateway.admit import BODY_BYTES_MAX, WAIT_SECONDS_MAX, read
-from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Refused
+from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
@@ -170,7 +173,7 @@ async def caller_of(
     """Return who is calling, by key or by a ticket for the events or the picture of one query; Refused for nobody."""
     try:
         source = request.client.host if request.client is not None else ""
-        key = presented_key(request.headers)
+        key = presented_key(request.headers.items())
         if key is None and ticket:
             result = await use_cases.callers.identify_ticket(ticket, query_id, source, kind)
         else:
@@ -185,6 +188,26 @@ async def caller_of(
 def links_base(request: Request) -> str:
     """Return what links in answers begin with, without a slash at the end: as configured, else as the request came."""
     return str(request.app.state.public_url or request.base_url).rstrip("/")
+
+
+def only_known_parameters(request: Request) -> None:
+    """Refuse a query parameter that the path does not have: whoever sends it believes that it does something."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return
+    known = set(_query_names(route.dependant))
+    for name in request.query_params:
+        if name not in known:
+            close = get_close_matches(name[:80], sorted(known), n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            detail = f"there is no query parameter `{name[:80]}`{hint}"
+            raise Refused(Problem(ProblemCode.UNKNOWN_FIELD, detail, (FieldError(f"/query/{name[:80]}", detail),)))
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
 
 
 UseCasesOf = Annotated[UseCases, Depends(_use_cases)]

@@ -102,11 +102,11 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _key_of(request: Request) -> str | None:
+def _key_of(request: Request) -> str | Problem | None:
     """Return the key: as everywhere, or as the password of the address that the chart server was given."""
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
-        return presented_key(request.headers)
+        return presented_key(request.headers.items())
     try:
         return base64.b64decode(value).decode().partition(":")[2]
     except ValueError:

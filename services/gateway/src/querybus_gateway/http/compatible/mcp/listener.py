@@ -87,7 +87,7 @@ class McpApi:
             return
         source = request.client.host if request.client is not None else ""
         try:
-            caller = await self._use_cases.callers.identify(presented_key(request.headers), source)
+            caller = await self._use_cases.callers.identify(presented_key(request.headers.items()), source)
             manager = self._manager or await self._made()
         except BusTrouble:
             caller = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
