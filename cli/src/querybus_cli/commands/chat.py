@@ -25,11 +25,18 @@ HELP: Final = """A question, or the number of a way on that was offered, or one 
   /sql            the statement behind the last answer
   /new            begin a new thread
   /thread         the questions of this thread so far
-  /export FILE    the last result as .csv, .jsonl or .arrow
+  /export FILE    the last result as .csv, .xlsx, .jsonl, .parquet or .arrow
   /right, /wrong  say whether the last answer was right
   /help           this
   /quit           end"""
-_FORMATS: Final[Mapping[str, Literal["csv", "jsonl", "arrow"]]] = {".csv": "csv", ".jsonl": "jsonl", ".arrow": "arrow"}
+_Format = Literal["csv", "jsonl", "arrow", "parquet", "xlsx"]
+_FORMATS: Final[Mapping[str, _Format]] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".arrow": "arrow",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
 
 Working = Callable[[], AbstractContextManager[OnProgress]]
 """Shows that something is going on: a block that is given where to report the stages."""

@@ -169,7 +169,9 @@ class AsyncClient:
             result = await self._run(operations.page(query_id, result.number + 1, size=result.size))
             yield result
 
-    async def export(self, query_id: str, how: Literal["csv", "jsonl", "arrow"] = "csv") -> AsyncGenerator[bytes]:
+    async def export(
+        self, query_id: str, how: Literal["csv", "jsonl", "arrow", "parquet", "xlsx"] = "csv"
+    ) -> AsyncGenerator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
         try:
             async with self._http.stream(**operations.export(query_id, how).parts()) as response:

@@ -189,7 +189,9 @@ class Client:
             result = self._run(operations.page(query_id, result.number + 1, size=result.size))
             yield result
 
-    def export(self, query_id: str, how: Literal["csv", "jsonl", "arrow"] = "csv") -> Iterator[bytes]:
+    def export(
+        self, query_id: str, how: Literal["csv", "jsonl", "arrow", "parquet", "xlsx"] = "csv"
+    ) -> Iterator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
         try:
             with self._http.stream(**operations.export(query_id, how).parts()) as response:

@@ -248,7 +248,7 @@ def behind(call: Call, after: int) -> Call:
 
 
 def export(query_id: str, how: str) -> Call:
-    """Return the call that streams a whole result as csv, jsonl or arrow."""
+    """Return the call that streams a whole result as csv, jsonl, arrow, parquet or xlsx."""
     return Call("GET", f"/v1/queries/{_part(query_id)}/export", query={"format": how})
 
 

@@ -231,7 +231,16 @@ class Walk:
     async def every_api(self, query: str, thread: str) -> None:
         """Ask for everything that there is of a query."""
         own = f"/v1/queries/{query}"
-        for path in ("", "/events", "/result", "/export", "/export?format=jsonl", "/export?format=arrow"):
+        for path in (
+            "",
+            "/events",
+            "/result",
+            "/export",
+            "/export?format=jsonl",
+            "/export?format=arrow",
+            "/export?format=parquet",
+            "/export?format=xlsx",
+        ):
             await self.get(own + path)
         page = await self.get(f"{own}/result?page=1&page_size=1")
         if page.status_code == 200 and page.json()["next_page_token"]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from typing import Any, cast
+from urllib.parse import quote
 
 import httpx
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from querybus.bus.pages import encode_page
 from querybus.core.catalog import ColumnKind
@@ -173,7 +176,10 @@ async def test_a_result_leaves_as_csv(stack: ApiStack) -> None:
         query = await paged(stack, http)
         reply = await http.get(f"/v1/queries/{query}/export")
     assert reply.headers["content-type"].startswith("text/csv")
-    assert reply.headers["content-disposition"] == f'attachment; filename="{query}.csv"'
+    named = f"filename*=UTF-8''{quote('有多少-customers.csv')}"
+    assert reply.headers["content-disposition"] == f'attachment; filename="{query}.csv"; {named}'
+    assert reply.headers["querybus-rows"] == str(len(ROWS))
+    assert "querybus-truncated" not in reply.headers
     result = list(csv.reader(io.StringIO(reply.text, newline="")))
     assert result[0] == ["第1列", "第2列", "第3列"]
     assert result[1:] == [["" if cell is None else str(cell) for cell in row] for row in ROWS]
@@ -203,6 +209,56 @@ async def test_a_result_leaves_as_arrow_with_its_types(stack: ApiStack, size: in
     assert table.column("c2").to_pylist() == [row[1] for row in ROWS]
     assert [json.loads(cell) for cell in table.column("c3").to_pylist()] == [row[2] for row in ROWS]
     assert SECRET_NAME.encode() not in reply.content
+
+
+async def test_csv_begins_with_a_byte_order_mark_where_it_is_asked_for(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http)
+        plain, marked = [
+            (await http.get(f"/v1/queries/{query}/export", params=more)).content for more in ({}, {"bom": "true"})
+        ]
+    assert marked == b"\xef\xbb\xbf" + plain
+
+
+async def test_a_result_leaves_as_parquet_with_its_types(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = await paged(stack, http, 2)
+        reply = await http.get(f"/v1/queries/{query}/export", params={"format": "parquet"})
+    table = parquet.read_table(io.BytesIO(reply.content))
+    assert table.column_names == ["c1", "c2", "c3"]
+    assert table.schema.field("c1").type == pa.int64()
+    assert table.column("c2").to_pylist() == [row[1] for row in ROWS]
+    assert SECRET_NAME.encode() not in reply.content
+
+
+CELLS: list[list[Any]] = [["=1+1", 7], ["https://example.org", 2**60], ["上海", 1.5], [None, True]]
+
+
+async def test_a_result_leaves_as_a_spreadsheet_in_which_no_cell_is_a_formula_or_a_link(stack: ApiStack) -> None:
+    columns = (ResultColumn(name="text"), ResultColumn(name="n", kind=ColumnKind.INTEGER))
+    async with stack.http() as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        rows = tuple(map(tuple, CELLS))
+        await stack.answer(query, result=Result(columns=columns, rows=rows, row_count=4, truncated=True))
+        reply = await http.get(f"/v1/queries/{query}/export", params={"format": "xlsx"})
+    assert reply.headers["querybus-truncated"] == "true"
+    with zipfile.ZipFile(io.BytesIO(reply.content)) as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+        texts = book.read("xl/sharedStrings.xml").decode()
+    assert "<f>" not in sheet
+    assert "hyperlink" not in sheet
+    assert all(text in texts for text in ("=1+1", "https://example.org", "上海", str(2**60), "…")), texts
+    assert "<v>1.5</v>" in sheet
+    assert "<v>7</v>" in sheet
+
+
+async def test_a_result_that_is_too_long_for_a_spreadsheet_says_what_to_take_instead(stack: ApiStack) -> None:
+    async with stack.http() as http:
+        query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
+        await stack.answer(query, result=Result(columns=COLUMNS, rows=(), row_count=100_001))
+        reply = await http.get(f"/v1/queries/{query}/export", params={"format": "xlsx"})
+    assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
+    assert "csv or parquet" in reply.json()["detail"]
 
 
 async def test_an_analyst_exports_names(stack: ApiStack) -> None:

@@ -625,7 +625,7 @@ async def test_exports_over_http_and_grpc(stack: ApiStack) -> None:
             _ = [event async for event in caller.stream("ExportResult", v1.ExportResultRequest(query_id=query))]
         assert caught.value.reason == "not_finished"
         await conclude(stack, query, Outcome.ANSWERED, result=result)
-        for name in ("csv", "jsonl", "arrow"):
+        for name in ("csv", "jsonl", "arrow", "parquet"):
             whole = (await http.get(f"/v1/queries/{query}/export?format={name}")).content
             request = v1.ExportResultRequest(query_id=query, format=f"EXPORT_FORMAT_{name.upper()}")
             assert b"".join([event.data async for event in caller.stream("ExportResult", request)]) == whole

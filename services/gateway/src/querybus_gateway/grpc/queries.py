@@ -40,7 +40,7 @@ from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine as refine_query
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
 from querybus_gateway.use_cases.resources import Reply
-from querybus_gateway.use_cases.results.export import Format, export_stream
+from querybus_gateway.use_cases.results.export import Format, export_stream, too_long
 from querybus_gateway.use_cases.results.pages import PageGone
 from querybus_gateway.v1 import query_service_pb2 as v1
 
@@ -223,6 +223,9 @@ async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> Asyn
     result = how if isinstance(how, Problem) else await call.use_cases.results.export(request.query_id, call.credential)
     if isinstance(how, Problem) or isinstance(result, Problem):
         yield cast("Problem", result)
+        return
+    if (refused := too_long(result, how)) is not None:
+        yield refused
         return
     try:
         async with aclosing(export_stream(result, how)) as pieces:

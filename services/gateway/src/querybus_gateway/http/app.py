@@ -85,6 +85,8 @@ ANSWER_HEADERS: Final = (
     "preference-applied",
     "idempotency-replayed",
     "content-disposition",
+    "querybus-rows",
+    "querybus-truncated",
     "x-request-id",
     "x-trace-id",
     "traceparent",

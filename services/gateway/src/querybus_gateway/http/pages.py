@@ -7,6 +7,7 @@ reader takes it for whole.
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
@@ -15,7 +16,7 @@ from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, gives, problem_response
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.answer import PageView
-from querybus_gateway.use_cases.results.export import MEDIA_TYPES, Format, export_stream
+from querybus_gateway.use_cases.results.export import MEDIA_TYPES, Format, export_stream, file_name, too_long
 from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
@@ -52,10 +53,21 @@ async def export(
     query_id: str,
     credential: Caller,
     how: Annotated[Format, Query(alias="format")] = Format.CSV,
+    bom: Annotated[bool, Query(description="begin CSV with a byte order mark, for older spreadsheets")] = False,
 ) -> Response:
-    """Stream the whole result as CSV, JSON lines or an Arrow stream."""
+    """Stream the whole result as CSV, JSON lines, an Arrow stream, Parquet or a spreadsheet.
+
+    `Querybus-Rows` says how many rows it has, `Querybus-Truncated: true` that there were more than were kept.
+    """
     result = await use_cases.results.export(query_id, credential)
     if isinstance(result, Problem):
         return problem_response(request, result)
-    headers = {"Content-Disposition": f'attachment; filename="{result.query_id}.{how}"'}
-    return StreamingResponse(export_stream(result, how), media_type=MEDIA_TYPES[how], headers=headers)
+    if (refused := too_long(result, how)) is not None:
+        return problem_response(request, refused)
+    named = quote(file_name(result.question, result.query_id, how))
+    headers = {
+        "Content-Disposition": f"attachment; filename=\"{result.query_id}.{how}\"; filename*=UTF-8''{named}",
+        "Querybus-Rows": str(result.answer.row_count),
+        **({"Querybus-Truncated": "true"} if result.answer.truncated else {}),
+    }
+    return StreamingResponse(export_stream(result, how, bom=bom), media_type=MEDIA_TYPES[how], headers=headers)

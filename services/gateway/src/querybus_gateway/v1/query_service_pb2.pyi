@@ -56,6 +56,8 @@ class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPORT_FORMAT_CSV: _ClassVar[ExportFormat]
     EXPORT_FORMAT_JSONL: _ClassVar[ExportFormat]
     EXPORT_FORMAT_ARROW: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_PARQUET: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_XLSX: _ClassVar[ExportFormat]
 
 class PictureFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -90,6 +92,8 @@ EXPORT_FORMAT_UNSPECIFIED: ExportFormat
 EXPORT_FORMAT_CSV: ExportFormat
 EXPORT_FORMAT_JSONL: ExportFormat
 EXPORT_FORMAT_ARROW: ExportFormat
+EXPORT_FORMAT_PARQUET: ExportFormat
+EXPORT_FORMAT_XLSX: ExportFormat
 PICTURE_FORMAT_UNSPECIFIED: PictureFormat
 PICTURE_FORMAT_SVG: PictureFormat
 PICTURE_FORMAT_PNG: PictureFormat

@@ -1,22 +1,26 @@
-"""A whole result as CSV, JSON lines or an Arrow stream, made a page at a time: memory is one page, however long it is.
+"""A whole result as CSV, JSON lines, an Arrow stream, Parquet or a spreadsheet.
 
-Headers are what the reader may see: labels in CSV; an analyst's names or a business reader's `c1`..`cn` elsewhere.
-Cells are written as they are, also those that a spreadsheet would take for a formula. Arrow keeps the types that the
-pages have; where they differ between pages, a column travels as JSON text (`querybus.json` in its metadata).
+All but the spreadsheet are made a page at a time: memory is one page, however long the result is; a spreadsheet is made whole and
+has at most XLSX_ROWS_MAX rows. Headers are what the reader may see: labels in CSV and spreadsheets; an analyst's names or a business
+reader's `c1`..`cn` elsewhere. No cell becomes a formula. Arrow and Parquet keep the types that the pages have; where they differ
+between pages, a column travels as JSON text (`querybus.json` in its metadata).
 """
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+import math
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Final
 
 from querybus.bus.pages import decode_page
+from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import public_columns
 from querybus_gateway.use_cases.results.pages import Export
 
@@ -30,27 +34,52 @@ class Format(StrEnum):
     CSV = "csv"
     JSONL = "jsonl"
     ARROW = "arrow"
+    PARQUET = "parquet"
+    XLSX = "xlsx"
 
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     Format.CSV: "text/csv; charset=utf-8; header=present",
     Format.JSONL: "application/jsonl",
     Format.ARROW: "application/vnd.apache.arrow.stream",
+    Format.PARQUET: "application/vnd.apache.parquet",
+    Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+XLSX_ROWS_MAX: Final = 100_000
+_EXACT_MAX: Final = 2**53
+"""Beyond it a spreadsheet would change a whole number's last digits."""
+_CELL_LENGTH_MAX: Final = 32_767
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def export_stream(export: Export, how: Format) -> AsyncGenerator[bytes]:
-    """Return the bytes of the result, a chunk a page; raises PageGone where a page has gone meanwhile."""
+def too_long(export: Export, how: Format) -> Problem | None:
+    """Return why a result cannot leave in this form, or None."""
+    if how is Format.XLSX and export.answer.row_count > XLSX_ROWS_MAX:
+        return Problem(ProblemCode.TOO_LARGE, f"a spreadsheet has at most {XLSX_ROWS_MAX:,} rows; take csv or parquet")
+    return None
+
+
+def export_stream(export: Export, how: Format, *, bom: bool = False) -> AsyncGenerator[bytes]:
+    """Return the bytes of the result, a chunk a page; raises PageGone where a page has gone meanwhile.
+
+    `bom` begins CSV with a byte order mark, by which older spreadsheets know that it is UTF-8.
+    """
     match how:
         case Format.CSV:
-            return _csv(export)
+            return _csv(export, bom=bom)
         case Format.JSONL:
             return _jsonl(export)
         case Format.ARROW:
-            return _arrow(export)
+            return _columnar(export, _arrow_writer)
+        case Format.PARQUET:
+            return _columnar(export, _parquet_writer)
+        case Format.XLSX:
+            return _xlsx(export)
 
 
-async def _csv(export: Export) -> AsyncGenerator[bytes]:
+async def _csv(export: Export, *, bom: bool) -> AsyncGenerator[bytes]:
+    if bom:
+        yield BYTE_ORDER_MARK
     text = io.StringIO()
     # RFC 4180, line ends included, is what Excel's dialect writes.
     writer = csv.writer(text)
@@ -72,14 +101,24 @@ async def _jsonl(export: Export) -> AsyncGenerator[bytes]:
             yield "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-async def _arrow(export: Export) -> AsyncGenerator[bytes]:
+def _arrow_writer(pa: Any, sink: Any, schema: Any) -> Any:
+    return pa.ipc.new_stream(sink, schema)
+
+
+def _parquet_writer(_: Any, sink: Any, schema: Any) -> Any:
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(sink, schema)
+
+
+async def _columnar(export: Export, writer_of: Callable[[Any, Any, Any], Any]) -> AsyncGenerator[bytes]:
     # Loaded at first use: it takes 40 MB.
     import pyarrow as pa
 
     fields = await _fields(export, pa)
     schema = pa.schema(fields)
     sink = _Sink()
-    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
+    with writer_of(pa, pa.PythonFile(sink, mode="w"), schema) as writer:
         async with aclosing(export.pages()) as pages:
             async for data in pages:
                 table = pa.ipc.open_stream(data).read_all()
@@ -88,6 +127,46 @@ async def _arrow(export: Export) -> AsyncGenerator[bytes]:
                     writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
                 yield sink.taken()
     yield sink.taken()
+
+
+async def _xlsx(export: Export) -> AsyncGenerator[bytes]:
+    # Loaded at first use: most results leave otherwise.
+    import xlsxwriter
+
+    file = io.BytesIO()
+    # In memory: the process may have no folder that it can write to.
+    book = xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
+    sheet, bold = book.add_worksheet("1"), book.add_format({"bold": True})
+    labels = [str(column["label"]) for column in public_columns(export.answer, export.audience)]
+    sheet.write_row(0, 0, labels, bold)
+    sheet.freeze_panes(1, 0)
+    widths = [len(label) for label in labels]
+    number = 0
+    async with aclosing(export.pages()) as pages:
+        async for data in pages:
+            rows = decode_page(data)[1]
+            await asyncio.to_thread(_write_rows, sheet, rows, number + 1, widths)
+            number += len(rows)
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, min(60, max(8, width + 2)))
+    if export.answer.truncated:
+        sheet.write_string(number + 1, 0, "…")
+    await asyncio.to_thread(book.close)
+    yield file.getvalue()
+
+
+def _write_rows(sheet: Any, rows: Sequence[Sequence[object]], first: int, widths: list[int]) -> None:
+    for at, row in enumerate(rows, first):
+        for place, cell in enumerate(row):
+            if cell is None:
+                continue
+            if isinstance(cell, bool):
+                sheet.write_boolean(at, place, cell)
+            elif isinstance(cell, int | float) and math.isfinite(cell) and abs(cell) <= _EXACT_MAX:
+                sheet.write_number(at, place, cell)
+            else:
+                sheet.write_string(at, place, str(cell)[:_CELL_LENGTH_MAX])
+            widths[place] = max(widths[place], len(str(cell)))
 
 
 async def _fields(export: Export, pa: Any) -> list[Any]:
@@ -168,3 +247,17 @@ class _Sink(io.RawIOBase):
         data = b"".join(self._parts)
         self._parts.clear()
         return data
+
+
+NAME_LENGTH_MAX: Final = 60
+_NAME_SIGNS: Final = re.compile(r"[^\w\u3400-\u9fff]+")
+
+
+def file_name(question: str, query_id: str, how: Format) -> str:
+    """Return what a file is called: by its question, so that people know it again; by the query where it has no words.
+
+    >>> file_name("How many orders / month?", "0190", Format.CSV), file_name("??", "0190", Format.XLSX)
+    ('How-many-orders-month.csv', '0190.xlsx')
+    """
+    words = _NAME_SIGNS.sub("-", question)[:NAME_LENGTH_MAX].strip("-_")
+    return f"{words or query_id}.{how}"

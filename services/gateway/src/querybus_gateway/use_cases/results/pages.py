@@ -48,6 +48,7 @@ class Export:
     """A whole result, for a reader of this audience: its answer, and its rows as they are kept."""
 
     query_id: str
+    question: str
     answer: Answer
     audience: Audience
     pages: Callable[[], AsyncGenerator[bytes]]
@@ -154,7 +155,7 @@ class Results:
                     raise PageGone(number)
                 yield data
 
-        return Export(query, answer, credential.audience, pages)
+        return Export(query, finished.question, answer, credential.audience, pages)
 
     async def _rows(self, finished: Envelope[Finished], start: int, end: int) -> Sequence[Row] | Problem:
         """Return the rows [start, end) of the result."""

@@ -279,7 +279,7 @@ function actions(answer, context) {
   };
   const save = (make, name) => () => context.guarded(async () => download(await make(), `${answer.query_id}.${name}`));
   const saves = [
-    ...["csv", "jsonl", "arrow"].map((kind) => [texts[`save${kind[0].toUpperCase()}${kind.slice(1)}`], save(() => bus.exported(answer.query_id, kind), kind)]),
+    ...["csv", "xlsx", "jsonl", "arrow"].map((kind) => [texts[`save${kind[0].toUpperCase()}${kind.slice(1)}`], save(() => bus.exported(answer.query_id, kind), kind)]),
     ...(answer.chart ? ["png", "svg"].map((kind) => [texts[`save${kind[0].toUpperCase()}${kind.slice(1)}`], save(() => bus.picture(answer.query_id, kind), kind)]) : []),
   ];
   return h(

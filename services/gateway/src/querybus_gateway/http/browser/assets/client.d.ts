@@ -136,7 +136,7 @@ export class QueryBus {
   confirm(id: string, confirmation: Confirmation): Promise<Query>;
   feedback(id: string, verdict: "right" | "wrong"): Promise<{ query_id: string; verdict: string; entries: number }>;
   page(id: string, how?: { page?: number; pageSize?: number; signal?: AbortSignal }): Promise<Page>;
-  exported(id: string, format?: "csv" | "jsonl" | "arrow", how?: { signal?: AbortSignal }): Promise<Blob>;
+  exported(id: string, format?: "csv" | "jsonl" | "arrow" | "parquet" | "xlsx", how?: { signal?: AbortSignal }): Promise<Blob>;
   picture(id: string, format?: "png" | "svg", how?: { signal?: AbortSignal }): Promise<Blob>;
   threads(how?: { limit?: number; cursor?: string; signal?: AbortSignal }): Promise<{ threads: Thread[]; next_cursor: string | null }>;
   turns(threadId: string, how?: { limit?: number; before?: number; signal?: AbortSignal }): Promise<{ thread_id: string; turns: Turn[] }>;

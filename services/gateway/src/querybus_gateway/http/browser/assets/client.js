@@ -129,7 +129,7 @@ export class QueryBus {
     return this.#json("GET", `/v1/queries/${part(id)}/result${search({ page, page_size: pageSize })}`, { signal });
   }
 
-  /** The whole result as a Blob: "csv", "jsonl" or "arrow". */
+  /** The whole result as a Blob: "csv", "jsonl", "arrow", "parquet" or "xlsx". */
   async exported(id, format = "csv", { signal } = {}) {
     const response = await this.#send("GET", `/v1/queries/${part(id)}/export${search({ format })}`, { signal });
     return response.blob();
