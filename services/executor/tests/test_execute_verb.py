@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
 from querybus.bus.pages import Batch, cells_of
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.delivery import Delivery
@@ -18,7 +19,7 @@ from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
 from querybus_executor.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
-from querybus_executor.execute import WARNING_BYTES, WARNING_STORE, execute
+from querybus_executor.execute import WARNING_BYTES, WARNING_LONG_ROW, WARNING_STORE, execute
 from querybus_executor.explain import explain, probe
 from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows, Run
@@ -44,6 +45,7 @@ class ShelfDatabase:
     asked: list[tuple[str, int, float, Purpose]] = field(default_factory=list[tuple[str, int, float, Purpose]])
     explained: list[str] = field(default_factory=list[str])
     doubts: int = 0
+    bytes_max: int = 1 << 20
 
     async def catalog(self) -> Catalog | Failure:
         return self.known
@@ -54,7 +56,7 @@ class ShelfDatabase:
         self.asked.append((sql, rows_max, seconds_max, purpose))
         if self.found is not None:
             return self.found
-        into = Receiver(rows_max=rows_max, bytes_max=1 << 20, pages=pages)
+        into = Receiver(rows_max=rows_max, bytes_max=self.bytes_max, pages=pages)
         await into.take((ResultColumn(name="id", kind=ColumnKind.INTEGER),), self.rows)
         return replace(await into.rows(), duration_ms=1.5)
 
@@ -101,6 +103,7 @@ class KeptRun:
     first_rows: int
     rows: list[int] = field(default_factory=list[int])
     is_full: bool = False
+    has_long_row: bool = False
 
     async def __aenter__(self) -> KeptRun:
         return self
@@ -110,6 +113,9 @@ class KeptRun:
     async def put(self, batches: Sequence[Batch]) -> bool:
         if len(self.pages.kept) >= self.pages.capacity:
             self.is_full = True
+            return False
+        if sum(batch.nbytes for batch in batches) > PAYLOAD_BYTES_MAX:
+            self.is_full = self.has_long_row = True
             return False
         rows = [row for batch in batches for row in cells_of(batch)]
         self.rows.append(len(rows))
@@ -261,6 +267,26 @@ async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() 
     assert result is not None
     assert (result.pages, result.row_count, result.truncated, len(result.rows)) == (None, 4, True, 4)
     assert result.warnings == (WARNING_STORE,)
+
+
+@pytest.mark.parametrize("page_size", [10, 1_000])
+async def test_how_many_rows_are_kept_does_not_depend_on_the_page_size(page_size: int) -> None:
+    pages, wide = KeptPages(), [("x" * 9_000,)] * 1_000
+    concluded = await answered(
+        approved(page_size=page_size, row_limit=1_000), ShelfDatabase(rows=wide, bytes_max=1 << 26), pages
+    )
+    result = concluded.body.result
+    assert result is not None
+    assert (result.row_count, result.warnings) == (1_000, ())
+    assert sum(map(len, pages.kept.values())) == 1_000
+
+
+async def test_a_row_that_is_too_long_to_be_kept_is_said_as_that() -> None:
+    rows = [("x" * (PAYLOAD_BYTES_MAX + 1),), ("y",)]
+    concluded = await answered(approved(page_size=1), ShelfDatabase(rows=rows, bytes_max=1 << 26), KeptPages())
+    result = concluded.body.result
+    assert result is not None
+    assert (result.pages, result.warnings) == (None, (WARNING_LONG_ROW,))
 
 
 async def test_a_result_cut_at_its_bytes_says_so() -> None:

@@ -38,6 +38,7 @@ RUNS_MAX: Final = 2
 _ENGINE_MISSES_A_NAME: Final = frozenset({FailureCode.TABLE_NOT_FOUND, FailureCode.COLUMN_NOT_FOUND})
 
 WARNING_BYTES: Final = "the result was cut at the limit of its size in bytes"
+WARNING_LONG_ROW: Final = "a row is too long to be kept: only the first page was kept; select fewer or shorter columns"
 WARNING_STORE: Final = "the result store was full: only the first page was kept"
 
 
@@ -134,7 +135,7 @@ async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: 
                 "row_count": len(first),
                 "truncated": True,
                 "total_count": None if found.truncated else found.row_count,
-                "warnings": (*warnings, WARNING_STORE),
+                "warnings": (*warnings, WARNING_LONG_ROW if writer.has_long_row else WARNING_STORE),
             }
         )
     return whole.model_copy(update={"pages": address})

@@ -152,8 +152,13 @@ class PageWriter(PageSink, Protocol):
 
     async def __aexit__(self, *_: object) -> None: ...
 
+    @property
+    def has_long_row(self) -> bool:
+        """Whether a page was not kept because one row of it is longer than the store takes."""
+        ...
+
     async def kept(self) -> PagesAddress | None:
-        """Return where all pages are once they are stored; None where the store had no space for one."""
+        """Return where all pages are once they are stored; None where the store did not take one."""
         ...
 
 

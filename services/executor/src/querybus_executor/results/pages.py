@@ -42,6 +42,8 @@ class RunPages:
         self._tasks: list[asyncio.Task[str | None]] = []
         self._rows: list[int] = []
         self._failed = False
+        self.has_long_row = False
+        """Whether a page could not be kept because one row of it is longer than the bus takes."""
 
     async def __aenter__(self) -> RunPages:
         return self
@@ -92,6 +94,7 @@ class RunPages:
         try:
             return await self._store.put(run.tenant, run.query, run.token, page, data)
         except TooLarge:
+            self.has_long_row = True
             _log.warning("page.too_large", query_id=run.query, page=page, bytes=len(data))
         except BusTrouble as trouble:
             if not trouble.full:

@@ -151,8 +151,7 @@ class Receiver:
         self._first = []
         if held:
             self._first = _cells(held)
-            self._pending.append(await asyncio.to_thread(batch_of, self._columns, held))
-            self._pending_bytes = self._bytes
+            await self._add(await asyncio.to_thread(batch_of, self._columns, held), self._bytes)
 
     async def _page(self, batch: Batch) -> None:
         size = batch.nbytes
@@ -168,6 +167,10 @@ class Receiver:
             self._first += cells_of(batch[:lacking])
         self._bytes += size
         self.row_count += batch.num_rows
+        await self._add(batch, size)
+
+    async def _add(self, batch: Batch, size: int) -> None:
+        """Put rows of about `size` bytes where the next page is made, in parts that fit one."""
         step = max(1, -(-batch.num_rows * PAGE_BYTES_AIM // max(1, size)))
         for start in range(0, batch.num_rows, step):
             part = batch[start : start + step]
