@@ -410,7 +410,7 @@ async def test_a_refusal_says_what_to_do(stack: ApiStack) -> None:
         assert "Authorization: Bearer" in (await nobody.get("/v1/connections")).json()["detail"]
         assert "lets nobody in" in (await nobody.get("/v1/connections", headers={"x-api-key": "x"})).json()["detail"]
         assert "/v1/openapi.json" in (await http.get("/v1/nothing")).json()["detail"]
-        assert (await http.delete("/v1/queries")).headers["allow"] == "POST"
+        assert (await http.delete("/v1/queries")).headers["allow"] == "GET, HEAD, POST"
         paged = await http.get("/v1/queries/x/result", params={"page": 0})
         assert paged.json()["detail"].startswith("/query/page: ")
         bare = await http.post("/v1/queries", content=b"{}")
@@ -468,7 +468,7 @@ async def test_head_is_get_without_a_body_and_allow_names_every_method_of_a_path
         for path, allowed in (
             ("/v1/connections/shop/knowledge", "GET, HEAD, POST"),
             ("/v1/preferences", "GET, HEAD, PUT"),
-            ("/v1/queries", "POST"),
+            ("/v1/queries", "GET, HEAD, POST"),
         ):
             refused = await http.patch(path)
             assert (refused.status_code, allowed in refused.headers["allow"]) == (405, True), refused.headers["allow"]
@@ -522,3 +522,53 @@ async def test_two_keys_that_differ_let_nobody_in(stack: ApiStack) -> None:
     async with stack.http("acme", "lab") as http:
         refused = await http.get("/v1/connections", headers={"x-api-key": "qb.acme.web.other"})
         assert (refused.status_code, refused.json()["detail"]) == (401, "more than one key was sent")
+
+
+async def test_ones_questions_are_listed_with_filters_and_pages_and_nobody_elses(stack: ApiStack) -> None:
+    async with (
+        stack.http("acme", "lab") as http,
+        stack.http("acme", "web") as other,
+        stack.client("acme", "lab") as bus,
+    ):
+        asked: dict[str, str] = {}
+        for question, connection in (
+            ("how many otters?", "shop"),
+            ("how many Herons?", "crm"),
+            ("list otters", "shop"),
+        ):
+            body = {"question": question, "connection": connection}
+            asked[question] = (await http.post("/v1/queries", json=body)).json()["id"]
+        await stack.answer(asked["list otters"])
+
+        async def listed(**more: Any) -> list[str]:
+            page = (await http.get("/v1/queries", params=more)).json()
+            return [query["question"] for query in page["queries"] if query["query_id"] in asked.values()]
+
+        assert await listed() == ["list otters", "how many Herons?", "how many otters?"]
+        assert await listed(q="OTTER") == ["list otters", "how many otters?"]
+        assert await listed(q="otter", outcome="answered") == ["list otters"]
+        assert await listed(connection="crm", status="running") == ["how many Herons?"]
+        assert await listed(q="otter", since=2**50) == []
+        first = (await http.get("/v1/queries", params={"limit": 1})).json()
+        assert (first["queries"][0]["question"], first["queries"][0]["thread_id"]) == (
+            "list otters",
+            asked["list otters"],
+        )
+        over_bus = await bus.call("queries", {"q": "heron"})
+        assert [query["query_id"] for query in over_bus["queries"]] == [asked["how many Herons?"]]
+        assert (await http.get("/v1/queries?outcome=perhaps")).status_code == 422
+        theirs = (await other.get("/v1/queries")).json()["queries"]
+        assert not {query["query_id"] for query in theirs} & set(asked.values())
+
+
+async def test_every_page_of_ones_questions_together_has_each_once(stack: ApiStack) -> None:
+    async with stack.http("acme", "lab") as http:
+        seen: list[str] = []
+        cursor = ""
+        while True:
+            page = (await http.get("/v1/queries", params={"limit": 2, "cursor": cursor})).json()
+            seen += [query["query_id"] for query in page["queries"]]
+            cursor = page["next_cursor"] or ""
+            if not cursor:
+                break
+        assert len(seen) == len(set(seen)) > 3

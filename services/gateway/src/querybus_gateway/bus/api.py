@@ -37,6 +37,7 @@ from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
+from querybus_gateway.use_cases.query_list import QueriesRequest
 from querybus_gateway.use_cases.resources import Reply
 from querybus_gateway.use_cases.results.charts import ChartForm
 from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
@@ -261,6 +262,7 @@ VERBS: Final[dict[str, Verb]] = {
     "suggestions": Verb(bus_connections.CatalogCall, bus_connections.suggestions),
     "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
     "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),
+    "queries": Verb(QueriesRequest, bus_threads.list_own_queries),
     "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),
     "turns": Verb(bus_threads.TurnsCall, bus_threads.turns),
     "state": Verb(bus_threads.StateCall, bus_threads.state),

@@ -8,6 +8,7 @@ from querybus.core.credential import Credential
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.query_list import QueriesRequest, list_queries
 from querybus_gateway.use_cases.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
 
 
@@ -47,6 +48,10 @@ class ForkCall(ThreadCall):
 
     at_sequence: int = Field(default=0, ge=0)
     query_id: str | None = Field(default=None, max_length=64)
+
+
+async def list_own_queries(wanted: QueriesRequest, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    return await list_queries(use_cases.threads, credential, wanted)
 
 
 async def list_threads(wanted: ThreadsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:

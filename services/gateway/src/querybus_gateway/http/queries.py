@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from querybus.core.requests.refinement import Change
@@ -13,6 +15,7 @@ from querybus_gateway.http.request import (
     Caller,
     JsonResponse,
     UseCasesOf,
+    answered,
     body_of,
     gives,
     problem_response,
@@ -22,9 +25,11 @@ from querybus_gateway.http.request import (
 )
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import QueryView
+from querybus_gateway.public.resources import QueriesView
 from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine
+from querybus_gateway.use_cases.query_list import QueriesRequest, list_queries
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
 
@@ -39,6 +44,14 @@ async def ask(request: Request, use_cases: UseCasesOf, credential: Caller) -> JS
     key = request.headers.get("idempotency-key")
     reply = await use_cases.queries.ask(asked, credential, idempotency_key=key, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=key is not None)
+
+
+@router.get("", responses=gives(QueriesView))
+async def list_own(
+    request: Request, use_cases: UseCasesOf, credential: Caller, wanted: Annotated[QueriesRequest, Query()]
+) -> JSONResponse:
+    """Return the caller's questions, newest thread first, with what became of each."""
+    return answered(request, await list_queries(use_cases.threads, credential, wanted))
 
 
 @router.get("/{query_id}", responses=gives(QueryView), openapi_extra={"parameters": [WAIT_HEADER]})

@@ -205,7 +205,13 @@ def only_known_parameters(request: Request) -> None:
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:
-    yield from (field.alias for field in dependant.query_params)
+    for field in dependant.query_params:
+        kind: object = field.field_info.annotation
+        # A model as a parameter stands for one parameter for each of its fields.
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from kind.model_fields
+        else:
+            yield field.alias
     for inner in dependant.dependencies:
         yield from _query_names(inner)
 

@@ -132,6 +132,7 @@ class TurnView(View):
     """A question of a thread and what became of it; analysts get its `sql` as well."""
 
     query_id: str
+    connection: str
     question: str
     status: Status
     outcome: Outcome | None
@@ -143,6 +144,20 @@ class TurnView(View):
     deadline_at: int
     sequence: int = Field(description="of its first event")
     last_sequence: int
+    sql: Annotated[str | None, ANALYSTS] = Field(default=None, description="for analysts")
+
+
+class ListedQueryView(TurnView):
+    """A question of one's own."""
+
+    thread_id: str
+
+
+class QueriesView(View):
+    """One's questions, newest thread first."""
+
+    queries: list[ListedQueryView]
+    next_cursor: str | None
 
 
 class TurnsView(View):

@@ -35,6 +35,7 @@ STATE_TURNS_MAX: Final = 20
 EVENTS_MAX: Final = 200
 BUS_RETRY_SECONDS: Final = 2
 METADATA_BYTES_MAX: Final = 8_192
+PAGES_SKIPPED_MAX: Final = 10
 ERASE_TRIES_MAX: Final = 10
 DELETIONS_AT_ONCE_MAX: Final = 4
 """Each deletion has a connection to the bus of its own, so a replica makes few at once."""
@@ -198,13 +199,19 @@ class Threads:
         """
         if cursor and not (cursor.isascii() and cursor.isdigit()):
             return Problem(ProblemCode.INVALID, "that is no cursor of this list")
-        try:
-            records, before = await self._index.newest(
-                credential.tenant, credential.user, limit=min(max(1, limit), LISTED_MAX), before=int(cursor or 0)
-            )
-        except BusTrouble as trouble:
-            return _trouble(trouble)
-        threads = [_record_view(record, view) for record in records if _owns(record, credential)]
+        before, most = int(cursor or 0), min(max(1, limit), LISTED_MAX)
+        threads: list[Json] = []
+        # Of a person's threads a business credential sees some: a page without any is no page to give.
+        for _ in range(PAGES_SKIPPED_MAX):
+            try:
+                records, before = await self._index.newest(
+                    credential.tenant, credential.user, limit=most, before=before
+                )
+            except BusTrouble as trouble:
+                return _trouble(trouble)
+            threads = [_record_view(record, view) for record in records if _owns(record, credential)]
+            if threads or not before:
+                break
         return {"threads": threads, "next_cursor": str(before) if before else None}
 
     async def turns(
@@ -436,6 +443,7 @@ def _turn(log: Sequence[Entry], credential: Credential, *, with_answers: bool = 
     first = known[0]
     view: Json = {
         "query_id": first.query_id,
+        "connection": known[-1].connection,
         "question": first.question,
         "status": status_of([entry.address.event for entry in log]),
         "outcome": None,

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from querybus_gateway.v1 import query_pb2 as querybus_dot_v1_dot_query__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n querybus/v1/thread_service.proto\x12\x0bquerybus.v1\x1a\x17querybus/v1/query.proto\"1\n\nForkedFrom\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x03\"\x83\x01\n\x06Thread\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x12\n\nconnection\x18\x03 \x01(\t\x12\x15\n\rcreated_at_ms\x18\x04 \x01(\x03\x12,\n\x0b\x66orked_from\x18\x05 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\"\xcd\x02\n\x04Turn\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\x10\n\x08question\x18\x02 \x01(\t\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x18.querybus.v1.QueryStatus\x12*\n\x07outcome\x18\x04 \x01(\x0e\x32\x14.querybus.v1.OutcomeH\x00\x88\x01\x01\x12\x11\n\x04\x63ode\x18\x05 \x01(\tH\x01\x88\x01\x01\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x0f\n\x07summary\x18\x07 \x01(\t\x12\x11\n\trow_count\x18\x08 \x01(\x03\x12\x13\n\x0b\x61sked_at_ms\x18\t \x01(\x03\x12\x16\n\x0e\x64\x65\x61\x64line_at_ms\x18\n \x01(\x03\x12\x10\n\x08sequence\x18\x0b \x01(\x03\x12\x15\n\rlast_sequence\x18\x0c \x01(\x03\x12\x10\n\x03sql\x18\r \x01(\tH\x02\x88\x01\x01\x42\n\n\x08_outcomeB\x07\n\x05_codeB\x06\n\x04_sql\";\n\x12ListThreadsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"T\n\x13ListThreadsResponse\x12$\n\x07threads\x18\x01 \x03(\x0b\x32\x13.querybus.v1.Thread\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x10GetThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61t_sequence\x18\x02 \x01(\x03\"\xf6\x01\n\x11GetThreadResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12,\n\x0b\x66orked_from\x18\x02 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\x12\x12\n\nconnection\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\r\n\x05\x61t_ms\x18\x05 \x01(\x03\x12\r\n\x05\x65vent\x18\x06 \x01(\t\x12\x10\n\x08query_id\x18\x07 \x01(\t\x12(\n\x06status\x18\x08 \x01(\x0e\x32\x18.querybus.v1.QueryStatus\x12 \n\x05turns\x18\t \x03(\x0b\x32\x11.querybus.v1.Turn\"Q\n\x10ListTurnsRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x62\x65\x66ore_sequence\x18\x03 \x01(\x03\"v\n\x11ListTurnsResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12,\n\x0b\x66orked_from\x18\x02 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\x12 \n\x05turns\x18\x03 \x03(\x0b\x32\x11.querybus.v1.Turn\"W\n\x17ListThreadEventsRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x16\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\"\x8b\x01\n\x18ListThreadEventsResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.querybus.v1.Event\x12 \n\x13next_after_sequence\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x16\n\x14_next_after_sequence\"W\n\x11\x46orkThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x15\n\x0b\x61t_sequence\x18\x02 \x01(\x03H\x00\x12\x12\n\x08query_id\x18\x03 \x01(\tH\x00\x42\x04\n\x02\x61t\"9\n\x12\x46orkThreadResponse\x12#\n\x06thread\x18\x01 \x01(\x0b\x32\x13.querybus.v1.Thread\"(\n\x13\x44\x65leteThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\"\x16\n\x14\x44\x65leteThreadResponse2\xfe\x03\n\rThreadService\x12P\n\x0bListThreads\x12\x1f.querybus.v1.ListThreadsRequest\x1a .querybus.v1.ListThreadsResponse\x12J\n\tGetThread\x12\x1d.querybus.v1.GetThreadRequest\x1a\x1e.querybus.v1.GetThreadResponse\x12J\n\tListTurns\x12\x1d.querybus.v1.ListTurnsRequest\x1a\x1e.querybus.v1.ListTurnsResponse\x12_\n\x10ListThreadEvents\x12$.querybus.v1.ListThreadEventsRequest\x1a%.querybus.v1.ListThreadEventsResponse\x12M\n\nForkThread\x12\x1e.querybus.v1.ForkThreadRequest\x1a\x1f.querybus.v1.ForkThreadResponse\x12S\n\x0c\x44\x65leteThread\x12 .querybus.v1.DeleteThreadRequest\x1a!.querybus.v1.DeleteThreadResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n querybus/v1/thread_service.proto\x12\x0bquerybus.v1\x1a\x17querybus/v1/query.proto\"1\n\nForkedFrom\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x10\n\x08sequence\x18\x02 \x01(\x03\"\x83\x01\n\x06Thread\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x12\n\nconnection\x18\x03 \x01(\t\x12\x15\n\rcreated_at_ms\x18\x04 \x01(\x03\x12,\n\x0b\x66orked_from\x18\x05 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\"\xe1\x02\n\x04Turn\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\x10\n\x08question\x18\x02 \x01(\t\x12(\n\x06status\x18\x03 \x01(\x0e\x32\x18.querybus.v1.QueryStatus\x12*\n\x07outcome\x18\x04 \x01(\x0e\x32\x14.querybus.v1.OutcomeH\x00\x88\x01\x01\x12\x11\n\x04\x63ode\x18\x05 \x01(\tH\x01\x88\x01\x01\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x0f\n\x07summary\x18\x07 \x01(\t\x12\x11\n\trow_count\x18\x08 \x01(\x03\x12\x13\n\x0b\x61sked_at_ms\x18\t \x01(\x03\x12\x16\n\x0e\x64\x65\x61\x64line_at_ms\x18\n \x01(\x03\x12\x10\n\x08sequence\x18\x0b \x01(\x03\x12\x15\n\rlast_sequence\x18\x0c \x01(\x03\x12\x10\n\x03sql\x18\r \x01(\tH\x02\x88\x01\x01\x12\x12\n\nconnection\x18\x0e \x01(\tB\n\n\x08_outcomeB\x07\n\x05_codeB\x06\n\x04_sql\";\n\x12ListThreadsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"T\n\x13ListThreadsResponse\x12$\n\x07threads\x18\x01 \x03(\x0b\x32\x13.querybus.v1.Thread\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x10GetThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61t_sequence\x18\x02 \x01(\x03\"\xf6\x01\n\x11GetThreadResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12,\n\x0b\x66orked_from\x18\x02 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\x12\x12\n\nconnection\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\r\n\x05\x61t_ms\x18\x05 \x01(\x03\x12\r\n\x05\x65vent\x18\x06 \x01(\t\x12\x10\n\x08query_id\x18\x07 \x01(\t\x12(\n\x06status\x18\x08 \x01(\x0e\x32\x18.querybus.v1.QueryStatus\x12 \n\x05turns\x18\t \x03(\x0b\x32\x11.querybus.v1.Turn\"Q\n\x10ListTurnsRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x62\x65\x66ore_sequence\x18\x03 \x01(\x03\"v\n\x11ListTurnsResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12,\n\x0b\x66orked_from\x18\x02 \x01(\x0b\x32\x17.querybus.v1.ForkedFrom\x12 \n\x05turns\x18\x03 \x03(\x0b\x32\x11.querybus.v1.Turn\"W\n\x17ListThreadEventsRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x16\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\"\x8b\x01\n\x18ListThreadEventsResponse\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\"\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x12.querybus.v1.Event\x12 \n\x13next_after_sequence\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x16\n\x14_next_after_sequence\"W\n\x11\x46orkThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\x12\x15\n\x0b\x61t_sequence\x18\x02 \x01(\x03H\x00\x12\x12\n\x08query_id\x18\x03 \x01(\tH\x00\x42\x04\n\x02\x61t\"9\n\x12\x46orkThreadResponse\x12#\n\x06thread\x18\x01 \x01(\x0b\x32\x13.querybus.v1.Thread\"(\n\x13\x44\x65leteThreadRequest\x12\x11\n\tthread_id\x18\x01 \x01(\t\"\x16\n\x14\x44\x65leteThreadResponse2\xfe\x03\n\rThreadService\x12P\n\x0bListThreads\x12\x1f.querybus.v1.ListThreadsRequest\x1a .querybus.v1.ListThreadsResponse\x12J\n\tGetThread\x12\x1d.querybus.v1.GetThreadRequest\x1a\x1e.querybus.v1.GetThreadResponse\x12J\n\tListTurns\x12\x1d.querybus.v1.ListTurnsRequest\x1a\x1e.querybus.v1.ListTurnsResponse\x12_\n\x10ListThreadEvents\x12$.querybus.v1.ListThreadEventsRequest\x1a%.querybus.v1.ListThreadEventsResponse\x12M\n\nForkThread\x12\x1e.querybus.v1.ForkThreadRequest\x1a\x1f.querybus.v1.ForkThreadResponse\x12S\n\x0c\x44\x65leteThread\x12 .querybus.v1.DeleteThreadRequest\x1a!.querybus.v1.DeleteThreadResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,31 +37,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_THREAD']._serialized_start=126
   _globals['_THREAD']._serialized_end=257
   _globals['_TURN']._serialized_start=260
-  _globals['_TURN']._serialized_end=593
-  _globals['_LISTTHREADSREQUEST']._serialized_start=595
-  _globals['_LISTTHREADSREQUEST']._serialized_end=654
-  _globals['_LISTTHREADSRESPONSE']._serialized_start=656
-  _globals['_LISTTHREADSRESPONSE']._serialized_end=740
-  _globals['_GETTHREADREQUEST']._serialized_start=742
-  _globals['_GETTHREADREQUEST']._serialized_end=800
-  _globals['_GETTHREADRESPONSE']._serialized_start=803
-  _globals['_GETTHREADRESPONSE']._serialized_end=1049
-  _globals['_LISTTURNSREQUEST']._serialized_start=1051
-  _globals['_LISTTURNSREQUEST']._serialized_end=1132
-  _globals['_LISTTURNSRESPONSE']._serialized_start=1134
-  _globals['_LISTTURNSRESPONSE']._serialized_end=1252
-  _globals['_LISTTHREADEVENTSREQUEST']._serialized_start=1254
-  _globals['_LISTTHREADEVENTSREQUEST']._serialized_end=1341
-  _globals['_LISTTHREADEVENTSRESPONSE']._serialized_start=1344
-  _globals['_LISTTHREADEVENTSRESPONSE']._serialized_end=1483
-  _globals['_FORKTHREADREQUEST']._serialized_start=1485
-  _globals['_FORKTHREADREQUEST']._serialized_end=1572
-  _globals['_FORKTHREADRESPONSE']._serialized_start=1574
-  _globals['_FORKTHREADRESPONSE']._serialized_end=1631
-  _globals['_DELETETHREADREQUEST']._serialized_start=1633
-  _globals['_DELETETHREADREQUEST']._serialized_end=1673
-  _globals['_DELETETHREADRESPONSE']._serialized_start=1675
-  _globals['_DELETETHREADRESPONSE']._serialized_end=1697
-  _globals['_THREADSERVICE']._serialized_start=1700
-  _globals['_THREADSERVICE']._serialized_end=2210
+  _globals['_TURN']._serialized_end=613
+  _globals['_LISTTHREADSREQUEST']._serialized_start=615
+  _globals['_LISTTHREADSREQUEST']._serialized_end=674
+  _globals['_LISTTHREADSRESPONSE']._serialized_start=676
+  _globals['_LISTTHREADSRESPONSE']._serialized_end=760
+  _globals['_GETTHREADREQUEST']._serialized_start=762
+  _globals['_GETTHREADREQUEST']._serialized_end=820
+  _globals['_GETTHREADRESPONSE']._serialized_start=823
+  _globals['_GETTHREADRESPONSE']._serialized_end=1069
+  _globals['_LISTTURNSREQUEST']._serialized_start=1071
+  _globals['_LISTTURNSREQUEST']._serialized_end=1152
+  _globals['_LISTTURNSRESPONSE']._serialized_start=1154
+  _globals['_LISTTURNSRESPONSE']._serialized_end=1272
+  _globals['_LISTTHREADEVENTSREQUEST']._serialized_start=1274
+  _globals['_LISTTHREADEVENTSREQUEST']._serialized_end=1361
+  _globals['_LISTTHREADEVENTSRESPONSE']._serialized_start=1364
+  _globals['_LISTTHREADEVENTSRESPONSE']._serialized_end=1503
+  _globals['_FORKTHREADREQUEST']._serialized_start=1505
+  _globals['_FORKTHREADREQUEST']._serialized_end=1592
+  _globals['_FORKTHREADRESPONSE']._serialized_start=1594
+  _globals['_FORKTHREADRESPONSE']._serialized_end=1651
+  _globals['_DELETETHREADREQUEST']._serialized_start=1653
+  _globals['_DELETETHREADREQUEST']._serialized_end=1693
+  _globals['_DELETETHREADRESPONSE']._serialized_start=1695
+  _globals['_DELETETHREADRESPONSE']._serialized_end=1717
+  _globals['_THREADSERVICE']._serialized_start=1720
+  _globals['_THREADSERVICE']._serialized_end=2230
 # @@protoc_insertion_point(module_scope)

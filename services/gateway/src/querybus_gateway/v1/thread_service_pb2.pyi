@@ -30,7 +30,7 @@ class Thread(_message.Message):
     def __init__(self, thread_id: _Optional[str] = ..., title: _Optional[str] = ..., connection: _Optional[str] = ..., created_at_ms: _Optional[int] = ..., forked_from: _Optional[_Union[ForkedFrom, _Mapping]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("query_id", "question", "status", "outcome", "code", "message", "summary", "row_count", "asked_at_ms", "deadline_at_ms", "sequence", "last_sequence", "sql")
+    __slots__ = ("query_id", "question", "status", "outcome", "code", "message", "summary", "row_count", "asked_at_ms", "deadline_at_ms", "sequence", "last_sequence", "sql", "connection")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +44,7 @@ class Turn(_message.Message):
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     LAST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SQL_FIELD_NUMBER: _ClassVar[int]
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     question: str
     status: _query_pb2.QueryStatus
@@ -57,7 +58,8 @@ class Turn(_message.Message):
     sequence: int
     last_sequence: int
     sql: str
-    def __init__(self, query_id: _Optional[str] = ..., question: _Optional[str] = ..., status: _Optional[_Union[_query_pb2.QueryStatus, str]] = ..., outcome: _Optional[_Union[_query_pb2.Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., summary: _Optional[str] = ..., row_count: _Optional[int] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., sql: _Optional[str] = ...) -> None: ...
+    connection: str
+    def __init__(self, query_id: _Optional[str] = ..., question: _Optional[str] = ..., status: _Optional[_Union[_query_pb2.QueryStatus, str]] = ..., outcome: _Optional[_Union[_query_pb2.Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., summary: _Optional[str] = ..., row_count: _Optional[int] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., sql: _Optional[str] = ..., connection: _Optional[str] = ...) -> None: ...
 
 class ListThreadsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
