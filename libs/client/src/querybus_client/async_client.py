@@ -196,6 +196,16 @@ class AsyncClient:
             for item in result:
                 yield item
 
+    async def queries(self, **filters: str | int) -> AsyncGenerator[Turn]:
+        """Give the caller's questions, newest thread first; `outcome`, `status`, `connection`, `q`, `since`, `until` narrow them."""
+        result, cursor = await self._run(operations.queries(filters))
+        for item in result:
+            yield item
+        while cursor:
+            result, cursor = await self._run(operations.queries(filters, cursor))
+            for item in result:
+                yield item
+
     async def turns(self, thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> tuple[Turn, ...]:
         """Return the newest turns of a thread before a sequence (0: all), oldest first."""
         return await self._run(operations.turns(thread_id, limit=limit, before_sequence=before_sequence))

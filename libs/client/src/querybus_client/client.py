@@ -213,6 +213,14 @@ class Client:
             result, cursor = self._run(operations.threads(cursor))
             yield from result
 
+    def queries(self, **filters: str | int) -> Iterator[Turn]:
+        """Give the caller's questions, newest thread first; `outcome`, `status`, `connection`, `q`, `since`, `until` narrow them."""
+        result, cursor = self._run(operations.queries(filters))
+        yield from result
+        while cursor:
+            result, cursor = self._run(operations.queries(filters, cursor))
+            yield from result
+
     def turns(self, thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> tuple[Turn, ...]:
         """Return the newest turns of a thread before a sequence (0: all), oldest first."""
         return self._run(operations.turns(thread_id, limit=limit, before_sequence=before_sequence))

@@ -168,6 +168,13 @@ def threads(cursor: str = "") -> Operation[tuple[tuple[Thread, ...], str]]:
     return tuple(Thread.of(thread) for thread in result["threads"]), str(result["next_cursor"] or "")
 
 
+def queries(filters: Mapping[str, str | int], cursor: str = "") -> Operation[tuple[tuple[Turn, ...], str]]:
+    """Return one page of the caller's questions, and where the next one begins; empty at the end."""
+    query = {**filters, **({"cursor": cursor} if cursor else {})}
+    result = yield Call("GET", "/v1/queries", query=query)
+    return tuple(Turn.of(turn) for turn in result["queries"]), str(result["next_cursor"] or "")
+
+
 def turns(thread_id: str, *, limit: int = 20, before_sequence: int = 0) -> Operation[tuple[Turn, ...]]:
     result = yield Call(
         "GET", f"/v1/threads/{_part(thread_id)}/turns", query={"limit": limit, "before": before_sequence}

@@ -308,6 +308,7 @@ def loops(
         queries=queries,
         turns=kept.turns,
         credentials=kept.credentials,
+        answers=kept.answers,
         dead_letters=kept.dead_letters,
         sweeper=sweeper,
         metrics=metrics,
@@ -331,7 +332,6 @@ def loops(
         owner=f"{system_random_bits(64):016x}",
         clock=clock,
     )
-    name = StageName.GATEWAY
     mark = FollowMark(CounterStore(broker), kept.open_queries, kept.journal.log_end)
     follower = kept.journal.follow(sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
     mark.attach(follower)
@@ -339,7 +339,7 @@ def loops(
         follower,
         mark,
         (
-            PullLoop(broker, stream=EVENTS, durable=name, slots=settings.slots, handle=calls.handle),
+            PullLoop(broker, stream=EVENTS, durable=StageName.GATEWAY, slots=settings.slots, handle=calls.handle),
             PullLoop(broker, stream=ADVISORIES, durable=SWEEPER, slots=ADVISORY_SLOTS, handle=sweeper.handle_advisory),
             *(_queue(broker, tenant, submissions) for tenant in settings.tenants),
         ),

@@ -15,6 +15,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventAddress, StageName
+from querybus_gateway.problems import Problem
 
 
 class Entry(Protocol):
@@ -103,6 +104,10 @@ class Answers(Protocol):
     """The stored answers, reduced for their readers."""
 
     async def put(self, envelope: Envelope[Any]) -> None: ...
+
+    async def refuse(self, tenant: str, user: str, about: str, problem: Problem, correlation_id: str) -> None:
+        """Publish why a submitted question became no query; `about` is the same at each try."""
+        ...
 
     async def get(self, tenant: str, user: str, query: str) -> bytes | None: ...
 

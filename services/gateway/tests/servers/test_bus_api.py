@@ -180,6 +180,50 @@ async def test_a_submitted_message_that_is_no_question_is_dead_lettered_with_its
             await asyncio.sleep(0.02)
 
 
+async def _next_about(answers: Any, correlation_id: str) -> dict[str, Any]:
+    async with asyncio.timeout(10):
+        return await anext(answer async for _, answer in answers if answer.get("correlation_id") == correlation_id)
+
+
+async def test_a_submitted_question_and_its_answer_are_matched_by_the_senders_word_or_the_acknowledgement(
+    stack: ApiStack,
+) -> None:
+    data = json.dumps(QUESTION).encode()
+    async with (
+        stack.outside() as connection,
+        stack.client() as client,
+        client.answers() as answers,
+        stack.stages(),
+    ):
+        subject = "querybus.v1.submit.acme.web"
+        named = await connection.request(subject, data, timeout=5, headers={"Querybus-Correlation-Id": "order 66"})
+        assert "stream" in json.loads(named.data)
+        assert (await _next_about(answers, "order 66"))["outcome"] == "answered"
+        sequence = json.loads((await connection.request(subject, data, timeout=5)).data)["seq"]
+        assert (await _next_about(answers, str(sequence)))["outcome"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"\xff", "malformed"),
+        (b"{}", "question_empty"),
+        (b'{"question": "q", "connection": "nowhere"}', "unknown_connection"),
+        (b'{"question": "q", "connection": "shop", "user": "bob"}', "unknown_field"),
+    ],
+)
+async def test_a_submitted_question_that_is_refused_comes_back_where_its_answer_would(
+    stack: ApiStack, body: bytes, code: str
+) -> None:
+    async with stack.outside() as connection, stack.client() as client, client.answers() as answers:
+        headers = {"Querybus-Correlation-Id": f"about {code}"}
+        await connection.request("querybus.v1.submit.acme.web", body, timeout=5, headers=headers)
+        refusal = await _next_about(answers, f"about {code}")
+        assert (refusal["status"], refusal["code"]) == ("refused", code)
+        # It is no query: nobody can read it as one.
+        assert (await client.call("answer", {"query_id": refusal["id"]}))["code"] == "not_found"
+
+
 async def test_a_known_thread_is_continued_by_a_call(stack: ApiStack) -> None:
     async with stack.client() as client, stack.stages():
         first = await client.call("ask", QUESTION | {"wait_seconds": 20})

@@ -108,6 +108,11 @@ class Envelope(BaseModel, Generic[BodyT]):
     retries: Retries = Retries()
     attempts: tuple[Attempt, ...] = ()
     path: tuple[PathStep, ...] = ()
+    correlation_id: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="by which whoever submitted the question knows its answer; theirs, or their message's number",
+    )
     shadow_of: str | None = Field(
         default=None,
         exclude_if=lambda value: value is None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Final, Literal
 
-Kind = Literal["key", "batch", "confirmed", "dead", "shadow"]
+Kind = Literal["key", "batch", "confirmed", "dead", "refusal", "shadow"]
 """What an id is derived for."""
 _NAMESPACE: Final = uuid.UUID("5b1c9f0e-7d3c-5a42-9d0e-0b6f3c2a9e71")
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry
 from querybus.bus.log.publish import FenceLost, Published, address_of, publish_event, publish_message
@@ -14,6 +16,7 @@ from querybus.bus.log.query_threads import claim
 from querybus.bus.log.stream_reads import last, unsettled_of
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, SecretStore
 from querybus.core.envelope import Envelope, encode
+from querybus.core.ids import derived_id
 from querybus.core.policy import Connection
 from querybus.core.subjects import (
     StageName,
@@ -29,6 +32,7 @@ from querybus.core.topology import ANSWERS, EVENTS, SUBMIT, submit_durable
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.trace import Tracing
 from querybus_gateway.lifecycle.answers import answer_bytes
+from querybus_gateway.problems import Problem
 
 STORE_MS_MAX: Final = 5_000
 CONNECTIONS_TRUST_MS: Final = 1_000
@@ -123,6 +127,18 @@ class StoredAnswers:
             subject,
             answer_bytes(envelope),
             identity=f"{token(envelope.query_id)}:answer",
+            until_ms=self._clock() + STORE_MS_MAX,
+            clock=self._clock,
+        )
+
+    async def refuse(self, tenant: str, user: str, about: str, problem: Problem, correlation_id: str) -> None:
+        identity = derived_id("refusal", tenant, user, about)
+        body = problem.body(instance="submit", trace_id="0" * 32)
+        await publish_message(
+            self._holder.connection.jetstream(),
+            answer_subject(token(tenant), token(user), token(identity)),
+            to_json({**body, "id": identity, "status": "refused", "correlation_id": correlation_id}),
+            identity=f"{identity}:refusal",
             until_ms=self._clock() + STORE_MS_MAX,
             clock=self._clock,
         )

@@ -28,6 +28,8 @@ _log = get_log(__name__)
 def answer_bytes(envelope: Envelope[Finished]) -> bytes:
     """Return the stored form of an answer: the public view for the audience that asked."""
     answer = public_answer(envelope, envelope.audience) | {"status": "finished", "audience": envelope.audience}
+    if envelope.correlation_id is not None:
+        answer["correlation_id"] = envelope.correlation_id
     return to_json(answer)
 
 

@@ -452,7 +452,8 @@ class Queries:
             return _trouble(trouble)
         stored: Json = json.loads(data) if data is not None else {}
         # It was kept under its reader's name, but phrased for the audience that asked.
-        if data is None or (stored.get("audience") != "business" and credential.audience != "analyst"):
+        is_own = stored.get("audience") == "business" or credential.audience == "analyst"
+        if stored.get("status") != "finished" or not is_own:
             return reply
         return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
 

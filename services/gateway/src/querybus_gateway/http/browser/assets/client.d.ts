@@ -138,6 +138,7 @@ export class QueryBus {
   page(id: string, how?: { page?: number; pageSize?: number; signal?: AbortSignal }): Promise<Page>;
   exported(id: string, format?: "csv" | "jsonl" | "arrow" | "parquet" | "xlsx", how?: { signal?: AbortSignal }): Promise<Blob>;
   picture(id: string, format?: "png" | "svg", how?: { signal?: AbortSignal }): Promise<Blob>;
+  queries(how?: { outcome?: string; status?: string; connection?: string; q?: string; since?: number; until?: number; limit?: number; cursor?: string; signal?: AbortSignal }): Promise<{ queries: (Turn & { thread_id: string })[]; next_cursor: string | null }>;
   threads(how?: { limit?: number; cursor?: string; signal?: AbortSignal }): Promise<{ threads: Thread[]; next_cursor: string | null }>;
   turns(threadId: string, how?: { limit?: number; before?: number; signal?: AbortSignal }): Promise<{ thread_id: string; turns: Turn[] }>;
   fork(threadId: string, how?: { queryId?: string }): Promise<Thread>;

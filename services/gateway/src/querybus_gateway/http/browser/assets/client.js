@@ -141,6 +141,11 @@ export class QueryBus {
     return response.blob();
   }
 
+  /** One's questions, newest thread first; outcome, status, connection, q, since and until narrow them. */
+  queries({ signal, ...filters } = {}) {
+    return this.#json("GET", `/v1/queries${search(filters)}`, { signal });
+  }
+
   threads({ limit, cursor, signal } = {}) {
     return this.#json("GET", `/v1/threads${search({ limit, cursor })}`, { signal });
   }
