@@ -77,6 +77,24 @@ async def test_a_key_is_shown_once_lets_its_owner_in_and_is_revoked() -> None:
             await gateway.stop()
 
 
+async def test_a_connection_that_is_not_there_is_refused_with_those_that_are() -> None:
+    async with EmbeddedNats(()) as bus:
+        await bus.migrate()
+        executor = await bus.connect("executor")
+        await ConnectionStore(Held(executor)).write(Connection(name="shop", dialect=Dialect.SQLITE))
+        await executor.close()
+        with pytest.raises(UsageError, match="there is no connection nosuch; there are: shop"):
+            await create(
+                Place(bus.url, bus.password("gateway")),
+                tenant="acme",
+                name="web",
+                user="ann",
+                audience="business",
+                connections=("nosuch",),
+                replace=False,
+            )
+
+
 @pytest.mark.parametrize("name", ["a.b", "*", ">", "", "Name", "x" * 65, "名"])
 async def test_a_name_that_fits_no_subject_is_refused_before_anything_is_asked(name: str) -> None:
     with pytest.raises(UsageError, match="may have"):

@@ -473,3 +473,28 @@ def _sends(text: str) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], 
         writer.close()
 
     return answer
+
+
+async def test_the_document_is_read_and_tried_in_a_browser_without_another_host(stack: Stack, browser: Browser) -> None:
+    context = await browser.new_context(viewport={"width": 1200, "height": 900})
+    context.set_default_timeout(WAIT_MS)
+    await context.add_init_script(WATCH)
+    page = await context.new_page()
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url) if not _is_own(request.url, stack) else None)
+    try:
+        await page.goto(f"{stack.http_address}/docs")
+        ask_path = page.locator(".opblock", has_text="/v1/queries").first
+        await ask_path.wait_for()
+        assert await page.locator(".opblock").count() > 40
+        await page.locator(".opblock-summary", has_text="/v1/me").first.click()
+        await page.get_by_role("button", name="Try it out").first.click()
+        await page.get_by_role("button", name="Execute").first.click()
+        # Nobody signed in: the refusal is shown as any answer.
+        await page.locator(".response .microlight", has_text="unauthenticated").first.wait_for()
+        if (shown := os.environ.get("QUERYBUS_SHOW_PICTURES")) is not None:
+            await page.screenshot(path=f"{shown}/docs.png")
+        assert await page.evaluate("window.seen") == []
+        assert elsewhere == []
+    finally:
+        await context.close()

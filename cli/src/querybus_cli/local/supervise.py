@@ -74,8 +74,14 @@ class Supervisor:
         self._processes: dict[str, asyncio.subprocess.Process] = {}
 
     def stop(self) -> None:
-        """Ask every process to finish its work and end."""
-        self._stopping.set()
+        """Ask every process to finish its work and end; asked a second time, end them at once."""
+        if not self._stopping.is_set():
+            self._say(f"stopping: what runs may finish, {STOP_SECONDS:.0f} s at most; Ctrl-C again ends it at once")
+            self._stopping.set()
+            return
+        for process in self._processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
 
     def retire(self, name: str) -> None:
         """End one replica in order and do not start it again."""

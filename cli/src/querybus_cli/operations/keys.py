@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.log.publish import BusTrouble
-from querybus.bus.stores.buckets import CredentialStore
+from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.ids import is_id
 from querybus.core.subjects import StageName, is_token
@@ -38,6 +38,22 @@ def place_of(url: str | None, password: str | None, store: Path) -> Place:
             f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
         )
     return Place(known["nats_url"], known["gateway_password"])
+
+
+async def _must_exist(place: Place, connection: str) -> None:
+    """Raise UsageError for a connection that is none of the bus's; where none is known yet, nobody can say."""
+    try:
+        opened = await connect(place.url, StageName.GATEWAY, place.password)
+    except BusRefused as error:
+        raise UsageError(str(error)) from error
+    try:
+        names = [item.name for item in await ConnectionStore(Held(opened)).all()]
+    except BusTrouble as error:
+        raise UsageError(f"the bus did not answer: {error}") from error
+    finally:
+        await opened.close()
+    if names and connection not in names:
+        raise UsageError(f"there is no connection {connection}; there are: {', '.join(sorted(names))}")
 
 
 @asynccontextmanager
@@ -83,6 +99,8 @@ async def create(
         is_trusted_proxy=is_trusted_proxy,
     )
     async with registry(place) as known:
+        for connection in connections or ():
+            await _must_exist(place, connection)
         if not replace and await known.get(tenant, name) is not None:
             raise UsageError(f"{tenant}.{name} is there already; --replace makes its old key void")
         await known.put(credential)

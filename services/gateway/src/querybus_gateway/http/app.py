@@ -37,6 +37,7 @@ from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.browser.page import page_routes
+from querybus_gateway.http.browser.reference import reference_routes
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
 from querybus_gateway.http.compatible.openai import api as openai_api
 from querybus_gateway.http.request import (
@@ -107,7 +108,7 @@ REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
 
 
 _FRAMEWORKS: Final = {
-    404: Problem(ProblemCode.NOT_FOUND, "there is no such path; GET /v1/openapi.json lists them"),
+    404: Problem(ProblemCode.NOT_FOUND, "there is no such path; /docs and GET /v1/openapi.json list them"),
     405: Problem(ProblemCode.METHOD_NOT_ALLOWED),
 }
 """What the framework refuses by itself."""
@@ -270,7 +271,7 @@ def http_api(
         tags=["documents"],
         openapi_extra=NO_KEY,
     )
-    app.router.routes.extend((*more, *(page_routes() if page else ())))
+    app.router.routes.extend((*more, *reference_routes(), *(page_routes() if page else ())))
     _refusals(app, [*app.router.routes, *(route for router in (*ROUTERS, *others) for route in router.routes)])
     _document(app)
     return app

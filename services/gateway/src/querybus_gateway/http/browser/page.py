@@ -62,7 +62,7 @@ _BUNDLE: Final = (
 _log = get_log(__name__)
 
 
-class _File:
+class StaticFile:
     """A file as it is sent: plain and compressed, and a tag that changes with it."""
 
     def __init__(self, data: bytes, kind: str) -> None:
@@ -81,20 +81,20 @@ class _File:
 
 
 @cache
-def _assets() -> dict[str, _File]:
+def _assets() -> dict[str, StaticFile]:
     folder = files("querybus_gateway.http.browser") / "assets"
     found = [item for item in folder.iterdir() if item.is_file()]
-    return {item.name: _File(item.read_bytes(), item.name.rpartition(".")[2]) for item in found}
+    return {item.name: StaticFile(item.read_bytes(), item.name.rpartition(".")[2]) for item in found}
 
 
 class _ChartLibrary:
     """Vega, Vega-Lite and vega-embed as one script, made once by a child process: the package is large."""
 
     def __init__(self) -> None:
-        self._made: _File | None = None
+        self._made: StaticFile | None = None
         self._turn = asyncio.Lock()
 
-    async def __call__(self) -> _File | None:
+    async def __call__(self) -> StaticFile | None:
         async with self._turn:
             if self._made is None:
                 child = await asyncio.create_subprocess_exec(
@@ -109,7 +109,7 @@ class _ChartLibrary:
                 if child.returncode != 0 or not data:
                     _log.warning("page.chart_library_missing")
                     return None
-                self._made = await asyncio.to_thread(_File, data, "js")
+                self._made = await asyncio.to_thread(StaticFile, data, "js")
             return self._made
 
 
