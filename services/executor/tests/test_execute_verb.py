@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,18 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Concluded, Origin, Outcome, PagesAddress, ResultColumn, Scalar
+from querybus.core.messages import (
+    Agreement,
+    Alternative,
+    Analysis,
+    Approved,
+    Concluded,
+    Origin,
+    Outcome,
+    PagesAddress,
+    ResultColumn,
+    Scalar,
+)
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainRequest, ProbeRequest
@@ -287,6 +299,48 @@ async def test_a_row_that_is_too_long_to_be_kept_is_said_as_that() -> None:
     result = concluded.body.result
     assert result is not None
     assert (result.pages, result.warnings) == (None, (WARNING_LONG_ROW,))
+
+
+def with_alternative(
+    envelope: Envelope[Approved], *doubts: str, sql: str = "SELECT id FROM orders"
+) -> Envelope[Approved]:
+    alternative = Alternative(draft="SELECT id FROM orders -- as written", sql=sql)
+    analysis = Analysis(doubts=doubts)
+    return envelope.with_body(envelope.body.model_copy(update={"alternative": alternative, "analysis": analysis}))
+
+
+async def test_a_second_draft_that_agrees_is_compared_and_changes_nothing() -> None:
+    database = ShelfDatabase()
+    body = (await answered(with_alternative(approved()), database)).body
+    assert [asked[0] for asked in database.asked] == ["SELECT id FROM orders LIMIT 11", "SELECT id FROM orders"]
+    assert (body.analysis.agreement, body.sql) == (Agreement.EQUAL, "SELECT id FROM orders LIMIT 11")
+
+
+async def test_a_second_draft_is_shown_where_the_first_found_nothing_by_a_value_that_is_not_there() -> None:
+    class Empty(ShelfDatabase):
+        async def run(self, sql: str, **how: Any) -> Rows | Failure:
+            self.rows = () if sql.endswith("LIMIT 11") else ((7,),)
+            return await super().run(sql, **how)
+
+    concluded = await answered(with_alternative(approved(), "absent_value"), Empty())
+    result = concluded.body.result
+    assert result is not None
+    assert (concluded.body.analysis.agreement, result.rows) == (Agreement.REPLACED, ((7,),))
+    # It is a try of its own, so that it counts as one and is what an answer is called right for.
+    assert concluded.attempts[-1].sql == "SELECT id FROM orders -- as written"
+    assert concluded.attempts[-1].executed
+    kept = await answered(with_alternative(approved(), "absent_value", "second_doubtful"), Empty())
+    assert kept.body.result is not None
+    assert (kept.body.analysis.agreement, kept.body.result.rows) == (Agreement.DIFFERENT, ())
+
+
+async def test_a_second_draft_that_the_guard_refuses_is_not_run() -> None:
+    database = ShelfDatabase()
+    body = (await answered(with_alternative(approved(), sql="DELETE FROM orders"), database)).body
+    assert ([asked[0] for asked in database.asked], body.analysis.agreement) == (
+        ["SELECT id FROM orders LIMIT 11"],
+        None,
+    )
 
 
 async def test_a_result_cut_at_its_bytes_says_so() -> None:

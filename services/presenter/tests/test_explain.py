@@ -8,7 +8,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
-from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.messages import Agreement, Analysis, Answer, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.present import render
 from querybus_presenter.wording.absent import absent_value
@@ -38,6 +38,10 @@ CATALOG = Catalog(
 
 
 def explained(sql: str, audience: Audience = "business", language: Language = "en", **header: Any) -> str:
+    return answered(sql, audience, language, **header).explanation
+
+
+def answered(sql: str, audience: Audience = "business", language: Language = "en", **header: Any) -> Answer:
     body = Concluded(
         outcome=Outcome.ANSWERED,
         stage=StageName.EXECUTOR,
@@ -61,7 +65,7 @@ def explained(sql: str, audience: Audience = "business", language: Language = "e
         body=body,
         **header,
     )
-    return render(envelope, CATALOG, WORDS[language, audience]).body.answer.explanation
+    return render(envelope, CATALOG, WORDS[language, audience]).body.answer
 
 
 SQL = "SELECT cty, SUM(rev_amt) AS s FROM cust_tbl WHERE cty <> 'Bern' AND rev_amt >= 10 GROUP BY cty ORDER BY s DESC LIMIT 5"
@@ -165,3 +169,15 @@ def test_a_value_that_does_not_occur_is_named_with_those_that_do(sql: str, said:
     catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(orders,))
     texts = WORDS["en", "business"]
     assert absent_value(read(sql, Dialect.SQLITE), catalog, texts, with_names=False) == said
+
+
+def test_what_a_second_draft_came_to_is_said_and_counted_into_the_confidence():
+    for agreement, confidence, said in (
+        (Agreement.EQUAL, 0.85, ""),
+        (Agreement.DIFFERENT, 0.2, "another result"),
+        (Agreement.REPLACED, 0.85, "the second one"),
+        (None, None, ""),
+    ):
+        answer = answered("SELECT COUNT(*) FROM cust_tbl", analysis=Analysis(agreement=agreement))
+        assert answer.confidence == confidence
+        assert any(said in note for note in answer.notes) if said else answer.notes == ()

@@ -237,6 +237,19 @@ async def test_what_shall_not_run_is_concluded_as_prepared(operation: Operation)
     assert (result.body.outcome, result.body.sql) == (Outcome.PREPARED, "SELECT name FROM customer LIMIT 10001")
 
 
+async def test_a_second_draft_is_checked_like_the_first_and_left_out_where_it_may_not_run() -> None:
+    first = draft_of("SELECT name FROM customer")
+    for second, sql in (
+        ("SELECT name FROM customer ORDER BY name", "SELECT name FROM customer ORDER BY name LIMIT 10001"),
+        ("DELETE FROM customer", None),
+        ("SELECT nosuch FROM customer", None),
+    ):
+        result = await run(first.with_body(first.body.model_copy(update={"alternative_sql": second})))
+        assert isinstance(result.body, Approved)
+        found = result.body.alternative
+        assert (None if found is None else (found.draft, found.sql)) == (None if sql is None else (second, sql))
+
+
 async def test_to_explain_is_to_run_what_asks_the_engine_for_its_plan() -> None:
     result = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN))
     assert isinstance(result.body, Approved)

@@ -26,6 +26,7 @@ from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
+from querybus_executor.results.second_draft import compared, with_second
 from querybus_executor.results.total import total_of
 from querybus_executor.results.value_suggestions import asked_back
 
@@ -92,16 +93,16 @@ async def execute(
             return without_values(outcome, policy)
         warnings = engine_warnings(outcome.warnings, policy)
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
+    body, result = await compared(envelope, outcome, result, database, refusal, left_seconds - (timer() - began))
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    reported = verdict.silent.of(result.rows)
-    if reported:
+    if reported := verdict.silent.of(result.rows):
         result = result.model_copy(update={"warnings": (*result.warnings, *reported)})
     if outcome.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)
         result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
     conclusion = asked_back(envelope, _answered(body, result), catalog, database.policy)
-    return concluded(envelope, conclusion, duration_ms=round(outcome.duration_ms, 3))
+    return concluded(with_second(envelope, body), conclusion, duration_ms=round(outcome.duration_ms, 3))
 
 
 def _answered(body: Approved, result: Result) -> Concluded:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Final, cast
 
-from querybus.core.catalog import Catalog, Language, Table
+from querybus.core.catalog import Catalog, Language
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Classification, Envelope, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,
+    Agreement,
     Analysis,
     Asked,
     Concluded,
@@ -30,28 +31,28 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.options import Mode
-from querybus.core.policy import Connection
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ModelReply
 from querybus.sql.conditions.today import with_today
 from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
 from querybus.text.knowledge import Entry, answers_alone
 from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind
-from querybus_generator.linking.index import Linking
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
-from querybus_generator.prompts.question import CHAT_MARK, Example, Matched, render_question
+from querybus_generator.prompts.of_subject import QuestionPrompt, question_prompt
+from querybus_generator.prompts.question import CHAT_MARK
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
+from querybus_generator.reply.doubts import DraftDoubt, doubts_of
 from querybus_generator.reply.own_dialect import in_own_dialect
 from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
-from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, instruction_lines
+from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
@@ -75,10 +76,12 @@ from querybus_generator.subject import (
     write_refused,
 )
 from querybus_translator import NotRead, Translated, translate, translate_in_thread
-from querybus_translator.answers.hints import hints_for
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
+SECOND_SECONDS_MIN: Final = 5.0
+SECOND_SECONDS_SHARE: Final = 0.3
+"""Of the time that the first call had."""
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
 
@@ -301,70 +304,11 @@ def _replied(subject: Subject, text: str, said: ModelReply) -> Outgoing | Failur
     return concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionPrompt:
-    """What goes to a model for a question, and what it was made of."""
-
-    messages: tuple[ChatMessage, ...]
-    linking: Linking
-    example_ids: tuple[str, ...]
-
-
-def _question_prompt(
-    subject: Subject,
-    asked: str,
-    near: Near,
-    *,
-    turns: tuple[Turn, ...],
-    attempts: tuple[Attempt, ...],
-    advice: Advice | None,
-    used: tuple[Entry, ...] = (),
-) -> QuestionPrompt:
-    envelope, prepared = subject.envelope, subject.prepared
-    tokens_max = subject.prompting.schema_tokens_max
-    linking = prepared.index.link(asked, nearness=near.tables, tokens_max=tokens_max)
-    tables = _with_tried(linking, prepared.index.shown(linking, asked, tokens_max), prepared.catalog, attempts)
-    with_values = may_see_data(envelope, subject.connection)
-    readable, today = subject.readable, subject.today
-    hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
-    messages = render_question(
-        subject.texts.prompt,
-        catalog=prepared.catalog,
-        tables=tables,
-        schema=prepared.schema(tables, with_values=with_values),
-        question=envelope.question if turns else subject.question,
-        reading=(envelope.enriched_question or "") if turns else "",
-        today=subject.today,
-        with_values=with_values,
-        turns=turns,
-        advice=advice,
-        attempts=attempts,
-        examples=[
-            Example(entry.key, with_today(entry.text, prepared.catalog.dialect, subject.today)) for entry in used
-        ],
-        matched=[
-            Matched(link.text, link.table, link.column, link.value)
-            for link in (prepared.index.values.named(asked) if with_values else ())
-            if link.column is not None and link.value is not None
-        ],
-        instructions=[*instruction_lines(prepared, readable), *hints],
-        about=subject.connection.description,
-        offers_chat=envelope.classification is None and advice is None,
-        prompting=subject.prompting,
-    )
-    return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
-
-
 def _asked(subject: Subject, turns: tuple[Turn, ...]) -> str:
     """Return what is linked: what goes on from the thread names its tables there."""
     if subject.envelope.enriched_question or not turns:
         return subject.question
     return "\n".join((subject.question, *(turn.question for turn in turns[-3:])))
-
-
-def may_see_data(envelope: Envelope[Any], connection: Connection) -> bool:
-    """Return whether a model may see cell values: the request and the connection must both allow it."""
-    return envelope.options.allow_llm_to_see_data and connection.policy.of(envelope.tenant).allow_llm_to_see_data
 
 
 async def _model(
@@ -381,7 +325,7 @@ async def _model(
     if subject.meaning is not None:
         near = await subject.meaning.of(subject.prepared, asked, subject.timeout_seconds)
     used = await asyncio.to_thread(verified_examples, subject, near) if subject.prepared.examples else ()
-    question = _question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice, used=used)
+    question = question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice, used=used)
     timeout_seconds = subject.timeout_seconds - near.seconds
     if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
@@ -413,7 +357,46 @@ async def _model(
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
     analysis = _analysis(subject, question, near, reply, said)
-    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL), analysis)
+    alternative: str | None = None
+    if envelope.options.second_draft and not attempts and advice is None:
+        analysis, alternative = await _second(subject, asked, sql, analysis, timeout_seconds, near)
+    draft = Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL)
+    return drafted_envelope(subject, draft, analysis, alternative_sql=alternative)
+
+
+async def _second(
+    subject: Subject, asked: str, sql: str, analysis: Analysis, seconds: float, near: Near
+) -> tuple[Analysis, str | None]:
+    """Return the analysis with what is doubtful of a draft, and the second draft where that is another statement.
+
+    It is asked for once, with another schema text and no examples; what a model says of it beyond the statement is not used.
+    """
+    catalog = subject.catalog
+    doubts = await asyncio.to_thread(doubts_of, sql, subject.question, catalog, subject.prepared.index.values)
+    # As long again as the first might have taken leaves nothing for what follows.
+    if not doubts or subject.model is None or seconds < SECOND_SECONDS_MIN:
+        return analysis, None
+    analysis = analysis.model_copy(update={"doubts": tuple(sorted(doubts))})
+    question = question_prompt(subject, asked, near, turns=subject.turns, attempts=(), advice=None, is_second=True)
+    reply = await subject.model.reply(
+        question.messages,
+        timeout_seconds=seconds * SECOND_SECONDS_SHARE,
+        model=subject.envelope.options.model,
+        tenant=subject.envelope.tenant,
+    )
+    if isinstance(reply, Failure):
+        return analysis, None
+    tokens = {"tokens_in": analysis.tokens_in + reply.tokens_in, "tokens_out": analysis.tokens_out + reply.tokens_out}
+    analysis = analysis.model_copy(update=tokens)
+    said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
+    if isinstance(said, Failure):
+        return analysis, None
+    second = in_own_dialect(said.sql, catalog)
+    if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
+        return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
+    if await asyncio.to_thread(doubts_of, second, subject.question, catalog, subject.prepared.index.values):
+        analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
+    return analysis, second
 
 
 def _analysis(subject: Subject, question: QuestionPrompt, near: Near, reply: ModelReply, said: SaidReply) -> Analysis:
@@ -485,14 +468,3 @@ def _is_known(sql: str, catalog: Catalog, attempts: tuple[Attempt, ...]) -> bool
         return False
     wanted = normalise(sql, catalog.dialect)
     return any(normalise(attempt.sql, catalog.dialect) == wanted for attempt in attempts)
-
-
-def _with_tried(
-    linking: Linking, shown: tuple[Table, ...], catalog: Catalog, attempts: tuple[Attempt, ...]
-) -> tuple[Table, ...]:
-    """Return the linked tables as they are shown and, whole, those that earlier attempts named."""
-    if linking.is_whole_schema or not attempts:
-        return shown
-    texts = " ".join(attempt.sql.casefold() for attempt in attempts)
-    kept = {id(table) for table in linking.tables}
-    return (*shown, *(table for table in catalog.tables if id(table) not in kept and table.name.casefold() in texts))

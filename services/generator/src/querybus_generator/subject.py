@@ -196,13 +196,19 @@ def clarification(
 
 
 def drafted_envelope(
-    subject: Subject, draft: Draft, analysis: Analysis, notes: tuple[str, ...] = ()
+    subject: Subject,
+    draft: Draft,
+    analysis: Analysis,
+    notes: tuple[str, ...] = (),
+    *,
+    alternative_sql: str | None = None,
 ) -> Envelope[Drafted]:
     operation = subject.envelope.body.operation
     notes = (*subject.notes, *notes)
     if subject.asked_of:
         analysis = analysis.model_copy(update={"asked_of": subject.asked_of})
-    return drafted(subject.envelope, Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes))
+    body = Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes, alternative_sql=alternative_sql)
+    return drafted(subject.envelope, body)
 
 
 def settled_classification(

@@ -7,7 +7,7 @@ generator phrased is shown, because it cannot be checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -18,6 +18,8 @@ from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
+    Agreement,
+    Analysis,
     Answer,
     AnswerColumn,
     Clarification,
@@ -179,7 +181,7 @@ class _Context:
             chart=drawn.spec if drawn else None,
             notes=(*self._notes(result, doubtful), *(drawn.notes if drawn else ())),
             mended=self._repaired(),
-            confidence=_lowered(body.analysis.confidence, doubtful) if is_answer else None,
+            confidence=_lowered(_agreed(body.analysis), doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if is_explained else "",
             reading=read_as,
         )
@@ -386,6 +388,9 @@ class _Context:
         said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
         assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
         said = (*(texts.notes["assumption"].format(text=text) for text in assumed if self.may_say(text)), *said)
+        agreement = body.analysis.agreement
+        if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
+            said = (texts.notes[agreement.value], *said)
         if body.outcome is Outcome.ANSWERED and self.may_say(body.analysis.asked_of):
             said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
         if not self.is_business:
@@ -441,6 +446,23 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
     return any(
         leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
     )
+
+
+_SAID_OF_AGREEMENT: Final = (Agreement.DIFFERENT, Agreement.REPLACED)
+_AGREED_CONFIDENCE: Final[Mapping[Agreement, float]] = {
+    Agreement.SAME_STATEMENT: 0.85,
+    Agreement.EQUAL: 0.85,
+    Agreement.DIFFERENT: 0.2,
+    Agreement.REPLACED: 0.85,
+}
+"""How often answers were right, by what a second draft came to: `make bench-drafts`."""
+
+
+def _agreed(analysis: Analysis) -> float | None:
+    """Return how sure an answer is; of a model's, what a second draft says of it."""
+    if analysis.confidence is not None or analysis.agreement is None:
+        return analysis.confidence
+    return _AGREED_CONFIDENCE.get(analysis.agreement)
 
 
 def _lowered(confidence: float | None, doubtful: tuple[Doubt, ...]) -> float | None:

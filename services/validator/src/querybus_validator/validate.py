@@ -16,6 +16,7 @@ from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, Undecodable, approved, checks_size, concluded
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
+    Alternative,
     Approved,
     Clarification,
     Concluded,
@@ -169,6 +170,7 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
             dialect=context.connection.dialect,
             origin=body.draft.origin,
             tables=static.tables,
+            alternative=_alternative(context, body, row_limit),
             row_limit=row_limit,
             limit_asked=static.limit_asked,
             checked=opinion.checked,
@@ -176,6 +178,16 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
             notes=notes,
         ),
     )
+
+
+def _alternative(context: _Context, body: Drafted, row_limit: int) -> Alternative | None:
+    """Return the second draft as it may run, checked like the first; None where it may not, for it was only a check."""
+    if body.alternative_sql is None:
+        return None
+    checked = context.static(body.alternative_sql, row_limit)
+    if isinstance(checked, Failure) or checked.doubt is not None or not checked.is_query:
+        return None
+    return Alternative(draft=body.alternative_sql, sql=checked.sql)
 
 
 def _plan_of(context: _Context, body: Drafted, row_limit: int) -> Checked | None:

@@ -112,6 +112,16 @@ class OptionAction(StrEnum):
     REQUEST_ACCESS = "request_access"
 
 
+class Agreement(StrEnum):
+    """How the results of two drafts of one question stand to each other."""
+
+    SAME_STATEMENT = "same_statement"
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    REPLACED = "replaced"
+    NOT_COMPARED = "not_compared"
+
+
 class Value(BaseModel):
     """A frozen part of a message; unknown fields survive."""
 
@@ -147,6 +157,11 @@ class Analysis(Value):
     )
     labels: tuple[str, ...] = Field(
         default=(), description="what definitions call each column, in the reader's language"
+    )
+    doubts: tuple[str, ...] = Field(default=(), description="why a second draft was asked for, as codes")
+    agreement: Agreement | None = Field(
+        default=None,
+        description="of a doubtful first draft: what a second one came to; `replaced`: it is shown instead",
     )
     asked_of: str = Field(
         default="", description="what people call the connection, where the question's words have chosen it"
@@ -250,6 +265,9 @@ class Drafted(Value):
     draft: Draft
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
+    alternative_sql: str | None = Field(
+        default=None, description="a second draft of a doubtful first one, in the same dialect: its result is compared"
+    )
     probe: bool = Field(default=False, description="a probe is wanted before approval")
     rules: tuple[str, ...] = Field(default=(), description="the rules that repaired the draft, in order")
     notes: tuple[str, ...] = Field(default=(), description="what was assumed or repaired, for analysts")
@@ -263,6 +281,13 @@ class Confirmed(Value):
     rows_affected_max: int = Field(ge=0)
 
 
+class Alternative(Value):
+    """A second draft as it was written, and as it may run."""
+
+    draft: str
+    sql: str
+
+
 class Approved(Value):
     event: ClassVar[EventName] = EventName.APPROVED
 
@@ -270,6 +295,7 @@ class Approved(Value):
     dialect: Dialect
     origin: Origin
     tables: tuple[str, ...]
+    alternative: Alternative | None = Field(default=None, description="a second draft, whose result is compared")
     row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
     checked: tuple[Literal["static", "explain", "probe"], ...]
     limit_asked: int | None = Field(

@@ -66,6 +66,9 @@ class Options(BaseModel):
     count_total: bool = Field(
         default=False, description="of a result that is cut, count all rows within 3 s, else estimate them"
     )
+    second_draft: bool = Field(
+        default=True, description="ask a model once more where its first draft is doubtful, and compare the results"
+    )
     summary: bool = Field(default=True, description="a summary in words")
     chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
     dry_run: bool = Field(default=False, description="conclude with the SQL, do not run it")

@@ -1,0 +1,156 @@
+"""Measures what a second draft of doubtful first ones comes to, with published answers of models as both drafts.
+
+Each model's answer is the first draft and each other's the second, which is what another schema text may bring at best and at worst. A
+second draft is asked for only where the first is doubtful; results are compared and chosen between by the executor's own function.
+Right is what the published execution match says, columns permuted. The confidences that answers carry are compared with how often they
+were right, per fold of databases: nothing is fitted here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import sqlite3
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querybus.core.messages import Agreement, ResultColumn
+from querybus.text.synonyms import link_words
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_executor.ports import Rows
+from querybus_executor.results.second_draft import COMPARED_ROWS_MAX, agreement_of
+from querybus_generator.linking.index import LinkIndex
+from querybus_generator.reply.doubts import DraftDoubt, doubts_of
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+STEPS_MAX: Final = 20_000_000
+CALLS_MAX: Final = 0.4
+
+
+class Databases:
+    """The databases of the questions, read only; what was run once is remembered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.catalogs = {path.stem: open_sqlite_catalog(path) for path in sorted(folder.glob("*.sqlite"))}
+        self.indexes = {name: LinkIndex(catalog, words=link_words()) for name, catalog in self.catalogs.items()}
+        self._folder = folder
+        self._known: dict[tuple[str, str], Rows | None] = {}
+
+    def run(self, name: str, sql: str) -> Rows | None:
+        """Return the rows as the executor would hand them on; None where the statement does not run."""
+        if (name, sql) not in self._known:
+            self._known[name, sql] = self._run(name, sql)
+        return self._known[name, sql]
+
+    def _run(self, name: str, sql: str) -> Rows | None:
+        address = f"{(self._folder / f'{name}.sqlite').absolute().as_uri()}?mode=ro"
+        steps = iter(range(STEPS_MAX // 10_000))
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as opened:
+            opened.text_factory = lambda cell: cell.decode("utf-8", "replace")
+            opened.set_progress_handler(lambda: next(steps, None) is None, 10_000)
+            try:
+                cursor = opened.execute(sql)
+                rows = cursor.fetchmany(COMPARED_ROWS_MAX + 1)
+            except sqlite3.Error:
+                return None
+        columns = tuple(ResultColumn(name=str(column[0])) for column in cursor.description or ())
+        kept = [tuple(row) for row in rows[:COMPARED_ROWS_MAX]]
+        return Rows(columns, kept, len(rows) > COMPARED_ROWS_MAX, cut_bytes=False, duration_ms=0.0, row_count=len(kept))
+
+
+def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what became of one question: whether it was right before and after, and what a second draft said."""
+    name, question = first["db_id"], first["question"]
+    before = bool(first["ex_colperm"])
+    found = databases.run(name, first["pred"])
+    doubts = doubts_of(first["pred"], question, databases.catalogs[name], databases.indexes[name].values)
+    row = {"database": name, "before": before, "after": before, "asked": False, "state": "not asked"}
+    if not doubts or second is None or found is None:
+        return row | {"asked": bool(doubts)}
+    other = databases.run(name, second["pred"])
+    if other is None:
+        return row | {"asked": True, "state": "second does not run"}
+    index = databases.indexes[name]
+    is_doubtful = bool(doubts_of(second["pred"], question, databases.catalogs[name], index.values))
+    agreement = agreement_of(found, other, may_replace=DraftDoubt.ABSENT_VALUE in doubts and not is_doubtful)
+    after = bool(second["ex_colperm"]) if agreement is Agreement.REPLACED else before
+    return row | {"asked": True, "state": agreement.value, "after": after}
+
+
+def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    count = len(rows)
+    by_state: dict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        by_state[row["state"]].append(row["after"])
+    return {
+        "questions": count,
+        "extra_calls": round(sum(row["asked"] for row in rows) / count, 3),
+        "right_before": round(sum(row["before"] for row in rows) / count, 4),
+        "right_after": round(sum(row["after"] for row in rows) / count, 4),
+        "fixed": sum(row["after"] and not row["before"] for row in rows),
+        "broken": sum(row["before"] and not row["after"] for row in rows),
+        "right_by_state": {
+            name: (round(sum(values) / len(values), 2), len(values)) for name, values in sorted(by_state.items())
+        },
+    }
+
+
+def main() -> int:
+    default = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data")) / "spider"
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, default=default, help="a folder laid out as Spider's, with `replay`")
+    options.add_argument("--strict", action="store_true", help="a missed target is an error")
+    chosen = options.parse_args()
+    if not (chosen.data / "replay").is_dir():
+        print(f"skipped: {chosen.data / 'replay'} is not there; --data names another folder laid out as Spider's")
+        return 0
+    databases = Databases(chosen.data / "databases")
+    models = {
+        path.stem: {
+            (row["db_id"], row["question"]): row
+            for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        }
+        for path in sorted((chosen.data / "replay").glob("*.jsonl"))
+    }
+    figures: dict[str, Any] = {}
+    everything: list[dict[str, Any]] = []
+    for first, answers in models.items():
+        for second, others in models.items():
+            if first == second:
+                continue
+            rows = [
+                judged(databases, row, others.get(key))
+                for key, row in answers.items()
+                if row["db_id"] in databases.catalogs
+            ]
+            everything += rows
+            figures[f"{first}, then {second}"] = figures_of(rows)
+    names = sorted({row["database"] for row in everything})
+    for number in (0, 1):
+        fold = set(names[number::2])
+        figures[f"all pairs, databases {number + 1} of 2"] = figures_of(
+            [row for row in everything if row["database"] in fold]
+        )
+    for name, values in figures.items():
+        print(name, values)
+    broken = sum(values["broken"] for values in figures.values())
+    calls = max(values["extra_calls"] for values in figures.values())
+    short = [*(["broken"] if broken else []), *(["extra_calls"] if calls > CALLS_MAX else [])]
+    print("met" if not short else f"NOT MET: {', '.join(short)}")
+    path = ROOT / "build" / "bench" / "drafts.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    machine = {"cpus": os.cpu_count(), "python": platform.python_version()}
+    states = Counter(row["state"] for row in everything)
+    report = {"name": "drafts", "figures": figures, "states": states, "met": not short, "machine": machine}
+    path.write_text(json.dumps(report, ensure_ascii=False, indent=1), encoding="utf-8")
+    return 1 if chosen.strict and short else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
