@@ -65,3 +65,11 @@ def test_a_skeleton_has_no_name_and_no_value():
     sql = "SELECT c.name AS n FROM customers AS c JOIN orders AS o ON o.customer_id = c.id WHERE o.total > 7 ORDER BY n LIMIT 3"
     text = " ".join(skeleton(sql, Dialect.SQLITE))
     assert not any(word in text for word in ("name", "customers", "orders", "total", "7", "3"))
+
+
+def test_a_name_with_a_typing_slip_leads_to_the_value_and_an_ordinary_word_does_not():
+    values = LinkIndex(SHOP, words=link_words()).values
+    found = [(link.text, link.column, link.value) for link in values.near("Customers in Berlni, please?")]
+    assert found == [("Berlni", "city", "Berlin")]
+    assert values.near("How many customers in Berlin?") == ()
+    assert values.near("Opens the Order") == ()

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import MutableMapping, Sequence
 from typing import Any, Final
 
-from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
@@ -46,7 +46,6 @@ from querybus_gateway.http.request import (
     JsonResponse,
     NothingFollowsError,
     gives,
-    only_known_parameters,
     problem_response,
 )
 from querybus_gateway.http.server import HEAD_BYTES_MAX
@@ -258,10 +257,7 @@ def http_api(
         )
     app.add_middleware(Marked, use_cases=use_cases, tracing=tracing, random_bits=random_bits)
     others = (*((openai_api.router,) if openai else ()), *(LANGGRAPH_ROUTERS if langgraph else ()))
-    for router in ROUTERS:
-        app.include_router(router, responses=REFUSALS, dependencies=[Depends(only_known_parameters)])
-    for router in others:
-        # Other people's clients send what they please.
+    for router in (*ROUTERS, *others):
         app.include_router(router, responses=REFUSALS)
     app.add_api_route(
         "/v1/asyncapi.json",

@@ -30,6 +30,7 @@ from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 from querybus_gateway.use_cases.resources import Reply
 
 BODY_SECONDS_MAX: Final = 10.0
+OWN_PATHS: Final = "/v1/"
 
 _WAIT = re.compile(r"""(?:^|[\s,;])wait\s*=\s*"?(\d{1,5})"?(?:$|[\s,;])""", re.IGNORECASE)
 
@@ -163,34 +164,7 @@ def _use_cases(request: Request) -> UseCases:
     return cast("UseCases", request.app.state.use_cases)
 
 
-async def _caller(request: Request) -> Credential:
-    return await caller_of(request, _use_cases(request))
-
-
-async def caller_of(
-    request: Request, use_cases: UseCases, *, ticket: str = "", query_id: str = "", kind: TokenKind = "ticket"
-) -> Credential:
-    """Return who is calling, by key or by a ticket for the events or the picture of one query; Refused for nobody."""
-    try:
-        source = request.client.host if request.client is not None else ""
-        key = presented_key(request.headers.items())
-        if key is None and ticket:
-            result = await use_cases.callers.identify_ticket(ticket, query_id, source, kind)
-        else:
-            result = await use_cases.callers.identify(key, source)
-    except BusTrouble:
-        result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-    if isinstance(result, Problem):
-        raise Refused(result)
-    return result
-
-
-def links_base(request: Request) -> str:
-    """Return what links in answers begin with, without a slash at the end: as configured, else as the request came."""
-    return str(request.app.state.public_url or request.base_url).rstrip("/")
-
-
-def only_known_parameters(request: Request) -> None:
+def _only_known_parameters(request: Request) -> None:
     """Refuse a query parameter that the path does not have: whoever sends it believes that it does something."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
@@ -214,6 +188,38 @@ def _query_names(dependant: Dependant) -> Iterator[str]:
             yield field.alias
     for inner in dependant.dependencies:
         yield from _query_names(inner)
+
+
+async def _caller(request: Request) -> Credential:
+    """Return who is calling; whoever is nobody learns nothing else, not even what a path takes."""
+    credential = await caller_of(request, _use_cases(request))
+    if request.url.path.startswith(OWN_PATHS):
+        # At other people's paths their clients send what they please.
+        _only_known_parameters(request)
+    return credential
+
+
+async def caller_of(
+    request: Request, use_cases: UseCases, *, ticket: str = "", query_id: str = "", kind: TokenKind = "ticket"
+) -> Credential:
+    """Return who is calling, by key or by a ticket for the events or the picture of one query; Refused for nobody."""
+    try:
+        source = request.client.host if request.client is not None else ""
+        key = presented_key(request.headers.items())
+        if key is None and ticket:
+            result = await use_cases.callers.identify_ticket(ticket, query_id, source, kind)
+        else:
+            result = await use_cases.callers.identify(key, source)
+    except BusTrouble:
+        result = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+    if isinstance(result, Problem):
+        raise Refused(result)
+    return result
+
+
+def links_base(request: Request) -> str:
+    """Return what links in answers begin with, without a slash at the end: as configured, else as the request came."""
+    return str(request.app.state.public_url or request.base_url).rstrip("/")
 
 
 UseCasesOf = Annotated[UseCases, Depends(_use_cases)]

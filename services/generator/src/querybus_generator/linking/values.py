@@ -7,9 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
 from querybus.core.catalog import Catalog
 from querybus.core.messages import Link
 from querybus.text.similarity import singular
+from querybus.text.vocabulary import is_word
 from querybus.text.words import HAN
 from querybus_generator.linking.documents import STOP
 
@@ -17,6 +21,9 @@ QUESTION_WORDS_MAX: Final = 200
 VALUE_WORDS_MAX: Final = 5
 VALUE_LENGTH_MIN: Final = 2
 SQUEEZED_LENGTH_MIN: Final = 4
+NEAR_LENGTH_MIN: Final = 5
+NEAR_SCORE_MIN: Final = 0.8
+NEAR_WORDS_MAX: Final = 4
 PLACES_MAX: Final = 20
 """Columns that are kept for one value."""
 
@@ -81,6 +88,32 @@ class NamedValues:
             Link(text=text, table=self._catalog.tables[position].name, column=column, value=value, score=0.9)
             for (position, column, value), text in found.items()
         )
+
+    def near(self, question: str) -> tuple[Link, ...]:
+        """Return values that names in the question are a typing slip away from: "Shangai" for Shanghai.
+
+        Looked up are words with a capital that are no value as they stand and no ordinary word; at most NEAR_WORDS_MAX.
+        """
+        found: list[Link] = []
+        looked_up = 0
+        for match in _SPAN_WORD.finditer(question):
+            word = match[0]
+            if (
+                len(word) < NEAR_LENGTH_MIN
+                or not word[0].isupper()
+                or _folded(word) in self._values
+                or is_word(word.lower())
+            ):
+                continue
+            if (looked_up := looked_up + 1) > NEAR_WORDS_MAX:
+                break
+            near = process.extractOne(
+                _folded(word), self._values.keys(), scorer=OSA.normalized_similarity, score_cutoff=NEAR_SCORE_MIN
+            )
+            for position, column, value in self._values.get(near[0], ()) if near is not None else ():
+                table = self._catalog.tables[position].name
+                found.append(Link(text=word, table=table, column=column, value=value, score=0.7))
+        return tuple(found)
 
 
 _SIGNS: Final = re.compile(r"[\W_]+")

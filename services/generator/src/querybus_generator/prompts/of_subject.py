@@ -68,7 +68,9 @@ def question_prompt(
         ],
         matched=[
             Matched(link.text, link.table, link.column, link.value)
-            for link in (prepared.index.values.named(asked) if with_values else ())
+            for link in (
+                (*prepared.index.values.named(asked), *prepared.index.values.near(asked)) if with_values else ()
+            )
             if link.column is not None and link.value is not None
         ],
         instructions=[*instruction_lines(prepared, readable), *hints],

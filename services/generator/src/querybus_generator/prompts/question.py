@@ -23,7 +23,7 @@ from querybus.llm.dialogue import ChatMessage
 from querybus.sql.names.quoting import quoted_name
 from querybus_generator.conversation.turns import Turn, thread_messages
 from querybus_generator.prompts.general_examples import example_statements
-from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, quoted, render_glossary, render_schema
+from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, data_span, quoted, render_glossary, render_schema
 from querybus_generator.prompts.template import fill
 
 CHAT_MARK: Final = "CHAT:"
@@ -76,6 +76,8 @@ class PromptTexts:
     dialects: Mapping[str, str]
     weekdays: Sequence[str] = tuple(day_name)
     """From Monday on."""
+    span: str = "{first} .. {last} ({column})"
+    """How a range of days is said."""
     example_questions: Sequence[str] = ()
     """Of the general examples, in their order."""
 
@@ -119,6 +121,7 @@ def render_question(
         {
             "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
             "about": quoted(about, ABOUT_LENGTH_MAX) if about.strip() else "",
+            "span": data_span(catalog, texts.span) if with_values else "",
             "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
             "matched": _matched(catalog, matched) if with_values else "",
             "examples": _examples(examples, spoken, with_values=with_values),

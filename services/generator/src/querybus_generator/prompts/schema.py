@@ -49,6 +49,23 @@ def joined(rendered: Sequence[tuple[Table, str]], catalog: Catalog) -> str:
     )
 
 
+def data_span(catalog: Catalog, said: str) -> str:
+    """Return over which days the data goes, by the one date of the table with the most rows that has one; empty if none."""
+    for table in sorted(catalog.tables, key=lambda item: (-(item.row_estimate or 0), item.name)):
+        dated = [column for column in table.columns if column.profile is not None and _is_day(column.profile.value_min)]
+        if len(dated) == 1 and dated[0].profile is not None:
+            first, last = dated[0].profile.value_min or "", dated[0].profile.value_max or ""
+            return said.format(first=first[:10], last=last[:10], column=f"{table.name}.{dated[0].name}")
+    return ""
+
+
+def _is_day(value: str | None) -> bool:
+    return value is not None and _DAY.match(value) is not None
+
+
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
 def render_glossary(catalog: Catalog, question: str) -> str:
     """Return the glossary's terms that occur in the question, one a line; empty if none does."""
     folded = question.casefold()

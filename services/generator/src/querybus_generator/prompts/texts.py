@@ -63,6 +63,12 @@ WEEKDAYS: Final[Mapping[Language, Sequence[str]]] = {
 }
 
 
+SPANS: Final[Mapping[Language, str]] = {
+    "en": "from {first} to {last} ({column})",
+    "zh": "{first} 至 {last}（{column}）",
+}
+
+
 def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
     """Return the texts by language; raises FileNotFoundError or UnknownPlace with what is wrong."""
     texts: dict[Language, Texts] = {language: _load(language, override) for language in LANGUAGES}
@@ -90,6 +96,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         advice=read("advice"),
         dialects=dialects,
         weekdays=WEEKDAYS[language],
+        span=SPANS[language],
         example_questions=EXAMPLE_QUESTIONS[language],
     )
     names = (
