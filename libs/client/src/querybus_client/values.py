@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     rows_max: int
     page_size: int
     count_total: bool
+    second_draft: bool
     summary: bool
     chart: Literal["auto", "none"]
     dry_run: bool

@@ -1,9 +1,10 @@
 """Durable questions: those that bus clients submitted, and those of any API that exceed their tenant's cap.
 
 Each waits in this replica, kept alive, for its tenant's turn; then its `asked` is appended and the message acked. One
-whose deadline passes while it waits is begun only to be expired. What is no question is dead-lettered with its reason, and whoever sent it gets the refusal where
-answers come. Answer and refusal carry a `correlation_id`: the message's header, else its number in the acknowledgement. At
-most HELD_MAX messages of a tenant are held by a replica; those behind them are not looked at before.
+whose deadline passes while it waits is begun only to be expired. What is no question is dead-lettered with its reason, and
+whoever sent it gets the refusal where answers come. Answer and refusal carry a `correlation_id`: the message's header, else
+its number in the acknowledgement. At most HELD_MAX messages of a tenant are held by a replica; those behind them are not
+looked at before.
 """
 
 from __future__ import annotations

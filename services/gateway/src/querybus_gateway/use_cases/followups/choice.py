@@ -82,11 +82,13 @@ def as_chosen(asked: Envelope[Asked], turns: Sequence[Entry]) -> Envelope[Asked]
         return asked
     option = options[place - 1]
     clarifies = Clarifies(query_id=before.query_id, option_id=option.id, action=OptionAction(option.action))
-    # Whoever names a connection in the request means it.
-    is_open = bool(asked.body.connections)
+    # Whoever names a connection in the request means it; another credential of the same person may have fewer of them.
+    connection = (option.connection or before.connection) if asked.body.connections else asked.connection
+    if connection not in (asked.connection, *asked.body.connections):
+        return asked
     return asked.with_body(
         asked.body.model_copy(update={"clarifies": clarifies, "connections": ()}),
         question=option.question,
         language=before.language,
-        connection=(option.connection or before.connection) if is_open else asked.connection,
+        connection=connection,
     )

@@ -36,7 +36,10 @@ async def clarify(
     idempotency_key: str | None = None,
     wait_seconds: float = 0,
 ) -> Reply | Problem:
-    """Ask the new query in the same thread, and of the same connection unless the option names another; `no_clarification` for one that asked nothing back."""
+    """Ask the new query in the same thread, of the same connection unless the option names another.
+
+    `no_clarification` for a query that asked nothing back.
+    """
     if (request.option_id is None) == (request.question is None):
         return Problem(ProblemCode.INVALID, "give either `option_id` or `question`")
     finished = await queries.finished(query, credential)
