@@ -69,15 +69,14 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
     name, question = first["db_id"], first["question"]
     before = bool(first["ex_colperm"])
     found = databases.run(name, first["pred"])
-    doubts = doubts_of(first["pred"], question, databases.catalogs[name], databases.indexes[name].values)
+    doubts = doubts_of(first["pred"], question, databases.indexes[name])
     row = {"database": name, "before": before, "after": before, "asked": False, "state": "not asked"}
     if not doubts or second is None or found is None:
         return row | {"asked": bool(doubts)}
     other = databases.run(name, second["pred"])
     if other is None:
         return row | {"asked": True, "state": "second does not run"}
-    index = databases.indexes[name]
-    is_doubtful = bool(doubts_of(second["pred"], question, databases.catalogs[name], index.values))
+    is_doubtful = bool(doubts_of(second["pred"], question, databases.indexes[name]))
     agreement = agreement_of(found, other, may_replace=DraftDoubt.ABSENT_VALUE in doubts and not is_doubtful)
     after = bool(second["ex_colperm"]) if agreement is Agreement.REPLACED else before
     return row | {"asked": True, "state": agreement.value, "after": after}

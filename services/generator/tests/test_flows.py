@@ -108,9 +108,10 @@ class TestVerified:
         )
         model = SpokenModel(SAID)
         body = drafted(await run(asked("number of paying customers living in Paris?"), model=model, taught=taught))
-        assert SQL in model.prompt
+        prompt = "\n".join(message.text for message in model.prompts[0])
+        assert SQL in prompt
         assert "Leave test accounts out." in model.prompts[0][0].text
-        assert "has a paid order" in model.prompt
+        assert "has a paid order" in prompt
         assert len(body.analysis.example_ids) == 1
 
     async def test_a_synonym_that_was_taught_links_its_table(self):

@@ -73,10 +73,10 @@ async def test_who_wants_none_gets_none():
 
 
 def test_doubts_are_about_what_is_known_completely():
-    values = LinkIndex(SHOP, words=link_words()).values
+    index = LinkIndex(SHOP, words=link_words())
 
     def doubts(sql: str, question: str = "q") -> set[str]:
-        return set(doubts_of(sql, question, SHOP, values))
+        return set(doubts_of(sql, question, index))
 
     assert doubts("SELECT 1 FROM orders WHERE status IN ('open', 'gone')") == {DraftDoubt.ABSENT_VALUE}
     assert doubts("SELECT 1 FROM orders AS o WHERE o.status = 'OPEN'") == set(), (
@@ -87,3 +87,11 @@ def test_doubts_are_about_what_is_known_completely():
     assert doubts("SELECT 1 FROM customers", "Who lives in Berlin?") == {DraftDoubt.UNUSED_VALUE}
     assert doubts("SELECT 1 FROM customers WHERE city = 'Berlin'", "Who lives in Berlin?") == set()
     assert doubts("SELECT FROM WHERE", "Who lives in Berlin?") == set()
+
+
+def test_a_draft_that_leaves_out_the_table_of_the_question_is_doubtful():
+    index = LinkIndex(SHOP, words=link_words())
+    assert doubts_of("SELECT COUNT(*) FROM customers", "How many orders are there?", index) == {DraftDoubt.UNUSED_TABLE}
+    assert doubts_of("SELECT COUNT(*) FROM Orders", "How many orders are there?", index) == set()
+    # A question that goes on from another is read with it.
+    assert doubts_of("SELECT COUNT(*) FROM orders", "And of those?", index, asked="How many orders?") == set()

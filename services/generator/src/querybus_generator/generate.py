@@ -372,7 +372,8 @@ async def _second(
     It is asked for once, with another schema text and no examples; what a model says of it beyond the statement is not used.
     """
     catalog = subject.catalog
-    doubts = await asyncio.to_thread(doubts_of, sql, subject.question, catalog, subject.prepared.index.values)
+    index = subject.prepared.index
+    doubts = await asyncio.to_thread(doubts_of, sql, subject.question, index, asked=asked)
     # As long again as the first might have taken leaves nothing for what follows.
     if not doubts or subject.model is None or seconds < SECOND_SECONDS_MIN:
         return analysis, None
@@ -394,7 +395,7 @@ async def _second(
     second = in_own_dialect(said.sql, catalog)
     if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
         return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
-    if await asyncio.to_thread(doubts_of, second, subject.question, catalog, subject.prepared.index.values):
+    if await asyncio.to_thread(doubts_of, second, subject.question, index, asked=asked):
         analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
     return analysis, second
 

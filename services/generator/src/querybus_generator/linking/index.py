@@ -218,6 +218,11 @@ class LinkIndex:
         kept = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:columns_max]
         return tuple(table.columns[place] for place in sorted(kept))
 
+    def first_table(self, question: str) -> str | None:
+        """Return the name of the table that the question's words lead to first, without its schema; None if they lead to none."""
+        links = self.link(question, tables_max=1, tokens_max=0).links
+        return links[0].table.rpartition(".")[2] if links else None
+
     def shown(self, linking: Linking, question: str, tokens_max: int | None = None) -> tuple[Table, ...]:
         """Return the linked tables as a prompt shows them: whole while the budget lasts, wide ones with fewer columns.
 

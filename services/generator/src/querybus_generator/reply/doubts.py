@@ -1,4 +1,4 @@
-"""Why a first draft is doubtful before it runs: a value that its column cannot have, or one of the question left unused.
+"""Why a first draft is doubtful before it runs: a value that its column cannot have, one of the question left unused, or so its table.
 
 Decided on the parsed statement and the catalog, so that it holds for any model. What is not complete is no evidence: a value
 that stands in no kept list may still be there. Measured by `make bench-drafts`.
@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog
 from querybus.sql.conditions.scope import scope_of
-from querybus_generator.linking.values import NamedValues
+from querybus_generator.linking.index import LinkIndex
 
 NAMED_LENGTH_MIN: Final = 4
 NAMED_PLACES_MAX: Final = 2
@@ -27,12 +27,18 @@ class DraftDoubt(StrEnum):
 
     ABSENT_VALUE = "absent_value"
     UNUSED_VALUE = "unused_value"
+    UNUSED_TABLE = "unused_table"
+    """The table that the question's words lead to first is not read."""
     SECOND_DOUBTFUL = "second_doubtful"
     """The second draft has a doubt of its own: it may agree, but it replaces nothing."""
 
 
-def doubts_of(sql: str, question: str, catalog: Catalog, values: NamedValues) -> frozenset[DraftDoubt]:
-    """Return what is doubtful about a draft; nothing where it cannot be read, which is the validator's matter."""
+def doubts_of(sql: str, question: str, index: LinkIndex, *, asked: str | None = None) -> frozenset[DraftDoubt]:
+    """Return what is doubtful about a draft; nothing where it cannot be read, which is the validator's matter.
+
+    `asked` is what tables are linked by, where a question goes on from others.
+    """
+    catalog, values = index.catalog, index.values
     try:
         tree = sqlglot.parse_one(sql, dialect=catalog.dialect.value)
     except (SqlglotError, RecursionError):
@@ -40,6 +46,9 @@ def doubts_of(sql: str, question: str, catalog: Catalog, values: NamedValues) ->
     found: set[DraftDoubt] = set()
     if any(_is_absent(select, catalog) for select in tree.find_all(exp.Select)):
         found.add(DraftDoubt.ABSENT_VALUE)
+    first = index.first_table(asked or question)
+    if first is not None and all(table.name.casefold() != first.casefold() for table in tree.find_all(exp.Table)):
+        found.add(DraftDoubt.UNUSED_TABLE)
     written = sql.casefold()
     for text, (_, _, value) in values.found(question):
         is_name = len(text) >= NAMED_LENGTH_MIN and not text.isdigit() and text[0].isupper()
