@@ -70,16 +70,21 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
     before = bool(first["ex_colperm"])
     found = databases.run(name, first["pred"])
     doubts = doubts_of(first["pred"], question, databases.indexes[name])
-    row = {"database": name, "before": before, "after": before, "asked": False, "state": "not asked"}
-    if not doubts or second is None or found is None:
-        return row | {"asked": bool(doubts)}
+    row = {"database": name, "before": before, "after": before, "if_shown": before, "asked": bool(doubts)}
+    row["state"] = "not asked"
+    if second is None or found is None:
+        return row
     other = databases.run(name, second["pred"])
+    if not doubts:
+        # An empty result by itself is no doubt: what would come of showing a second one that found something.
+        would_show = other is not None and agreement_of(found, other, may_replace=True) is Agreement.REPLACED
+        return row | {"if_shown": bool(second["ex_colperm"]) if would_show else before}
     if other is None:
-        return row | {"asked": True, "state": "second does not run"}
+        return row | {"state": "second does not run"}
     is_doubtful = bool(doubts_of(second["pred"], question, databases.indexes[name]))
     agreement = agreement_of(found, other, may_replace=DraftDoubt.ABSENT_VALUE in doubts and not is_doubtful)
     after = bool(second["ex_colperm"]) if agreement is Agreement.REPLACED else before
-    return row | {"asked": True, "state": agreement.value, "after": after}
+    return row | {"state": agreement.value, "after": after, "if_shown": after}
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -94,6 +99,10 @@ def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "right_after": round(sum(row["after"] for row in rows) / count, 4),
         "fixed": sum(row["after"] and not row["before"] for row in rows),
         "broken": sum(row["before"] and not row["after"] for row in rows),
+        "were_empty_ones_replaced": {
+            "fixed": sum(row["if_shown"] and not row["after"] for row in rows),
+            "broken": sum(row["after"] and not row["if_shown"] for row in rows),
+        },
         "right_by_state": {
             name: (round(sum(values) / len(values), 2), len(values)) for name, values in sorted(by_state.items())
         },
