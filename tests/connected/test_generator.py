@@ -83,7 +83,9 @@ async def test_a_question_becomes_a_draft_without_a_model(bus: EmbeddedNats):
 async def test_a_follow_up_carries_the_thread_of_the_same_user_to_the_model(bus: EmbeddedNats):
     gateway = await bus.connect("gateway")
     presenterless = await bus.connect("executor")
-    with ScriptedModel(say("```sql\nSELECT 1\n```")) as model:
+    with ScriptedModel(
+        say("```sql\nSELECT city FROM orders JOIN customers ON orders.customer_id = customers.id\n```")
+    ) as model:
         async with generator(bus, llm_base_url=model.base_url):
             first, _ = await ask(gateway, asked(question="Orders by city?"))
             draft = await next_event(gateway, first)
