@@ -93,5 +93,6 @@ def test_a_draft_that_leaves_out_the_table_of_the_question_is_doubtful():
     index = LinkIndex(SHOP, words=link_words())
     assert doubts_of("SELECT COUNT(*) FROM customers", "How many orders are there?", index) == {DraftDoubt.UNUSED_TABLE}
     assert doubts_of("SELECT COUNT(*) FROM Orders", "How many orders are there?", index) == set()
+    assert doubts_of("SELECT COUNT(*) FROM order", "How many orders are there?", index) == set()
     # A question that goes on from another is read with it.
     assert doubts_of("SELECT COUNT(*) FROM orders", "And of those?", index, asked="How many orders?") == set()

@@ -47,7 +47,10 @@ def doubts_of(sql: str, question: str, index: LinkIndex, *, asked: str | None = 
     if any(_is_absent(select, catalog) for select in tree.find_all(exp.Select)):
         found.add(DraftDoubt.ABSENT_VALUE)
     first = index.first_table(asked or question)
-    if first is not None and all(table.name.casefold() != first.casefold() for table in tree.find_all(exp.Table)):
+    read = {table.name.casefold() for table in tree.find_all(exp.Table)}
+    # A name that is no table's is repaired by rule, which no second draft is needed for.
+    knows_one = any(table.name.rpartition(".")[2].casefold() in read for table in catalog.tables)
+    if first is not None and knows_one and first.casefold() not in read:
         found.add(DraftDoubt.UNUSED_TABLE)
     written = sql.casefold()
     for text, (_, _, value) in values.found(question):
