@@ -71,7 +71,7 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
     found = databases.run(name, first["pred"])
     doubts = doubts_of(first["pred"], question, databases.indexes[name])
     row = {"database": name, "before": before, "after": before, "if_shown": before, "asked": bool(doubts)}
-    row["state"] = "not asked"
+    row |= {"state": "not asked", "doubts": sorted(doubt.value for doubt in doubts)}
     if second is None or found is None:
         return row
     other = databases.run(name, second["pred"])
@@ -90,8 +90,11 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
 def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     count = len(rows)
     by_state: dict[str, list[bool]] = defaultdict(list)
+    by_doubt: dict[str, list[bool]] = defaultdict(list)
     for row in rows:
         by_state[row["state"]].append(row["after"])
+        for doubt in row["doubts"] or ("none",):
+            by_doubt[doubt].append(row["before"])
     return {
         "questions": count,
         "extra_calls": round(sum(row["asked"] for row in rows) / count, 3),
@@ -103,10 +106,13 @@ def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             "fixed": sum(row["if_shown"] and not row["after"] for row in rows),
             "broken": sum(row["after"] and not row["if_shown"] for row in rows),
         },
-        "right_by_state": {
-            name: (round(sum(values) / len(values), 2), len(values)) for name, values in sorted(by_state.items())
-        },
+        "right_by_state": _shares(by_state),
+        "first_right_by_doubt": _shares(by_doubt),
     }
+
+
+def _shares(groups: Mapping[str, Sequence[bool]]) -> dict[str, tuple[float, int]]:
+    return {name: (round(sum(values) / len(values), 2), len(values)) for name, values in sorted(groups.items())}
 
 
 def main() -> int:
