@@ -60,7 +60,7 @@ def test_names_measure_words_synonyms_and_spans_are_drafted_in_both_languages(fi
 
 def test_personal_columns_are_found_by_name_and_by_the_form_of_their_values(file: Path):
     said = described(file)
-    assert said["personal"] == ["customers.email", "customers.reach_me"]
+    assert said["personal"] == ["customers.name", "customers.email", "customers.reach_me"]
 
 
 def test_a_relation_is_drafted_only_where_every_row_has_its_counterpart(file: Path):
@@ -76,7 +76,7 @@ def test_the_file_says_that_nothing_counts_yet_and_is_read_as_it_stands(file: Pa
     assert ran.exit_code == 0, ran.output
     text = out.read_text(encoding="utf-8")
     assert "Nothing of it counts until the connection's entry names the file: `described: shop.described.yaml`." in text
-    assert "- customers.reach_me  # its values look like phone numbers" in text
+    assert "- customers.reach_me  # by the form of its values" in text
     assert "# holds for all 3 rows" in text
     assert yaml.safe_load(text)["measure_words"]["orders"] == "笔"
     assert read_described(out).relations == ("orders.customer_id = customers.id",)
@@ -101,7 +101,7 @@ def test_what_the_owner_named_counts_and_the_entry_outweighs_it(file: Path, tmp_
     assert new is not None
     assert (old.measure_word, dict(old.display_names)) == ("", {})
     assert (new.measure_word, dict(new.display_names)) == ("位", {"en": "Buyers"})
-    assert [column.name for column in new.columns if column.personal] == ["email", "reach_me"]
+    assert [column.name for column in new.columns if column.personal] == ["name", "email", "reach_me"]
     orders = catalogs[1].table("orders")
     assert orders is not None
     assert [(key.columns, key.referred_table) for key in orders.foreign_keys] == [(("customer_id",), "customers")]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from querybus.bus.pages import PageUnreadable, decode_page, encode_page, page_sha256
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 
 CELLS = st.one_of(
     st.none(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from querybus.text.shown_rows import shown_rows
+from querybus.text.rows.shown_rows import shown_rows
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,18 @@ async def test_rows_conclude_the_query_as_answered_with_the_attempt_marked_execu
     assert (concluded.attempts[-1].executed, concluded.attempts[-1].duration_ms) == (True, 1.5)
 
 
+async def test_a_column_of_personal_data_is_marked_unless_the_owner_shows_it_to_business_readers() -> None:
+    mail = Column(name="mail", type="TEXT", kind=ColumnKind.TEXT, personal=True)
+    known = CATALOG.model_copy(update={"tables": (CATALOG.tables[0].model_copy(update={"columns": (mail,)}),)})
+    for shown, expected in (("masked", "contact"), ("shown", None)):
+        policy = ConnectionPolicy.model_validate({"personal_for_business": shown})
+        database = ShelfDatabase(rows=[("a@x.org",)], known=known, policy=policy)
+        concluded = await answered(approved("SELECT `orders`.`mail` AS `mail` FROM `orders`"), database)
+        result = concluded.body.result
+        assert result is not None
+        assert (result.rows, result.columns[0].personal) == ((("a@x.org",),), expected)
+
+
 async def test_a_result_of_several_pages_is_kept_by_run_and_page() -> None:
     pages, database = KeptPages(), ShelfDatabase(rows=[(n,) for n in range(10)])
     concluded = await answered(approved(page_size=4), database, pages, deliveries=2)

@@ -15,7 +15,7 @@ import pytest
 from querybus.bus.pages import Batch, cells_of
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 from querybus_executor.results.receive import PAGE_BYTES_AIM, Receiver
 from querybus_executor.workers.arrays import arrays_of
 from querybus_executor.workers.columns import columns_frame

@@ -15,7 +15,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Analysis, Concluded, Outcome, Result, ResultColumn, Scalar
 from querybus.core.subjects import EventName, StageName
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.present import render

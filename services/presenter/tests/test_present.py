@@ -34,6 +34,7 @@ from querybus.core.messages import (
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
+from querybus.text.plain_answer import plain_finished
 from querybus_presenter.catalog_store import PatientCatalogs
 from querybus_presenter.present import present, render
 from querybus_presenter.wording.options import CLASSES, OTHER_CLASS, TRIGGER_CLASSES
@@ -127,6 +128,22 @@ def finish(body: Concluded, catalog: Catalog | None = CATALOG, **header: Any) ->
     assert after.body.answer.outcome is body.outcome
     assert after.body.answer.language == envelope.language
     return after.body
+
+
+def test_a_business_reader_sees_personal_data_masked_in_rows_sentence_and_picture_with_a_note() -> None:
+    body = answered({"pin_cd": ColumnKind.TEXT, "n": ColumnKind.INTEGER}, *((f"zq{n}", n) for n in range(5)))
+    assert body.result is not None
+    marked = body.result.columns[0].model_copy(update={"personal": "contact"})
+    body = body.model_copy(
+        update={"result": body.result.model_copy(update={"columns": (marked, body.result.columns[1])})}
+    )
+    for audience in AUDIENCES:
+        finished = finish(body, audience=audience, options=Options(chart="auto", summary=True))
+        shown = finished.answer.model_dump_json()
+        assert ("zq1" in shown) == (audience == "analyst"), shown
+        assert ("Contact data and names of persons are masked." in finished.answer.notes) == (audience == "business")
+        plain = plain_finished(conclusion(body, audience=audience)).body.answer.model_dump_json()
+        assert ("zq1" in plain) == (audience == "analyst"), plain
 
 
 # Completeness

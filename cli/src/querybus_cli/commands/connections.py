@@ -1,4 +1,4 @@
-"""The commands `querybus connections list` and `test`: what the executor would find, without starting it."""
+"""The commands `querybus connections list`, `test` and `review`: what the executor would find, without starting it."""
 
 from __future__ import annotations
 
@@ -59,3 +59,50 @@ def probe_connection(
     else:
         typer.echo(f"{result.name}: {result.trouble.value}: {result.detail}", err=True)
     raise typer.Exit(0 if result.trouble is None else 1)
+
+
+@connections.command(name="review")
+def review_personal(
+    name: Annotated[str, typer.Argument(help="of the connection")],
+    file: File = FILE,
+    hide: Annotated[
+        list[str] | None, typer.Option(help="table.column that is personal; may be given several times")
+    ] = None,
+    show: Annotated[
+        list[str] | None, typer.Option(help="table.column that is not personal; may be given several times")
+    ] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="ask about every column that nobody has decided on")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="write the decisions here instead of to the entry's `described` file")
+    ] = None,
+    json_output: JsonOutput = False,
+) -> None:
+    """List what was recognised as personal data, for a yes or no of the owner.
+
+    A personal column's values are in no prompt, sample or index, and business readers see them masked. Decisions are
+    written to the file that the connection's entry names as `described`, or to --out.
+
+    Example: querybus connections review sales --show customers.name --out sales.described.yaml
+    """
+    from querybus.ops.log import configure_logging
+    from querybus_cli.describing.personal_review import decide, recognised
+
+    configure_logging("error", as_json=False)
+    config, found = recognised(file, name)
+    hidden, shown = list(hide or ()), list(show or ())
+    if ask:
+        for item in found:
+            if item.is_open and item.key not in (*hidden, *shown):
+                is_personal = typer.confirm(f"{item.key}: {item.kind}, {item.reason}. Hide it?", default=True, err=True)
+                (hidden if is_personal else shown).append(item.key)
+    if hidden or shown:
+        target = decide(config, hidden, shown, out)
+        typer.echo(f"{target}: {len(hidden)} hidden, {len(shown)} shown", err=True)
+        found = [item.decided(hidden, shown) for item in found]
+    if json_output:
+        typer.echo(json.dumps({"name": name, "columns": [item.as_json() for item in found]}, ensure_ascii=False))
+        return
+    for item in found:
+        typer.echo(f"{item.key}  {item.kind}  {item.reason}  {item.state}")
+    if not found:
+        typer.echo(f"{name}: nothing was recognised as personal")

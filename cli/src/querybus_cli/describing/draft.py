@@ -16,21 +16,15 @@ from typing import Any, Final
 from querybus.core.catalog import USUAL_MEASURE_WORD, Catalog, Column, ColumnKind, Language, Table
 from querybus.text.readable_name import bilingual, readable_name
 from querybus.text.words import HAN, word_set, words_of
+from querybus_executor.catalog.personal_columns import recognised_by
 
 SYNONYMS_MAX: Final = 4
-FORM_SHARE_MIN: Final = 0.8
-FORM_VALUES_MIN: Final = 3
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 _FUNCTIONS: Final = word_set(
     "average mean highest lowest maximum minimum max min total sum count number most least first last share percent"
 )
 """What a question asks of a column: as the name of one it would be read as that."""
-_FORMS: Final[Mapping[str, re.Pattern[str]]] = {
-    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}"),
-    "phone numbers": re.compile(r"\+?(?=(?:\D*\d){7,15}\D*$)[\d\s().\-/x]{7,24}"),
-    "identity numbers": re.compile(r"\d{17}[\dXx]|\d{3}-\d{2}-\d{4}"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,7 @@ def drafted(catalog: Catalog) -> Description:
             key = f"{table.name}.{column.name}"
             if names := _names(column):
                 display_names[key] = names
-            if reason := _personal_reason(column):
+            if reason := recognised_by(table.name, column):
                 personal.append(key)
                 reasons[key] = reason
     return Description(display_names, measure_words, synonyms, descriptions, tuple(personal), (), reasons)
@@ -143,16 +137,3 @@ def _span(table: Table) -> str:
 
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-def _personal_reason(column: Column) -> str:
-    """Return why a column seems to hold what a person can be reached or recognised by; empty if it does not."""
-    if column.personal:
-        return "by its name"
-    values = [value for value in column.values if value.strip()]
-    if column.kind is not ColumnKind.TEXT or len(values) < FORM_VALUES_MIN:
-        return ""
-    for name, form in _FORMS.items():
-        if sum(form.fullmatch(value.strip()) is not None for value in values) >= FORM_SHARE_MIN * len(values):
-            return f"its values look like {name}"
-    return ""

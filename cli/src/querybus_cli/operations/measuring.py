@@ -14,7 +14,7 @@ from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import check
 from querybus_cli.runtime import UsageError
-from querybus_executor.connections.config import BadConnections, parse_connections
+from querybus_executor.connections.config import BadConnections, ConnectionConfig, parse_connections
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Purpose
 
@@ -37,6 +37,13 @@ def opened(database: str) -> Generator[tuple[Catalog, RowsOf]]:
         config = parse_connections({"connections": [{"name": "measured", "url": address}]})[0]
     except BadConnections as error:
         raise UsageError(str(error)) from error
+    with opened_connection(config) as found:
+        yield found
+
+
+@contextmanager
+def opened_connection(config: ConnectionConfig) -> Generator[tuple[Catalog, RowsOf]]:
+    """Give the same of a connection of the connections file."""
     engines = Engines(children=1, reserved=1)
     (connected,) = engines.connected([config], metrics=Metrics(StageName.EXECUTOR))
     policy = ConnectionPolicy(rows_max=ROWS_MAX)

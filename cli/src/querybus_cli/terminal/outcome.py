@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from querybus.core.messages import Outcome
-from querybus.text.shown_rows import shown_rows
+from querybus.text.rows.shown_rows import shown_rows
 from querybus_cli.terminal.chart import chart_lines
 
 EXIT_CODES: Final[dict[str, int]] = {

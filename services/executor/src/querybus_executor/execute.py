@@ -20,9 +20,9 @@ from querybus.core.messages import (
     Outcome,
     Result,
 )
-from querybus.core.policy import Reader
+from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
-from querybus_executor.guard_cache import Verdicts
+from querybus_executor.guard_cache import Verdict, Verdicts
 from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
@@ -95,8 +95,7 @@ async def execute(
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     body, result = await compared(envelope, outcome, result, database, refusal, left_seconds - (timer() - began))
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    if reported := verdict.silent.of(result.rows):
-        result = result.model_copy(update={"warnings": (*result.warnings, *reported)})
+    result = _noted(result, verdict, policy)
     if outcome.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)
@@ -115,6 +114,19 @@ def _answered(body: Approved, result: Result) -> Concluded:
         analysis=body.analysis,
         notes=body.notes,
     )
+
+
+def _noted(result: Result, verdict: Verdict, policy: ConnectionPolicy) -> Result:
+    """Return the result with what its engine did silently, and with the columns that are masked for business readers."""
+    warnings = (*result.warnings, *verdict.silent.of(result.rows))
+    if policy.personal_for_business == "shown":
+        return result.model_copy(update={"warnings": warnings})
+    kinds = verdict.personal.of(len(result.columns))
+    columns = tuple(
+        column if kind is None else column.model_copy(update={"personal": kind})
+        for column, kind in zip(result.columns, kinds, strict=True)
+    )
+    return result.model_copy(update={"warnings": warnings, "columns": columns})
 
 
 async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:

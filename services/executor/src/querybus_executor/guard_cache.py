@@ -13,6 +13,7 @@ from typing import Final
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.sql.conditions.personal_columns import NO_PERSONAL_COLUMNS, PersonalColumns, personal_columns
 from querybus.sql.guard.decide import admitted
 from querybus_executor.engine_quirks import Silent, silent
 
@@ -25,13 +26,14 @@ _Key = tuple[int, int, str, Reader, bool]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a text must not run, or what its engine does silently with it."""
+    """Why a text must not run, or what its engine does silently with it and what personal data it shows."""
 
     # They are held, so that no other object can get the ids in the key.
     catalog: Catalog
     policy: ConnectionPolicy
     refusal: Failure | None
     silent: Silent
+    personal: PersonalColumns = NO_PERSONAL_COLUMNS
 
 
 class Verdicts:
@@ -75,7 +77,13 @@ class Verdicts:
             known = (
                 Verdict(catalog, policy, read, Silent())
                 if isinstance(read, Failure)
-                else Verdict(catalog, policy, None, silent(read.statement, dialect, catalog))
+                else Verdict(
+                    catalog,
+                    policy,
+                    None,
+                    silent(read.statement, dialect, catalog),
+                    personal_columns(read.statement.tree, catalog),
+                )
             )
             if len(sql) <= TEXT_LENGTH_MAX:
                 self._kept[key] = known

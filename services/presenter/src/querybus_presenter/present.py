@@ -7,7 +7,7 @@ generator phrased is shown, because it cannot be checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -19,7 +19,6 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Agreement,
-    Analysis,
     Answer,
     AnswerColumn,
     Clarification,
@@ -37,8 +36,10 @@ from querybus.sql.conditions.scope import outermost, scope_of
 from querybus.sql.write import is_change
 from querybus.text.disclosure import leaks
 from querybus.text.plain_answer import plain_finished
+from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.shape import Shape, shape_of
+from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
@@ -56,8 +57,6 @@ from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
-DOUBTFUL_CONFIDENCE: Final = 0.4
-"""An answer with a doubt is never surer than that."""
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -97,6 +96,10 @@ def render(
     whole: Result | None = None,
 ) -> Envelope[Finished]:
     """Return the finished event of a conclusion; facts and picture are of the `whole` result, where it is at hand."""
+    if envelope.body.result is not None:
+        seen = seen_result(envelope.body.result, envelope.audience)
+        envelope = envelope.with_body(envelope.body.model_copy(update={"result": seen}))
+    whole = None if whole is None else seen_result(whole, envelope.audience)
     context = _Context(envelope, catalog, texts, left_out, whole)
     finished = context.finished()
     if context.is_business and _gives_away(finished.answer, context):
@@ -146,7 +149,11 @@ class _Context:
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change and not is_plan
         shape = (
-            self._or_none("shape", lambda: shape_of(self.whole or result, _distinct(shown))) if is_reported else None
+            self._or_none(
+                "shape", lambda: shape_of(*unmasked(self.whole or result, _distinct(shown), self.envelope.audience))
+            )
+            if is_reported
+            else None
         )
         is_explained = body.outcome in _EXPLAINED and not is_change and not is_plan
         labelled = spoken if is_answer else ()
@@ -181,7 +188,7 @@ class _Context:
             chart=drawn.spec if drawn else None,
             notes=(*self._notes(result, doubtful), *(drawn.notes if drawn else ())),
             mended=self._repaired(),
-            confidence=_lowered(_agreed(body.analysis), doubtful) if is_answer else None,
+            confidence=confidence_of(body.analysis, doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if is_explained else "",
             reading=read_as,
         )
@@ -205,7 +212,12 @@ class _Context:
 
     def _columns(self, result: Result, shown: tuple[str, ...]) -> tuple[AnswerColumn, ...]:
         return tuple(
-            AnswerColumn(id=f"c{n}" if self.is_business else column.name, label=label, kind=column.kind)
+            AnswerColumn(
+                id=f"c{n}" if self.is_business else column.name,
+                label=label,
+                kind=column.kind,
+                personal=column.personal,
+            )
             for n, (column, label) in enumerate(zip(result.columns, shown, strict=True), 1)
         )
 
@@ -320,7 +332,7 @@ class _Context:
             facet.name
             if is_neutral(label, self.texts) and not self.is_business and facet.name.isidentifier()
             else label
-            for facet, label in zip(shape.facets, spoken, strict=True)
+            for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
         is_top = read_as is not None and read_as.limit is not None
@@ -397,6 +409,8 @@ class _Context:
             return (*body.notes, *result.warnings, *said)
         if body.outcome is not Outcome.ANSWERED:
             return ()
+        if any(column.personal for column in result.columns):
+            said = (*said, texts.notes["masked"])
         is_repaired = any(attempt.origin is Origin.RULE for attempt in self.envelope.attempts)
         notes: list[str] = []
         is_unsaid = any(not self.may_say(text) for text in assumed)
@@ -449,24 +463,6 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
 
 
 _SAID_OF_AGREEMENT: Final = (Agreement.DIFFERENT, Agreement.REPLACED)
-_AGREED_CONFIDENCE: Final[Mapping[Agreement, float]] = {
-    Agreement.SAME_STATEMENT: 0.85,
-    Agreement.EQUAL: 0.85,
-    Agreement.DIFFERENT: 0.2,
-    Agreement.REPLACED: 0.85,
-}
-"""How often answers were right, by what a second draft came to: `make bench-drafts`."""
-
-
-def _agreed(analysis: Analysis) -> float | None:
-    """Return how sure an answer is; of a model's, what a second draft says of it."""
-    if analysis.confidence is not None or analysis.agreement is None:
-        return analysis.confidence
-    return _AGREED_CONFIDENCE.get(analysis.agreement)
-
-
-def _lowered(confidence: float | None, doubtful: tuple[Doubt, ...]) -> float | None:
-    return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful and confidence is not None else confidence
 
 
 def _joined(first: str, second: str, texts: Texts) -> str:

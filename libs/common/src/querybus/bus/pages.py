@@ -3,7 +3,7 @@
 A page keeps what the engine gave, exactly: 64-bit integers, floats with NaN and infinities, decimals of up to 76
 digits, dates, times, moments with their offset, durations, bytes, text. Where a column holds what no one Arrow type
 does (mixed kinds, bigger integers, text that is no UTF-8) each cell is JSON text. It is read back as cells, as
-`querybus.text.cells` makes them. A column's name, kind and engine type travel in the schema. Limit: one page is one
+`querybus.text.rows.cells` makes them. A column's name, kind and engine type travel in the schema. Limit: one page is one
 message, at most what the bus takes.
 """
 
@@ -27,7 +27,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.core.subjects import page_subject, token
 from querybus.core.topology import RESULTS
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 
 if TYPE_CHECKING:
     from types import ModuleType

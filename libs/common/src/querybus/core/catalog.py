@@ -15,6 +15,8 @@ from typing import Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["en", "zh"]
+Personal = Literal["contact", "name"]
+"""What a person can be reached or identified by, or is called."""
 
 USUAL_MEASURE_WORD: Final = "个"
 """What things are counted in in Chinese where nobody has said it."""
@@ -83,6 +85,14 @@ class Column(_Value):
     distinct_count: int | None = None
     profile: ColumnProfile | None = Field(default=None, description="None: not measured, or nothing to say")
     personal: bool = Field(default=False, description="no value of it is ever kept or sent")
+    person_name: bool = Field(default=False, description="of a personal column: it holds names of persons")
+
+    @property
+    def personal_kind(self) -> Personal | None:
+        """What personal data the column holds, or None."""
+        if not self.personal:
+            return None
+        return "name" if self.person_name else "contact"
 
 
 class ForeignKey(_Value):

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from querybus.core.catalog import ColumnKind, Dialect, Language
+from querybus.core.catalog import ColumnKind, Dialect, Language, Personal
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Refinement
@@ -325,6 +325,7 @@ class ResultColumn(Value):
     name: str
     kind: ColumnKind = ColumnKind.OTHER
     type: str = ""
+    personal: Personal | None = Field(default=None, description="what business readers see masked")
 
 
 class PagesAddress(Value):
@@ -393,6 +394,7 @@ class AnswerColumn(Value):
     id: str
     label: str
     kind: ColumnKind = ColumnKind.OTHER
+    personal: Personal | None = Field(default=None, description="what business readers see masked")
 
 
 class ReadingFilter(Value):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -118,6 +118,9 @@ class ConnectionPolicy(Rules):
     functions_allowed: tuple[str, ...] = Field(default=(), description="the database's own functions that are harmless")
     statement_timeout_seconds: float = Field(default=30.0, gt=0)
     allow_llm_to_see_data: bool = True
+    personal_for_business: Literal["masked", "shown"] = Field(
+        default="masked", description="what business readers see of contact data and of names of private persons"
+    )
     tenants: Mapping[str, TenantRules] = Field(default={}, description="tenant -> what is narrower for it")
 
     def of(self, tenant: str) -> ConnectionPolicy:

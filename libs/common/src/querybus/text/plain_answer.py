@@ -23,6 +23,7 @@ from querybus.core.messages import (
     Outcome,
     Result,
 )
+from querybus.text.rows.masking import seen_result
 
 _Texts = dict[Language, str]
 
@@ -131,7 +132,7 @@ def plain_finished(envelope: Envelope[Concluded]) -> Envelope[Finished]:
     """Return the `finished` event of a conclusion, its outcome unchanged; cannot fail."""
     body = envelope.body
     is_analyst = envelope.audience == "analyst"
-    result = body.result or Result(columns=(), rows=(), row_count=0)
+    result = seen_result(body.result or Result(columns=(), rows=(), row_count=0), envelope.audience)
     message = plain_message(body.outcome, body.code, envelope.language, result.row_count)
     if is_analyst and body.outcome is Outcome.REPLIED and body.reply:
         message = body.reply
@@ -179,9 +180,12 @@ def _options(envelope: Envelope[Concluded], clarification: Clarification | None)
 
 def _columns(envelope: Envelope[Concluded], result: Result) -> tuple[AnswerColumn, ...]:
     if envelope.audience == "analyst":
-        return tuple(AnswerColumn(id=column.name, label=column.name, kind=column.kind) for column in result.columns)
+        return tuple(
+            AnswerColumn(id=column.name, label=column.name, kind=column.kind, personal=column.personal)
+            for column in result.columns
+        )
     label = LABEL_TEXTS[envelope.language]
     return tuple(
-        AnswerColumn(id=f"c{n}", label=label.format(n=n), kind=column.kind)
+        AnswerColumn(id=f"c{n}", label=label.format(n=n), kind=column.kind, personal=column.personal)
         for n, column in enumerate(result.columns, 1)
     )

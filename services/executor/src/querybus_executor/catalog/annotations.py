@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from querybus.core.catalog import Language
-from querybus_executor.catalog.personal_columns import looks_personal
+from querybus_executor.catalog.personal_columns import looks_personal, names_persons
 
 Names = Mapping[Language, str]
 
@@ -43,15 +43,26 @@ class Known:
 
     def is_personal(self, table: str, column: str) -> bool:
         """Return whether no value of the column may be kept or sent: the owner says so, or its name does."""
-        keys = {table.casefold(), _key(table, column)}
-        if not self._personal.isdisjoint(keys):
+        if not self._personal.isdisjoint(_keys(table, column)):
             return True
-        return self._not_personal.isdisjoint(keys) and looks_personal(column)
+        return self.may_look_personal(table, column) and (looks_personal(column) or names_persons(table, column))
+
+    def is_person_name(self, table: str, column: str) -> bool:
+        """Return whether a personal column holds names of persons, by its name."""
+        return names_persons(table, column) and not looks_personal(column)
+
+    def may_look_personal(self, table: str, column: str) -> bool:
+        """Return whether a column is judged by its name and its values: unless its owner says that it is not personal."""
+        return self._not_personal.isdisjoint(_keys(table, column))
 
     def wants_values(self, table: str, column: str) -> bool:
         """Return whether frequent values of the column may be kept in the catalog."""
         left_out = not self._without_values.isdisjoint({table.casefold(), _key(table, column)})
         return self._values and not left_out and not self.is_personal(table, column)
+
+
+def _keys(table: str, column: str) -> frozenset[str]:
+    return frozenset((table.casefold(), _key(table, column)))
 
 
 def _key(table: str, column: str | None) -> str:

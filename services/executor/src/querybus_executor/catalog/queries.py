@@ -29,6 +29,7 @@ from querybus.sql.row_security import reachable_tables
 from querybus_executor.catalog.annotations import Known
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.looks import ROWS_SAMPLED_MAX, Answer, Ask, CatalogQueries, Found, Looks, Wanted, quoted
+from querybus_executor.catalog.personal_columns import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 from querybus_executor.connections.config import ConnectionConfig
 
@@ -121,6 +122,7 @@ def _tables(
                 display_names=known.names_of(str(table), str(name)),
                 synonyms=known.synonyms_of(str(table), str(name)),
                 personal=known.is_personal(str(table), str(name)),
+                person_name=known.is_person_name(str(table), str(name)),
             )
         )
     keys: defaultdict[_Place, dict[tuple[str, str], list[str]]] = defaultdict(dict)
@@ -183,12 +185,15 @@ def _filled(
     for number, (table, rows) in enumerate(zip(tables, counted, strict=True)):
         scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
         columns = tuple(
-            _with_values(column, found.get((number, column.name), ()), rows if scanned_all else None)
+            _with_values(table, column, found.get((number, column.name), ()), rows if scanned_all else None, known)
             if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
             else column
             for column in table.columns
         )
-        columns = tuple(profiled(column, profiles.get((number, column.name), ())) for column in columns)
+        columns = tuple(
+            column if column.personal else profiled(column, profiles.get((number, column.name), ()))
+            for column in columns
+        )
         if rows is None:
             filled.append(table.model_copy(update={"columns": columns}))
         else:
@@ -197,11 +202,13 @@ def _filled(
     return filled
 
 
-def _with_values(column: Column, found: Answer, rows: int | None) -> Column:
+def _with_values(table: Table, column: Column, found: Answer, rows: int | None, known: Known) -> Column:
     if rows == 0:
         return column.model_copy(update={"values_complete": True, "distinct_count": 0})
     if not found:
         return column
+    if known.may_look_personal(table.name, column.name) and personal_form([str(value or "") for value, _, _ in found]):
+        return column.model_copy(update={"personal": True})
     distinct = int(found[0][2] or 0)
     few = distinct <= COLUMN_VALUES_MAX
     # Of a column with more values than are kept only the ones that recur say anything about the next question.

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querybus.bus.pages import Batch, batch_of, cells_of
 from querybus.core.messages import ResultColumn, Scalar
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 from querybus_executor.ports import PageSink, Rows
 
 BATCH_ROWS_FIRST: Final = 4

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
-from querybus.text import cells
+from querybus.text.rows import cells
 from querybus_executor.catalog.column_kinds import kind_of_type, kind_of_values
 from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
 from querybus_executor.results.receive import Receiver
@@ -41,7 +41,7 @@ def child_command(module: str, *libraries: Path) -> list[str]:
     """Return how to run that module of this package alone: no site-packages but the folders of `libraries`."""
     folders = [
         str(Path(__file__).parents[2]),
-        str(Path(cells.__file__).parents[2]),
+        str(Path(cells.__file__).parents[3]),
         *(str(library) for library in libraries),
     ]
     program = f"import sys; sys.path[:0] = {folders!r}; from querybus_executor.{module} import main; main()"

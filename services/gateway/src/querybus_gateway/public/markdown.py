@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from querybus.text.shown_rows import shown_rows
+from querybus.text.rows.shown_rows import shown_rows
 
 ROWS_SHOWN_MAX: Final = 20
 CELL_LENGTH_MAX: Final = 200

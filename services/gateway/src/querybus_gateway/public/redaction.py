@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, cast, get_args
 
+from querybus.core.catalog import Personal
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.messages import (
     Analysis,
@@ -29,11 +30,13 @@ from querybus.core.messages import (
     Finished,
     Outcome,
     Result,
+    ResultColumn,
     Returned,
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import is_own_speech
 from querybus.text.plain_answer import LABEL_TEXTS
+from querybus.text.rows.masking import masked_rows
 from querybus_gateway.public.answer import ANALYSTS, AnswerView, ChartView, ColumnView, RetriesView, View
 
 Json = dict[str, Any]
@@ -177,7 +180,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
     made = {
         "enriched_question": _read_as(envelope, is_analyst=is_analyst),
         "columns": public_columns(answer, audience),
-        "rows": [list(row) for row in answer.rows],
+        "rows": seen_rows(answer.rows, answer.columns, audience),
         "total_count": total_of(answer),
         "pages": _pages(answer),
         "confirmation": asked,
@@ -208,7 +211,16 @@ def public_columns(answer: Answer, audience: Audience) -> list[Json]:
 
 def public_page(answer: Answer, rows: Sequence[Sequence[Any]], audience: Audience) -> Json:
     """Return one page of a result; the columns are those of the answer, never those of the stored page."""
-    return {"columns": public_columns(answer, audience), "rows": [list(row) for row in rows]}
+    return {"columns": public_columns(answer, audience), "rows": seen_rows(rows, answer.columns, audience)}
+
+
+def seen_rows(
+    rows: Sequence[Sequence[Any]], columns: Sequence[ResultColumn | AnswerColumn], audience: Audience
+) -> list[list[Any]]:
+    """Return rows as they leave: for business readers with the personal data in them masked."""
+    kinds: list[Personal | None] = [column.personal for column in columns]
+    is_masked = audience == "business" and any(kinds)
+    return [list(row) for row in (masked_rows(rows, kinds) if is_masked else rows)]
 
 
 def public_progress(data: bytes, audience: Audience) -> Json | None:
@@ -258,7 +270,7 @@ def _early_result(result: Result, envelope: Envelope[Any], audience: Audience) -
             {"id": name, "label": shown, "kind": column.kind.value}
             for (name, shown), column in zip(names, result.columns, strict=True)
         ],
-        "rows": [list(row) for row in result.rows],
+        "rows": seen_rows(result.rows, result.columns, audience),
         "row_count": result.row_count,
         "truncated": result.truncated,
     }

@@ -19,6 +19,7 @@ from querybus.core.failure import Failure
 from querybus.core.messages import Answer, Finished, Outcome, Result
 from querybus.llm.dialogue import ChatMessage
 from querybus.text.disclosure import leaks
+from querybus.text.rows.masking import masked_rows
 from querybus_presenter.ports import ChatModel, Connections
 from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
 
@@ -48,7 +49,8 @@ def is_worth_a_summary(answer: Answer) -> bool:
 def facts_of(envelope: Envelope[Finished], result: Result) -> str:
     """Return what the model gets: question, faithful summary, labels, and at most ROWS_SHOWN_MAX rows, as JSON."""
     answer = envelope.body.answer
-    rows = [[_cut(cell) for cell in row[:COLUMNS_SHOWN_MAX]] for row in result.rows[:ROWS_SHOWN_MAX]]
+    masked = masked_rows(result.rows[:ROWS_SHOWN_MAX], [column.personal for column in result.columns])
+    rows = [[_cut(cell) for cell in row[:COLUMNS_SHOWN_MAX]] for row in masked]
     facts = {
         "question": envelope.question,
         "known_facts": answer.summary,

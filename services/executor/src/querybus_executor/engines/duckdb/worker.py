@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from querybus.text.cells import cell
+from querybus.text.rows.cells import cell
 from querybus_executor.workers.loop import Sent, Statement, error, frame_of, resident_kilobytes, serve, stream, write
 
 MEMORY_LIMIT: Final = "512MB"

@@ -31,6 +31,7 @@ from querybus.core.catalog import (
 )
 from querybus_executor.catalog.annotations import Known, Names
 from querybus_executor.catalog.column_kinds import kind_of_column, kind_of_type
+from querybus_executor.catalog.personal_columns import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 
 SECONDS_MAX: Final = 20.0
@@ -161,6 +162,7 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
                 display_names=known.names_of(table, name),
                 synonyms=known.synonyms_of(table, name),
                 personal=known.is_personal(table, name),
+                person_name=known.is_person_name(table, name),
             )
         )
         if place:
@@ -224,7 +226,7 @@ def _typed(table: Table, rows: _Rows) -> Table:
 def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
     counted = table.row_estimate if table.row_estimate is not None else _counted(table, rows)
     columns = tuple(
-        column.model_copy(update=_values(table.name, column.name, counted, rows))
+        column.model_copy(update=_values(table.name, column.name, counted, rows, known))
         if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
         else column
         for column in table.columns
@@ -262,7 +264,7 @@ def _counted(table: Table, rows: _Rows) -> int | None:
     return max(counted or 0, int(highest[0][0])) if highest and isinstance(highest[0][0], int) else counted
 
 
-def _values(table: str, column: str, counted: int | None, rows: _Rows) -> dict[str, object]:
+def _values(table: str, column: str, counted: int | None, rows: _Rows, known: Known) -> dict[str, object]:
     result = rows.of(
         f"SELECT CASE WHEN typeof(v) = 'text' THEN substr(v, 1, {VALUE_LENGTH_MAX + 1}) END, n, count(*) OVER () FROM ("  # noqa: S608 - quoted
         f"SELECT v, count(*) AS n FROM (SELECT {_quoted(column)} AS v FROM {_quoted(table)} LIMIT {ROWS_SAMPLED_MAX})"
@@ -270,6 +272,8 @@ def _values(table: str, column: str, counted: int | None, rows: _Rows) -> dict[s
     )
     if not result:
         return {"values_complete": counted == 0, "distinct_count": 0 if counted == 0 else None}
+    if known.may_look_personal(table, column) and personal_form([str(value or "") for value, _, _ in result]):
+        return {"personal": True}
     distinct = int(result[0][2])
     scanned_all = counted is not None and counted <= ROWS_SAMPLED_MAX
     few = distinct <= COLUMN_VALUES_MAX

@@ -20,7 +20,7 @@ from querybus.ops.clock import Clock
 from querybus_gateway.access.page_token import PageToken, columns_hash, read_token, sign_token
 from querybus_gateway.ports import Pages
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.public.redaction import Json, public_page, total_of
+from querybus_gateway.public.redaction import Json, public_page, seen_rows, total_of
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, Queries
 
 PAGE_SIZE_MAX: Final = 1_000
@@ -141,6 +141,8 @@ class Results:
         except BusTrouble:
             return _TROUBLE
 
+        is_masked = credential.audience == "business" and any(column.personal for column in answer.columns)
+
         async def pages() -> AsyncGenerator[bytes]:
             if answer.pages is None:
                 columns = [ResultColumn(name=column.id, kind=column.kind) for column in answer.columns]
@@ -153,7 +155,7 @@ class Results:
                     raise PageGone(number) from error
                 if isinstance(data, Problem):
                     raise PageGone(number)
-                yield data
+                yield await asyncio.to_thread(_masked, data, answer) if is_masked else data
 
         return Export(query, finished.question, answer, credential.audience, pages)
 
@@ -192,6 +194,13 @@ class Results:
         if data is None or page_sha256(data) != address.sha256[number - 1]:
             return _EXPIRED
         return data
+
+
+def _masked(data: bytes, answer: Answer) -> bytes:
+    """Return a stored page with the personal data in it masked."""
+    _, rows = decode_page(data)
+    columns = [ResultColumn(name=column.id, kind=column.kind) for column in answer.columns]
+    return encode_page(columns, seen_rows(rows, answer.columns, "business"))
 
 
 def _run(answer: Answer) -> str:

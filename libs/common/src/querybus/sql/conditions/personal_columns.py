@@ -1,0 +1,190 @@
+"""Which columns of a statement's result show personal data, read from the statement itself.
+
+Counts, sums, averages, comparisons and the year of a date say nothing of one person; every other expression over a
+personal column shows it, also through sub-queries, unions and renamed columns. Pure. Limits: a column whose table is
+not certain counts as personal if one of that name is in any table that the statement reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Final, cast
+
+from sqlglot import exp
+
+from querybus.core.catalog import Catalog, Personal, Table
+from querybus.sql.conditions.scope import Scope, scope_of
+
+_SAYS_NOTHING: Final = (
+    exp.Count,
+    exp.CountIf,
+    exp.ApproxDistinct,
+    exp.Sum,
+    exp.Avg,
+    exp.Stddev,
+    exp.Variance,
+    exp.Length,
+    exp.Predicate,
+    exp.Connector,
+    exp.Not,
+    exp.Year,
+    exp.Extract,
+    exp.DateDiff,
+)
+_DAYS: Final = ("%d", "%e", "%j", "%F", "%D", "%x", "%c")
+
+Outputs = tuple[tuple[str, Personal | None], ...]
+"""Name and kind of each column of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalColumns:
+    """What personal data the columns of a result show; of a statement that touches none, nothing."""
+
+    touched: bool = False
+    kinds: tuple[Personal | None, ...] = ()
+
+    def of(self, count: int) -> tuple[Personal | None, ...]:
+        """Return it for each of `count` columns; all count as personal where the statement's cannot be told apart."""
+        if not self.touched:
+            return (None,) * count
+        return self.kinds if len(self.kinds) == count else ("contact",) * count
+
+
+NO_PERSONAL_COLUMNS: Final = PersonalColumns()
+
+
+def personal_columns(tree: exp.Expr | None, catalog: Catalog) -> PersonalColumns:
+    """Return what personal data the columns of a statement's result show."""
+    if tree is None or not _personal_names(tree, catalog):
+        return NO_PERSONAL_COLUMNS
+    kinds: tuple[Personal | None, ...] = tuple(kind for _, kind in _outputs(tree, catalog, (), frozenset()) or ())
+    return PersonalColumns(touched=True, kinds=kinds)
+
+
+def _personal_names(tree: exp.Expr, catalog: Catalog) -> Mapping[str, Personal]:
+    """Return the names of the personal columns of the tables that the statement reads."""
+    result: dict[str, Personal] = {}
+    for node in tree.find_all(exp.Table):
+        for table in catalog.tables:
+            if table.name.lower() == node.name.lower():
+                result |= {column.name.lower(): kind for column in table.columns if (kind := column.personal_kind)}
+    return result
+
+
+def _outputs(tree: exp.Expr, catalog: Catalog, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
+    """Return the columns of a query; None where they cannot be told."""
+    if id(tree) in entered:
+        return ()
+    entered |= {id(tree)}
+    if isinstance(tree, exp.Subquery):
+        return _outputs(tree.this, catalog, outside, entered)
+    if isinstance(tree, exp.SetOperation):
+        left = _outputs(tree.this, catalog, outside, entered)
+        right = _outputs(tree.expression, catalog, outside, entered)
+        if left is None or right is None:
+            return None
+        pairs = zip_longest(left, right, fillvalue=("", None))
+        return tuple((one[0] or other[0], _worst((one[1], other[1]))) for one, other in pairs)
+    if not isinstance(tree, exp.Select):
+        return None
+    scope = scope_of(tree, catalog)
+    made: list[tuple[str, Personal | None]] = []
+    for item in tree.expressions:
+        if item.is_star and not isinstance(item.unalias(), exp.Count):
+            starred = _starred(item, scope, outside, entered)
+            if starred is None:
+                return None
+            made.extend(starred)
+        else:
+            made.append((item.alias_or_name.lower(), _kind(item.unalias(), scope, outside, entered)))
+    return tuple(made)
+
+
+def _starred(item: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
+    named = item.table.lower() if isinstance(item, exp.Column) else ""
+    made: list[tuple[str, Personal | None]] = []
+    for alias, source in scope.sources.items():
+        if named and alias != named:
+            continue
+        columns = _columns(source, scope, outside, entered)
+        if columns is None:
+            return None
+        made.extend(columns)
+    return tuple(made)
+
+
+def _columns(
+    source: Table | exp.Select | None, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]
+) -> Outputs | None:
+    """Return the columns that a source offers."""
+    if isinstance(source, Table):
+        return tuple((column.name.lower(), column.personal_kind) for column in source.columns)
+    if source is None or scope.catalog is None:
+        return None
+    return _outputs(_whole(source), scope.catalog, outside, entered)
+
+
+def _whole(select: exp.Select) -> exp.Expr:
+    """Return the union that a query begins, or the query."""
+    node: exp.Expr = select
+    while isinstance(node.parent, exp.SetOperation) and node.parent.this is node:
+        node = node.parent
+    return node
+
+
+def _kind(node: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Personal | None:
+    """Return what personal data an expression shows."""
+    if isinstance(node, _SAYS_NOTHING):
+        return None
+    if isinstance(node, exp.TimeToStr) and _leaves_out_the_day(node):
+        return None
+    if isinstance(node, exp.Column):
+        return _of_column(node, scope, outside, entered)
+    if isinstance(node, exp.Query):
+        inner = _outputs(node, cast("Catalog", scope.catalog), (*outside, scope), entered)
+        return _worst(kind for _, kind in inner) if inner is not None else "contact"
+    return _worst(_kind(child, scope, outside, entered) for child in _shown_parts(node))
+
+
+def _leaves_out_the_day(node: exp.TimeToStr) -> bool:
+    form = node.args.get("format")
+    return isinstance(form, exp.Literal) and not any(part in form.name for part in _DAYS)
+
+
+def _shown_parts(node: exp.Expr) -> Iterable[exp.Expr]:
+    """Return the parts whose values an expression shows: of a choice its results, of a window its function."""
+    if isinstance(node, exp.Window | exp.Filter):
+        return (node.this,)
+    if isinstance(node, exp.Case):
+        default = node.args.get("default")
+        return (*(branch.args["true"] for branch in node.args.get("ifs") or ()), *([default] if default else []))
+    if isinstance(node, exp.If):
+        return tuple(part for key in ("true", "false") if (part := node.args.get(key)) is not None)
+    return node.iter_expressions()
+
+
+def _of_column(node: exp.Column, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Personal | None:
+    name = node.name.lower()
+    for level in (scope, *reversed(outside)):
+        owners = level.owners(node)
+        if not owners and not node.table:
+            owners = list(level.sources.values())
+        kinds: list[Personal | None] = []
+        is_known = False
+        for owner in owners:
+            columns = _columns(owner, level, outside, entered)
+            own: list[Personal | None] = [kind for column, kind in columns or () if column == name]
+            is_known = is_known or bool(own)
+            kinds += own
+        if is_known:
+            return _worst(kinds)
+    return _personal_names(scope.select.root(), scope.catalog).get(name) if scope.catalog is not None else None
+
+
+def _worst(kinds: Iterable[Personal | None]) -> Personal | None:
+    """Return the kind of what is made of several: contact data outweighs names."""
+    found = set(kinds)
+    return "contact" if "contact" in found else "name" if "name" in found else None
