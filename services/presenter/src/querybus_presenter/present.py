@@ -148,13 +148,7 @@ class _Context:
         shown = spoken if self.is_business else names
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change and not is_plan
-        shape = (
-            self._or_none(
-                "shape", lambda: shape_of(*unmasked(self.whole or result, _distinct(shown), self.envelope.audience))
-            )
-            if is_reported
-            else None
-        )
+        shape = self._shape(result, shown) if is_reported else None
         is_explained = body.outcome in _EXPLAINED and not is_change and not is_plan
         labelled = spoken if is_answer else ()
         read_as = (
@@ -198,6 +192,10 @@ class _Context:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
+
+    def _shape(self, result: Result, shown: tuple[str, ...]) -> Shape | None:
+        spoken_of = unmasked(self.whole or result, _distinct(shown), self.envelope.audience)
+        return self._or_none("shape", lambda: shape_of(*spoken_of))
 
     def _next_step(self, result: Result) -> str:
         """Return what to do about an answer; of one that found nothing, which value does not occur."""
