@@ -82,7 +82,7 @@ def test_what_counts_compares_or_sorts_by_it_shows_nothing(sql: str):
     assert shown(sql, 2) == (None, None)
 
 
-def test_where_the_columns_cannot_be_told_apart_all_count_as_personal():
+def test_where_the_columns_cannot_be_separated_all_count_as_personal():
     assert shown("SELECT * FROM customers AS c, unknown_one", 7) == (CONTACT,) * 7
 
 

@@ -47,7 +47,7 @@ class PersonalColumns:
     kinds: tuple[Personal | None, ...] = ()
 
     def of(self, count: int) -> tuple[Personal | None, ...]:
-        """Return it for each of `count` columns; all count as personal where the statement's cannot be told apart."""
+        """Return it for each of `count` columns; all count as personal where the statement's cannot be separated."""
         if not self.touched:
             return (None,) * count
         return self.kinds if len(self.kinds) == count else ("contact",) * count
@@ -75,7 +75,7 @@ def _personal_names(tree: exp.Expr, catalog: Catalog) -> Mapping[str, Personal]:
 
 
 def _outputs(tree: exp.Expr, catalog: Catalog, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
-    """Return the columns of a query; None where they cannot be told."""
+    """Return the columns of a query; None where they are not known."""
     if id(tree) in entered:
         return ()
     entered |= {id(tree)}
