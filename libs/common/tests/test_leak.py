@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
 from querybus.text.disclosure import TEXT_LENGTH_MAX, is_plain_word, leaks
 
 TABLES = {
@@ -141,6 +143,39 @@ def test_what_gives_something_away_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_speech_does_not_trip(text: str) -> None:
     assert leaks(text, CATALOG, "en") == ()
+
+
+WAREHOUSE = {
+    "cust_mstr": ("cust_id", "cust_nm", "email_addr", "regDate"),
+    "order_lines": ("line_no", "unitPrice", "qty", "order_id"),
+    "ShipmentEvents": ("EventID", "shippedAt", "depot_cd"),
+    "products": ("product_name", "category", "list_price"),
+    "tblStaff": ("fname", "lname", "hire_dt"),
+    "客户_主表": ("客户编号_pk", "金额_合计"),
+}
+SENTENCES = Path(__file__).parent / "leaks"
+
+
+def sentences(kind: str, language: str) -> list[str]:
+    lines = (SENTENCES / f"{kind}.{language}.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("# ")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_of_three_hundred_sentences_a_language_nearly_every_leak_is_found_and_plain_speech_passes(
+    language: Language,
+) -> None:
+    tables = tuple(
+        Table(name=name, columns=tuple(Column(name=column, type="TEXT") for column in columns))
+        for name, columns in WAREHOUSE.items()
+    )
+    catalog = Catalog(connection="w", dialect=Dialect.SQLITE, tables=tables)
+    leaking, plain = sentences("leaking", language), sentences("plain", language)
+    assert len(leaking) + len(plain) >= 300
+    missed = [text for text in leaking if not leaks(text, catalog, language)]
+    alarms = [text for text in plain if leaks(text, catalog, language)]
+    assert len(missed) <= 0.05 * len(leaking), missed
+    assert len(alarms) <= 0.02 * len(plain), alarms
 
 
 @pytest.mark.parametrize("name", ["zorblat", "stuid", "bdate", "airportcode", "empname", "kehu", "qty", "firstname"])

@@ -9,11 +9,16 @@ a Chinese name counts as a word unless it is written as no word is.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
+from itertools import product
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
+from querybus.text.similarity import plain, singular, words
 from querybus.text.vocabulary import is_word
 from querybus.text.words import word_set
 
@@ -23,26 +28,33 @@ TEXTS_KEPT: Final = 2_048
 KEPT_LENGTH_MAX: Final = 200
 
 
-_SHORT_WORDS: Final = frozenset({"id", "no"})
+_SHORT_WORDS: Final = frozenset({"id", "ids", "no"})
 _QUARTER = re.compile(r"[qh][1-4]|[1-4][qh]", re.IGNORECASE)
+_UNSEEN: Final = re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$#]*")
 _NAME = r"[A-Za-z_][A-Za-z0-9_$#]*"
 
 # ASCII throughout: a Chinese character beside a name is a border, not a part of it.
+WORDS_OF_NAME_MAX: Final = 4
+_PIECE_OF_NAME: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
+_PARTING: Final = ("-", " ", ".", "/", "\n")
+WORDS_KEPT: Final = 8_192
 _DOTTED = re.compile(rf"(?<![\w@.])[`\"\[]?({_NAME})[`\"\]]?\.[`\"\[]?({_NAME})[`\"\]]?(?![\w@])", re.ASCII)
 _SAID_OF_TABLES: Final = word_set("name names number numbers title titles type types size")
 _TABLES_OF_PEOPLE: Final = word_set("time league price first last next same other result results top")
 _IN_CODE = re.compile(r"`([^`\n]{1,128})`", re.ASCII)
-_OF_TABLES = re.compile(r"column|field|table|view|schema|alias|字段|列|表", re.IGNORECASE)
+_OF_TABLES = re.compile(
+    r"column|field|table|view|schema|alias|attribute|object|relation|dataset|字段|列|表|属性|参数|关系", re.IGNORECASE
+)
 _REPORTED_AS_NAME = re.compile(
-    r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias)\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|列|表)\s*)"
+    r"(?:\b(?:columns?|fields?|tables?|views?|schemas?|aliases|alias|attributes?|objects?|relations?|datasets?)(?:\s+\d+)?,?\s+(?:named\s+|called\s+)?|(?:字段|数据列|数据表|列名|表名|属性|参数|关系|列|表)\s*)"
     r"(?:(?P<quote>[\"'“‘「《])(?P<quoted>[^\"'”’」》\n]{1,128})[\"'”’」》]|(?P<bare>[A-Za-z_][A-Za-z0-9_$#]*))",
     re.IGNORECASE | re.ASCII,
 )
 _NAMED_BEFORE = re.compile(
-    rf"(?<![A-Za-z0-9_])(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?)\b|\s*(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
+    rf"(?<![A-Za-z0-9_])(?P<name>{_NAME})[\"'”’」》]?(?:\s+(?:columns?|fields?|tables?|schemas?|attributes?)\b|\s*(?:这一?|该)?(?:字段|数据列|数据表|表(?![示现达明面格])|列(?![出举表])))",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -75,9 +87,7 @@ _SQL: Final = (
     re.compile(
         r"\bjoin\s+[\w.\"`]+(?:\s+(?:as\s+)?\w+)?\s+(?:on\s+[\w.\"`]+\s*=|using\s*\()", re.IGNORECASE | re.ASCII
     ),
-    re.compile(
-        r"\bis\s+(?:not\s+)?null\b|\bNULL\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE | re.ASCII
-    ),
+    re.compile(r"\bis\s+(?:not\s+)?null\b|\b(?:CREATE|ALTER|DROP)\s+(?:VIEW|INDEX|SCHEMA)\b", re.IGNORECASE | re.ASCII),
     re.compile(r"\bgroup\s+by\s+[\w.\"`]+\s*(?:,|;|having\b|order\s+by\b|limit\b)", re.ASCII),
     re.compile(r"\bSELECT\b", re.ASCII),
 )
@@ -87,7 +97,7 @@ _MAYBE_SQL: Final = re.compile(
     r"|\b(?:order|group)\s+by\b|\blimit\s+\d|(?-i:\b(?:FROM|INTO|WHERE|OFFSET|EXISTS|CASE)\b)|[=<>]|!=|\w\s?\(",
     re.IGNORECASE | re.ASCII,
 )
-_MAYBE_PLACE: Final = re.compile(r"[/\\]|[\w\]]:\w|\w\.\w|localhost", re.IGNORECASE | re.ASCII)
+_MAYBE_PLACE: Final = re.compile(r"[/\\=]|[\w\]]:\w|\w\.\w|localhost|[a-z]\d|\bport\s|-\d", re.IGNORECASE | re.ASCII)
 _SELECT: Final = re.compile(r"\bselect\b", re.IGNORECASE | re.ASCII)
 # "Select the customers from Bern" is English: only what goes on as a statement, or reads from a known name, is SQL.
 _SELECTED = re.compile(
@@ -112,7 +122,27 @@ _TECHNICAL: Final = (
         re.IGNORECASE | re.ASCII,
     ),
 )
-_TECHNICAL_IN_CHINESE: Final = re.compile(r"数据库|数据表|字段|表名|列名|外键|主键|表结构|语法错误|堆栈")
+
+
+def _lines(language: Language) -> list[str]:
+    text = resources.files("querybus.text").joinpath(f"technical_terms.{language}.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("# ")]
+
+
+_TERMS: Final = frozenset(
+    " ".join(map(singular, words))
+    for line in _lines("en")
+    for words in product(*(part.split("|") for part in line.split(" ")))
+)
+_TERMS_IN_CHINESE: Final = re.compile("|".join(_lines("zh")))
+_SMALL: Final = re.compile(r"[a-z\u3400-\u9fff]")
+_CAPITALS: Final = re.compile(
+    r"(?<![A-Za-z0-9_])(?:SELECT|WHERE|HAVING|JOIN|UNION\sALL|DISTINCT|EXISTS|OFFSET|NULL[Ss]?|LIKE|BETWEEN|COALESCE|CAST|AVG|COUNT"
+    r"|INSERT|DELETE|UPDATE|TRUNCATE|ALTER|EXPLAIN|LIMIT|UNION|CTEs?|VALUES|INTEGER|VARCHAR|TIMESTAMP|BOOLEAN|DECIMAL|NUMERIC"
+    r"|BIGINT|JSONB?|UUID|DBs?|LLMs?|PG[A-Z]{4,}|[A-Z]{2,}(?:_[A-Z0-9]+){2,})(?![A-Za-z0-9_])|\bIN\s*\(|'%[^'\n]*'|'[^'\n]*%'",
+    re.ASCII,
+)
+"""What only SQL and its engines write in capitals; a sentence that is capitals throughout is not looked at."""
 
 _PLACES: Final = (
     re.compile(r"(?<![\w/.])(?:/[\w.@~-]+){2,}/?", re.ASCII),
@@ -127,6 +157,13 @@ _PLACES: Final = (
     ),
     re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)+:\d{2,5}(?!\d)", re.ASCII),
     re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*:\d{4,5}(?![\d,])", re.ASCII),
+    re.compile(r"(?<![\w.])\.{1,2}[/\\][\w./\\-]+|(?<!\w)~/\w[\w./-]*", re.ASCII),
+    re.compile(r"\b(?:host|server|node)\s+[a-z][\w-]*\d\b|(?<![A-Za-z])port\s\d{2,5}\b", re.IGNORECASE | re.ASCII),
+    re.compile(
+        r"(?<![\w-])(?:db|dwh|pg|srv|sql|prod|stg|mysql|postgres)[-_]?(?:[\w-]*-)?\w*\d+(?![\w-])",
+        re.IGNORECASE | re.ASCII,
+    ),
+    re.compile(r"\b(?:host|user|password|pwd|dbname|port)\s*=\s*\S", re.IGNORECASE | re.ASCII),
     re.compile(r"(?<![\w:])\[?(?:[0-9a-f]{1,4}:){4,7}[0-9a-f:]{1,4}\]?(?![\w:])", re.IGNORECASE | re.ASCII),
     re.compile(r"(?<![\w.@-])[A-Za-z][\w-]+(?:\.[A-Za-z][\w-]+){2,}(?![\w-])", re.ASCII),
     re.compile(r"(?<![\w.])[\w-]+\.(?:sqlite3?|db|duckdb|py|ya?ml|sock|pem|parquet)(?![\w])", re.IGNORECASE | re.ASCII),
@@ -143,11 +180,17 @@ def leaks(text: str, catalog: Catalog | None, language: Language, *, said: str =
     if len(text) > TEXT_LENGTH_MAX:
         return (text[:40],)
     identifiers = catalog.identifiers if catalog else frozenset[str]()
+    text = _plain_text(text)
     result = _found(text, identifiers) if len(text) <= KEPT_LENGTH_MAX else tuple(_pieces(text, identifiers))
     if not result:
         return ()
     spoken = said.casefold()
     return tuple(dict.fromkeys(text for text in result if text.casefold() not in spoken))[:FOUND_MAX]
+
+
+def _plain_text(text: str) -> str:
+    """Return a text with full-width signs as plain ones and without what nobody sees, which would part a name."""
+    return text if text.isascii() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -162,7 +205,10 @@ def _pieces(text: str, identifiers: frozenset[str]) -> Iterator[str]:
         yield from _matches(_SQL, text)
     if _MAYBE_TECHNICAL.search(text):
         yield from _matches(_TECHNICAL, text)
-    yield from _matches((_TECHNICAL_IN_CHINESE,), text)
+    if _HAN.search(text):
+        yield from _matches((_TERMS_IN_CHINESE,), text)
+    if _SMALL.search(text):
+        yield from _matches((_CAPITALS,), text)
     if _MAYBE_PLACE.search(text):
         yield from _matches(_PLACES, text)
     if _SELECT.search(text):
@@ -174,13 +220,62 @@ def _pieces(text: str, identifiers: frozenset[str]) -> Iterator[str]:
         lower = word.lower()
         if "sql" in lower or lower in _TECHNICAL_WORDS or lower in names.technical or _ERROR.fullmatch(word):
             yield word
+    yield from _terms_and_forms_of_names(text, names)
     if not identifiers:
         return
     lowered = text.lower() if names.phrases else ""
     for phrase in names.phrases:
         if phrase in lowered:
             yield phrase
-    yield from _written_as_names(text, names.known)
+    yield from _written_as_names(text, names)
+
+
+def _terms_and_forms_of_names(text: str, names: _Names) -> Iterator[str]:
+    """Yield technical terms, and names in another case, as plurals, with other separators, in several words, or in part.
+
+    Words that are all plain speech are no name: "order lines" is not order_lines. A single one of several words must
+    be no word at all: "cust nm".
+    """
+    spans = [(match.start(), match.end(), _Word.of(match[0])) for match in _PIECE_OF_NAME.finditer(text)]
+    for n, (start, end, word) in enumerate(spans):
+        if not word.is_plain and (word.key in names.keys or word.text in names.parts):
+            yield word.text
+        if word.is_cut and word.text.strip("_").lower() in names.all_parts:
+            yield word.text
+        if word.term in _TERMS:
+            yield word.text
+        until, is_plain, term = end, word.is_plain, word.term
+        for next_start, next_end, following in spans[n + 1 : n + WORDS_OF_NAME_MAX]:
+            if text[until:next_start] not in _PARTING:
+                break
+            until, is_plain = next_end, is_plain and following.is_plain
+            term = f"{term} {following.term}"
+            if term in _TERMS or (not is_plain and names.keys and singular(plain(text[start:until])) in names.keys):
+                yield text[start:until]
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a text as it is compared: `key` as a name, `term` as part of a technical term."""
+
+    text: str
+    key: str
+    term: str
+    is_plain: bool
+    is_cut: bool
+
+    @staticmethod
+    @lru_cache(maxsize=WORDS_KEPT)
+    def of(text: str) -> _Word:
+        key = singular(plain(text))
+        has_figure = any(sign.isdigit() for sign in text)
+        return _Word(
+            text,
+            key,
+            term="#" if has_figure and text[0].isdigit() else singular(text.lower()),
+            is_plain=is_plain_word(text.strip("_")),
+            is_cut=text.startswith("_") != text.endswith("_"),
+        )
 
 
 def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[str]:
@@ -189,7 +284,8 @@ def _matches(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[str]:
             yield match[0].strip()
 
 
-def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
+def _written_as_names(text: str, names: _Names) -> Iterator[str]:
+    known = names.known
     for match in _DOTTED.finditer(text):
         if match[1].lower() in known or (len(match[1]) < 3 and match[2].lower() in known):
             yield match[0]
@@ -199,7 +295,8 @@ def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
     is_of_tables = _OF_TABLES.search(text) is not None
     for match in _REPORTED_AS_NAME.finditer(text) if is_of_tables else ():
         name = match["quoted"] or match["bare"]
-        if name.strip().lower() in known and name.lower() not in _SAID_OF_TABLES:
+        is_name = name.strip().lower() in names.known or (" " in name and plain(name) in names.plain)
+        if is_name and name.lower() not in _SAID_OF_TABLES:
             yield match[0]
     if not is_of_tables:
         return
@@ -209,10 +306,14 @@ def _written_as_names(text: str, known: frozenset[str]) -> Iterator[str]:
             yield match[0]
 
 
+KEY_LENGTH_MIN: Final = 2
+PART_LENGTH_MAX: Final = 4
+
+
 class _Names:
     """A catalog's names, sorted by how they are looked for. All in lower case."""
 
-    __slots__ = ("known", "phrases", "technical")
+    __slots__ = ("all_parts", "keys", "known", "parts", "phrases", "plain", "technical")
 
     def __init__(self, identifiers: frozenset[str]) -> None:
         self.known = frozenset(identifier.lower() for identifier in identifiers)
@@ -221,6 +322,15 @@ class _Names:
         }
         self.technical = frozenset(item for item in technical if _WORD.fullmatch(item))
         self.phrases = tuple(sorted(technical - self.technical))
+        self.plain = frozenset(plain(identifier) for identifier in identifiers)
+        # Of two letters nothing can be said to be another form of.
+        self.keys = frozenset(singular(plain(item)) for item in self.technical if len(item) > KEY_LENGTH_MIN)
+        pieces = {piece.lower() for item in identifiers if item.lower() in technical for piece in words(item)}
+        self.all_parts = frozenset(pieces)
+        # Longer ones may be rare words: "donator".
+        self.parts = frozenset(
+            piece for piece in pieces if 1 < len(piece) <= PART_LENGTH_MAX and not is_plain_word(piece)
+        )
 
 
 @lru_cache(maxsize=64)
@@ -260,7 +370,7 @@ def is_plain_word(name: str) -> bool:
         return True
     if _HAN.search(name):
         return not re.search(r"[_$#.0-9]|[A-Za-z]{3,}", name)
-    if not name.isalpha() or _CAMEL.search(name):
-        return False
     word = name.lower()
-    return word in _SHORT_WORDS or is_word(word)
+    if word in _SHORT_WORDS:
+        return True
+    return name.isalpha() and _CAMEL.search(name) is None and is_word(word)
