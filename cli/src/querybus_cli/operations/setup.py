@@ -17,6 +17,7 @@ from querybus.bus.admin.permissions import Outsider, permission_file, service_us
 from querybus.bus.connection import connect
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.topology import Sizes, topology
+from querybus.picture import FONT, has_chinese_font
 
 LINE_LENGTH_MAX: Final = 1_000_000
 _GIB: Final = 1 << 30
@@ -91,6 +92,7 @@ def findings() -> Iterator[tuple[str, bool, str]]:
     data = Path(os.environ.get("QUERYBUS_DATA", "../shared/data"))
     yield "shared data", data.is_dir(), "questions and databases for tests marked `data`; set QUERYBUS_DATA"
     yield "langchain-openai", importlib.util.find_spec("langchain_openai") is not None, "the chat model's client"
+    yield "Chinese font", has_chinese_font(FONT), "for PNG charts with Chinese signs; Debian: fonts-wqy-microhei"
     yield "disk", shutil.disk_usage(".").free > 1 << 30, "1 GiB free for the bus and the tests"
 
 

@@ -47,6 +47,33 @@ async def test_one_child_draws_png_and_svg_and_goes_when_it_is_drained() -> None
     assert pictures.pid is None
 
 
+async def test_without_a_font_that_has_chinese_signs_a_png_is_refused_and_the_svg_is_given(
+    tmp_path: Path,
+) -> None:
+    fonts = tmp_path / "fonts.conf"
+    fonts.write_text(f'<?xml version="1.0"?><fontconfig><dir>{tmp_path}</dir></fontconfig>')
+    pictures = Pictures(
+        command=("env", f"FONTCONFIG_FILE={fonts}", sys.executable, "-m", "querybus.picture.child"), seconds_max=60
+    )
+    try:
+        refused = await pictures.draw(CHART, PictureForm.PNG)
+        assert isinstance(refused, Failure)
+        assert refused.facts.rule == "no_font"
+        svg = await pictures.draw(CHART, PictureForm.SVG)
+        assert isinstance(svg, bytes)
+        assert "上海" in svg.decode()
+        plain = {
+            "data": {"values": [{"n": 1}]},
+            "mark": "bar",
+            "encoding": {"x": {"field": "n", "type": "quantitative"}},
+        }
+        assert isinstance(await pictures.draw(plain, PictureForm.PNG), bytes), (
+            "a picture without them needs no such font"
+        )
+    finally:
+        await pictures.drain()
+
+
 @pytest.mark.servers
 async def test_chinese_signs_are_drawn_as_signs_and_not_as_boxes() -> None:
     fonts = subprocess.run(["fc-list", ":lang=zh"], capture_output=True, text=True, check=False) if FC_LIST else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from querybus.picture.pictures import PictureForm, Pictures
+from querybus.picture.child import has_chinese_font
+from querybus.picture.pictures import FONT, NO_FONT_FACTS, PictureForm, Pictures
 
-__all__ = ["PictureForm", "Pictures"]
+__all__ = ["FONT", "NO_FONT_FACTS", "PictureForm", "Pictures", "has_chinese_font"]

@@ -7,6 +7,7 @@ that names one was refused before. Frames are a four-byte length and the bytes.
 from __future__ import annotations
 
 import json
+import re
 import struct
 import sys
 from typing import Any, BinaryIO, Final
@@ -14,7 +15,10 @@ from typing import Any, BinaryIO, Final
 LENGTH: Final = struct.Struct(">I")
 DRAWN: Final = b"+"
 REFUSED: Final = b"-"
+NO_FONT: Final = b"?"
+"""No font of this machine has the Chinese signs of a picture: it would show boxes."""
 REASON_LENGTH_MAX: Final = 300
+_CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 SCALE: Final = 2.0
 """Pixels for each point of the specification: sharp on today's screens."""
 
@@ -23,6 +27,18 @@ def read_frame(source: BinaryIO) -> bytes | None:
     """Return the next frame, or None at the end."""
     head = source.read(LENGTH.size)
     return source.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else None
+
+
+def has_chinese_font(families: str) -> bool:
+    """Return whether Chinese signs are drawn as signs here: without a font for them, any two are the same box."""
+    import vl_convert
+
+    frame = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
+        f'<text x="2" y="30" font-size="24" font-family="{families}">{{}}</text></svg>'
+    )
+    one, other = (vl_convert.svg_to_png(frame.format(sign)) for sign in "中文")
+    return one != other
 
 
 def draw(request: dict[str, Any]) -> bytes:
@@ -37,10 +53,15 @@ def draw(request: dict[str, Any]) -> bytes:
 
 def main() -> None:
     """Draw until the parent closes the pipe."""
+    is_covered: bool | None = None
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while (data := read_frame(source)) is not None:
         try:
-            answer = DRAWN + draw(json.loads(data))
+            request = json.loads(data)
+            has_chinese = request["form"] == "png" and _CHINESE.search(data.decode()) is not None
+            if has_chinese and is_covered is None:
+                is_covered = has_chinese_font(request["config"]["font"])
+            answer = NO_FONT if has_chinese and not is_covered else DRAWN + draw(request)
         except Exception as error:  # noqa: BLE001 - whatever a specification provokes is the parent's to report
             answer = REFUSED + str(error)[:REASON_LENGTH_MAX].encode("utf-8", "replace")
         target.write(LENGTH.pack(len(answer)) + answer)

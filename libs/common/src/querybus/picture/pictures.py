@@ -15,9 +15,9 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from querybus.core.failure import Failure, FailureCode
+from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.ops.log import get_log
-from querybus.picture.child import DRAWN, LENGTH
+from querybus.picture.child import DRAWN, LENGTH, NO_FONT
 
 SPEC_BYTES_MAX: Final = 1_000_000
 PICTURE_BYTES_MAX: Final = 8 << 20
@@ -26,8 +26,9 @@ SECONDS_MAX: Final = 15.0
 WAITING_MAX: Final = 16
 PICTURES_PER_CHILD_MAX: Final = 200
 IDLE_SECONDS_MAX: Final = 60.0
-FONT: Final = "Noto Sans CJK SC, WenQuanYi Micro Hei, Noto Sans, DejaVu Sans, Liberation Sans, sans-serif"
-"""The first of them that is installed; one with Chinese signs has to be."""
+FONT: Final = "Noto Sans CJK SC, WenQuanYi Micro Hei, Source Han Sans SC, PingFang SC, Microsoft YaHei, Noto Sans, DejaVu Sans, Liberation Sans, sans-serif"
+"""The first of them that is installed; without one that has Chinese signs a PNG that needs them is refused."""
+NO_FONT_FACTS: Final = Facts(rule="no_font")
 _ADDRESS_KEYS: Final = frozenset({"url", "href"})
 _CONFIG: Final[Mapping[str, object]] = {"font": FONT, "background": "white"}
 
@@ -82,7 +83,8 @@ class Pictures:
         """Return the picture of a Vega-Lite specification.
 
         Failures: `resource_limit` for one that is too large, `timeout` for one that takes too long or waits too long,
-        `safety` for one that names an address, `internal` for one that cannot be drawn.
+        `safety` for one that names an address, `internal` for one that cannot be drawn (rule `no_font`: Chinese signs
+        without a font that has them).
         """
         if _names_an_address(spec):
             return Failure.of(FailureCode.SAFETY, "a chart carries its own rows and names no address")
@@ -119,6 +121,8 @@ class Pictures:
             await self._end()
         else:
             self._idle = asyncio.get_running_loop().call_later(self._idle_seconds_max, self._leave)
+        if answer[:1] == NO_FONT:
+            return Failure.of(FailureCode.INTERNAL, "no font here has the Chinese signs of this picture", NO_FONT_FACTS)
         if answer[:1] != DRAWN:
             return Failure.of(FailureCode.INTERNAL, answer[1:].decode("utf-8", "replace"))
         return answer[1:]

@@ -9,11 +9,12 @@ from typing import Final, Protocol
 from querybus.core.credential import Credential
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Outcome
-from querybus.picture import PictureForm
+from querybus.picture import NO_FONT_FACTS, PictureForm
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.queries import Queries
 
 BUSY_RETRY_SECONDS: Final = 5
+NO_FONT_DETAIL: Final = "the picture has Chinese signs and no font for them is installed here: take the SVG, or install one (Debian: fonts-wqy-microhei)"
 
 
 class ChartForm(StrEnum):
@@ -61,4 +62,6 @@ class Charts:
             return drawn
         if drawn.code is FailureCode.TIMEOUT:
             return Problem(ProblemCode.PICTURE_UNAVAILABLE, retry_after_seconds=BUSY_RETRY_SECONDS)
+        if drawn.facts == NO_FONT_FACTS:
+            return Problem(ProblemCode.PICTURE_UNAVAILABLE, NO_FONT_DETAIL)
         return Problem(ProblemCode.INTERNAL, "the picture could not be drawn; the chart itself is there as JSON")
