@@ -146,6 +146,24 @@ def test_a_business_reader_sees_personal_data_masked_in_rows_sentence_and_pictur
         assert ("zq1" in plain) == (audience == "analyst"), plain
 
 
+def test_an_answer_says_amounts_in_the_unit_of_their_column_and_counts_in_none() -> None:
+    table = CATALOG.tables[0]
+    columns = tuple(
+        column.model_copy(update={"unit": {"en": "CNY", "zh": "元"}}) if column.name == "rev_amt" else column
+        for column in table.columns
+    )
+    known = CATALOG.model_copy(update={"tables": (table.model_copy(update={"columns": columns}),)})
+    body = answered({"cty": ColumnKind.TEXT, "s": ColumnKind.NUMBER, "n": ColumnKind.INTEGER}, ("Bern", 5.5, 2))
+    body = body.model_copy(
+        update={"sql": "SELECT cty, SUM(rev_amt) AS s, COUNT(rev_amt) AS n FROM cust_tbl GROUP BY cty"}
+    )
+    answer = finish(body, known).answer
+    assert "5.5 CNY" in answer.summary
+    assert "2 CNY" not in answer.summary
+    assert [column.label.endswith(" (CNY)") for column in answer.columns] == [False, True, False]
+    assert finish(body, known, language="zh").answer.columns[1].label.endswith("（元）")
+
+
 # Completeness
 
 

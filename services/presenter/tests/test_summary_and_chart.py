@@ -122,7 +122,7 @@ def test_a_large_result_is_described_by_ranges_middles_and_frequent_values() -> 
     columns = [("cty", "city", TEXT), ("age", "age", INTEGER), ("d", "since", DATE)]
     rows = [(["Bern", "Bern", "Lyon", "Rome"][n % 4], n, f"2024-01-{n + 1:02d}") for n in range(24)]
     assert reported(columns, *rows) == (
-        "24 results. city: 3 different, most often Bern (12). age: from 0 to 23, half of them at most 11. "
+        "24 results. city: most often Bern (12), 3 in all. age: from 0 to 23, half of them at most 11. "
         "The middle half lies between 5 and 17. since: from 1 January 2024 to 24 January 2024."
     )
     assert reported(columns, *rows, row_count=2_000).startswith(
@@ -163,6 +163,13 @@ def test_values_are_written_as_people_write_them(value: Scalar, kind: ColumnKind
     assert in_words(value, kind, WORDS["en", "business"]) == words
 
 
+LARGE = {
+    "": Decimal(1),
+    " million": Decimal(10**6),
+    " billion": Decimal(10**9),
+    "万": Decimal(10**4),
+    "亿": Decimal(10**8),
+}
 _CELLS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6, allow_nan=False).map(lambda item: round(item, 2)))
 
 
@@ -174,8 +181,30 @@ def test_no_number_is_invented(rows: list[tuple[str, int | float]], language: La
     allowed = {Decimal(1), Decimal(len(rows)), sum(amounts, Decimal(0)), *amounts}
     if sum(amounts):
         allowed.add(round(max(amounts) * 100 / sum(amounts), 1))
-    for result in re.findall(r"-?\d[\d,]*(?:\.\d+)?", said):
-        assert any(abs(Decimal(result.replace(",", "")) - item) < Decimal("0.005") for item in allowed), said
+    for digits, word in re.findall(r"(-?\d[\d,]*(?:\.\d+)?)( million| billion|万|亿)?", said):
+        scale = LARGE[word]
+        value = Decimal(digits.replace(",", "")) * scale
+        assert any(abs(value - item) <= Decimal("0.005") * scale for item in allowed), said
+
+
+def test_large_numbers_are_said_as_people_say_them_unless_different_ones_would_read_alike() -> None:
+    columns = [("m", "month", TEXT), ("amount", "Revenue", NUMBER)]
+    far = [("a", 18_445_281.6), ("b", 2_449_777.4), ("c", 862_000.5)]
+    near = [("a", 18_445_281.6), ("b", 18_445_300.0), ("c", 18_445_281.5)]
+    assert "Highest revenue: a (18.45 million). Lowest: c (862,000.50)." in reported(columns, *far)
+    assert "最高：a（1,844.53万）。最低：c（86.2万）" in reported(columns, *far, language="zh")
+    assert "Highest revenue: b (18,445,300.00). Lowest: c (18,445,281.50)." in reported(columns, *near)
+
+
+def test_amounts_are_said_and_drawn_with_the_unit_that_the_owner_gave() -> None:
+    texts = WORDS["en", "business"]
+    columns = (ResultColumn(name="city", kind=TEXT), ResultColumn(name="amount", kind=NUMBER))
+    result = Result(columns=columns, rows=(("Bern", 12), ("Lyon", 30), ("Rome", 7)), row_count=3)
+    shape = shape_of(result, ("City", "Amount"), ("", "CNY"))
+    assert "Highest amount: Lyon (30 CNY). Lowest: Rome (7 CNY)." in summary(shape, ("City", "Amount"), texts)
+    drawn = chart(shape, texts, title="Amount by city.")
+    assert drawn.spec is not None
+    assert drawn.spec["title"] == {"text": ["Amount by city"], "subtitle": ["In CNY"]}
 
 
 # Charts

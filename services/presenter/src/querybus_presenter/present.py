@@ -48,7 +48,7 @@ from querybus_presenter.whole_result import Pages, whole_result
 from querybus_presenter.wording.absent import absent_value, is_nothing
 from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted
-from querybus_presenter.wording.labels import is_neutral, labels
+from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
 from querybus_presenter.wording.phrases import Phrases
@@ -194,8 +194,21 @@ class _Context:
         return Finished(answer=answer, sql=sql, detail=body.detail)
 
     def _shape(self, result: Result, shown: tuple[str, ...]) -> Shape | None:
-        spoken_of = unmasked(self.whole or result, _distinct(shown), self.envelope.audience)
-        return self._or_none("shape", lambda: shape_of(*spoken_of))
+        spoken_of = unmasked(self.whole or result, distinct_names(shown), self.envelope.audience)
+        _, units = unmasked(result, self._units(result), self.envelope.audience)
+        return self._or_none("shape", lambda: shape_of(*spoken_of, units))
+
+    def _units(self, result: Result) -> tuple[str, ...]:
+        """Return what the amounts of each column are in, where its owner has said that."""
+        origins = self._origins(result) if self.catalog is not None and self.catalog.has_units else ()
+        units = tuple(origin.unit.get(self.texts.language, "") for origin in origins)
+        return units if len(units) == len(result.columns) else ("",) * len(result.columns)
+
+    def _origins(self, result: Result) -> tuple[Lineage, ...]:
+        body = self.envelope.body
+        if self.catalog is None or not result.columns or body.sql is None:
+            return ()
+        return lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
 
     def _next_step(self, result: Result) -> str:
         """Return what to do about an answer; of one that found nothing, which value does not occur."""
@@ -209,14 +222,15 @@ class _Context:
         return self.texts.next["empty" if result.row_count == 0 else Outcome.ANSWERED]
 
     def _columns(self, result: Result, shown: tuple[str, ...]) -> tuple[AnswerColumn, ...]:
+        ids = [f"c{n}" if self.is_business else column.name for n, column in enumerate(result.columns, 1)]
+        form = self.texts.labels["with_unit"]
+        named = [
+            form.format(label=label, unit=unit) if unit else label
+            for label, unit in zip(shown, self._units(result), strict=True)
+        ]
         return tuple(
-            AnswerColumn(
-                id=f"c{n}" if self.is_business else column.name,
-                label=label,
-                kind=column.kind,
-                personal=column.personal,
-            )
-            for n, (column, label) in enumerate(zip(result.columns, shown, strict=True), 1)
+            AnswerColumn(id=id_, label=label, kind=column.kind, personal=column.personal)
+            for id_, label, column in zip(ids, named, result.columns, strict=True)
         )
 
     def _labels(self, result: Result, tree: exp.Expr | None) -> tuple[str, ...]:
@@ -224,12 +238,9 @@ class _Context:
         defined = body.analysis.labels
         if len(defined) == len(result.columns) > 0 and all(self.may_say(label) for label in defined):
             return defined
-        origins: tuple[Lineage, ...] = ()
-        if self.catalog is not None and result.columns and body.sql is not None:
-            origins = lineage(body.sql, body.dialect or self.catalog.dialect, self.catalog)
         phrases = self._or_none("reading", lambda: _phrases(tree, self.catalog, self.texts)) or ()
         said = tuple(label if self.may_say(label) else "" for label in body.analysis.column_labels)
-        return labels(result.columns, self.catalog, self.tables, self.texts, origins, phrases, said)
+        return labels(result.columns, self.catalog, self.tables, self.texts, self._origins(result), phrases, said)
 
     def _message(self) -> str:
         body, texts = self.envelope.body, self.texts
@@ -467,19 +478,6 @@ def _joined(first: str, second: str, texts: Texts) -> str:
     if texts.language == "zh":
         return f"{first if first.endswith(('。', '？', '！')) else first + '。'}{second}"
     return f"{first if first.endswith(('.', '?', '!')) else first + '.'} {second}"
-
-
-def _distinct(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that can distinguishes the columns of a chart."""
-    names: list[str] = []
-    for column in shown:
-        count = 2
-        name = column
-        while name in names:
-            name = f"{column} ({count})"
-            count += 1
-        names.append(name)
-    return tuple(names)
 
 
 def _first_sentence(text: str, texts: Texts) -> str:

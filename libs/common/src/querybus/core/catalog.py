@@ -84,6 +84,7 @@ class Column(_Value):
     values_complete: bool = Field(default=False, description="`values` holds every distinct value")
     distinct_count: int | None = None
     profile: ColumnProfile | None = Field(default=None, description="None: not measured, or nothing to say")
+    unit: Mapping[Language, str] = Field(default={}, description="what its amounts are in: CNY, days, %")
     personal: bool = Field(default=False, description="no value of it is ever kept or sent")
     person_name: bool = Field(default=False, description="of a personal column: it holds names of persons")
 
@@ -150,6 +151,11 @@ class Catalog(_Value):
         return next(
             (table for table in result if (table.schema_name or "").lower() == default), result[0] if result else None
         )
+
+    @cached_property
+    def has_units(self) -> bool:
+        """Whether the owner has said of any column what its amounts are in."""
+        return any(column.unit for table in self.tables for column in table.columns)
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[Table, ...]]:

@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.sql.row_security import BadFilter, row_filter
-from querybus_executor.connections.described import BadDescriptionError, MeasureWord, Relation, read_described
+from querybus_executor.connections.described import BadDescriptionError, MeasureWord, Relation, Unit, read_described
 from querybus_semantic.formats.document import BadFileError
 from querybus_semantic.formats.entries import pieces_of
 from querybus_semantic.formats.files import read_layers
@@ -102,6 +102,9 @@ class ConnectionConfig(BaseModel):
     synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
     measure_words: Mapping[str, MeasureWord] = Field(
         default={}, description="table -> what its rows are counted in in Chinese: 位, 笔, 件"
+    )
+    units: Mapping[str, Unit] = Field(
+        default={}, description="`table.column` -> what its amounts are in: CNY, or {en: days, zh: 天}"
     )
     descriptions: Mapping[str, str] = Field(
         default={}, description="`table` or `table.column` -> what it holds, where the database has no comment"
@@ -233,7 +236,7 @@ def _with_description(entry: ConnectionConfig) -> ConnectionConfig:
         raise BadConnections(f"connection {entry.name}: {error}") from error
     merged: dict[str, Any] = {
         name: {**getattr(said, name), **getattr(entry, name)}
-        for name in ("display_names", "measure_words", "synonyms", "descriptions")
+        for name in ("display_names", "measure_words", "units", "synonyms", "descriptions")
     }
     lists = {name: (*getattr(said, name), *getattr(entry, name)) for name in ("personal", "not_personal", "relations")}
     return entry.model_copy(update=merged | lists)

@@ -18,6 +18,9 @@ from querybus.core.catalog import Language
 RELATION: Final = r"^[^\s=]+\.[^\s=]+ = [^\s=]+\.[^\s=]+$"
 MEASURE_WORD_LENGTH_MAX: Final = 4
 
+UNIT_LENGTH_MAX: Final = 16
+UnitText = Annotated[str, StringConstraints(min_length=1, max_length=UNIT_LENGTH_MAX)]
+Unit = UnitText | Mapping[Language, UnitText]
 MeasureWord = Annotated[str, StringConstraints(min_length=1, max_length=MEASURE_WORD_LENGTH_MAX)]
 Relation = Annotated[str, StringConstraints(pattern=RELATION)]
 
@@ -36,6 +39,9 @@ class Described(BaseModel):
     )
     measure_words: Mapping[str, MeasureWord] = Field(
         default={}, description="table -> what its rows are counted in in Chinese: 位, 笔, 件"
+    )
+    units: Mapping[str, Unit] = Field(
+        default={}, description="`table.column` -> what its amounts are in: CNY, or {en: days, zh: 天}"
     )
     synonyms: Mapping[str, tuple[str, ...]] = Field(default={}, description="`table` or `table.column` -> other words")
     descriptions: Mapping[str, str] = Field(

@@ -125,7 +125,9 @@ def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "") ->
     if plot is None:
         return Drawn(Kind.TABLE, notes=refused)
     notes = (*refused, *(texts.chart[key].format(**facts) for key, facts in plot.notes))
-    return Drawn(plot.kind, _spec(plot, texts, notes, title), notes)
+    units = {facet.unit for facet in shape.of(Role.AMOUNT)}
+    below = [texts.chart["unit"].format(unit=unit) for unit in units if unit and len(units) == 1]
+    return Drawn(plot.kind, _spec(plot, texts, notes, titled(title, (*below, *notes))), notes)
 
 
 def _of_kind(kind: Kind, shape: Shape) -> Plot | None:
@@ -234,7 +236,7 @@ def _is_long(x: Facet) -> bool:
 # What a specification is made of.
 
 
-def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: str) -> Mapping[str, object]:
+def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: Mapping[str, object]) -> Mapping[str, object]:
     spec: dict[str, object] = {
         "$schema": SCHEMA,
         "description": texts.chart[plot.kind],
@@ -253,8 +255,8 @@ def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: str) -> Mappi
     ):
         spec["config"] = {**CONFIG, "locale": {"time": CHINESE_TIME}}
         spec["encoding"] = _with_chinese_months(cast("Mapping[str, Any]", spec["encoding"]))
-    if title or notes:
-        spec["title"] = titled(title, notes)
+    if title["text"]:
+        spec["title"] = title
     return spec
 
 

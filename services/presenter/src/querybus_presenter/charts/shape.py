@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, cast
@@ -104,6 +104,7 @@ class Facet:
     keys: tuple[Key | None, ...] = ()
     is_dated: bool = False
     as_year: bool = False
+    unit: str = ""
 
     @property
     def distinct(self) -> int:
@@ -172,13 +173,13 @@ class Shape:
         return [facet for facet in self.facets if facet.role in roles]
 
 
-def shape_of(result: Result, labels: Sequence[str]) -> Shape:
-    """Return the shape of a result; `labels` are what its reader sees. ValueError for rows of another width."""
+def shape_of(result: Result, labels: Sequence[str], units: Sequence[str] = ()) -> Shape:
+    """Return the shape of a result; `labels` and `units` are what its reader sees. ValueError for rows of another width."""
     rows = result.rows
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(result.columns)
     facets = tuple(
-        facet(column.name, label, column.kind, cells)
-        for column, label, cells in zip(result.columns, labels, columns, strict=True)
+        replace(facet(column.name, label, column.kind, cells), unit=unit)
+        for column, label, cells, unit in zip(result.columns, labels, columns, units or [""] * len(labels), strict=True)
     )
     is_whole = len(rows) == result.row_count and not result.truncated
     return Shape(facets, len(rows), result.row_count, is_whole, result.truncated)

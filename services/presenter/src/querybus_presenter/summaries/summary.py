@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final
 
 from querybus_presenter.charts.shape import Facet, Number, Role, Shape, decimal, total
-from querybus_presenter.summaries.values import in_words, number_in_words
+from querybus_presenter.summaries.values import in_words, large_in_words, number_in_words, with_unit
 from querybus_presenter.wording.labels import is_neutral
 from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -64,9 +64,7 @@ def summary(
 
 def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None, reading: str) -> str:
     cells = [
-        (label, value)
-        for facet, label in zip(shape.facets, labels, strict=True)
-        if (value := in_words(facet.cells[0], facet.kind, texts, as_year=facet.as_year, with_cents=facet.with_cents))
+        (label, value) for facet, label in zip(shape.facets, labels, strict=True) if (value := _cell(facet, texts))
     ]
     if not cells:
         return texts.summary["no_value"]
@@ -80,6 +78,12 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
         for label, value in cells[:CELLS_MAX]
     ]
     return texts.summary["separator"].join(reported) + texts.summary["end"]
+
+
+def _cell(facet: Facet, texts: Texts) -> str:
+    """Return the one cell of a column in words, with its unit."""
+    value = in_words(facet.cells[0], facet.kind, texts, as_year=facet.as_year, with_cents=facet.with_cents)
+    return with_unit(value, facet.unit, texts.language) if value and facet.numbers else value
 
 
 def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str:
@@ -113,7 +117,6 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool)
     def named(place: object) -> str:
         return in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)  # type: ignore[arg-type]
 
-    cents = amounts[0].with_cents
     ranked = sorted(known, key=lambda item: item[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high:
@@ -121,14 +124,15 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool)
     said = _trend(shape, x, amounts[0], texts) if x.role is Role.TIME else []
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
+    low_said, high_said = _amounts((low, high), amounts[0], texts)
     if ranked[-2][0] != high and (name := named(high_name)):
-        reported = texts.summary["highest"].format(label=label, name=name, value=_words(high, cents))
+        reported = texts.summary["highest"].format(label=label, name=name, value=high_said)
         said.append(re.sub(r"\s+:", ":", reported))
     if ranked[1][0] != low and (name := named(low_name)):
-        said.append(texts.summary["lowest"].format(name=name, value=_words(low, cents)))
+        said.append(texts.summary["lowest"].format(name=name, value=low_said))
     if amounts[0].adds_up and not is_top and len(known) == shape.row_count:
         whole = total([number for number, _ in known])
-        said.append(texts.summary["total"].format(value=number_in_words(whole, with_cents=cents)))
+        said.append(texts.summary["total"].format(value=_amounts((whole,), amounts[0], texts)[0]))
         if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
             share = decimal(high) * 100 / whole
             said.append(texts.summary["top_share"].format(name=name, share=number_in_words(round(share, 1))))
@@ -155,11 +159,12 @@ def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
         return []
     (_, start, before), (_, end, after) = points[0], points[-1]
     first, last = (in_words(item, x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
-    if _words(before, y.with_cents) == _words(after, y.with_cents):
-        return [texts.summary["level"].format(first=first, last=last, value=_words(before, y.with_cents))]
-    low, high = sorted((before, after))
+    said_before, said_after = _amounts((before, after), y, texts)
+    if said_before == said_after:
+        return [texts.summary["level"].format(first=first, last=last, value=said_before)]
     key = "rise" if after > before else "fall"
-    between = {"low": _words(low, y.with_cents), "high": _words(high, y.with_cents)}
+    low, high = (said_before, said_after) if after > before else (said_after, said_before)
+    between = {"low": low, "high": high}
     return [texts.summary[key].format(first=first, last=last, **between)]
 
 
@@ -183,13 +188,12 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
         if low == high:
             return []
         # Quantiles are cells, not averages of two: nothing is said that is not in the result.
-        cents = column.with_cents
-        median = _words(known[last // 2], cents)
-        ends = {"low": _words(low, cents), "high": _words(high, cents)}
+        low_said, high_said, median = _amounts((low, high, known[last // 2]), column, texts)
+        ends = {"low": low_said, "high": high_said}
         reported = [texts.summary["range"].format(label=label, **ends, median=median)]
         if len(known) >= QUARTILE_ROWS_MIN:
-            between = {"low": _words(known[last // 4], cents), "high": _words(known[3 * last // 4], cents)}
-            reported.append(texts.summary["quartiles"].format(**between))
+            quarter, three = _amounts((known[last // 4], known[3 * last // 4]), column, texts)
+            reported.append(texts.summary["quartiles"].format(low=quarter, high=three))
         return reported
     if column.role is Role.TIME:
         known_cells = [
@@ -206,7 +210,7 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
     count = number_in_words(Decimal(len(counts)))
     (name, times), *others = counts.most_common(2)
     if times == 1 or (others and others[0][1] == times):
-        return [texts.summary["all_different"].format(label=label, count=count)]
+        return []
     return [
         texts.summary["values"].format(
             label=label,
@@ -217,5 +221,10 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
     ]
 
 
-def _words(number: Number, with_cents: bool) -> str:
-    return number_in_words(decimal(number), with_cents=with_cents)
+def _amounts(numbers: Sequence[Number], column: Facet, texts: Texts) -> list[str]:
+    """Return amounts that are said together: large ones as people say them, unless different ones would read alike."""
+    values = [decimal(number) for number in numbers]
+    exact = [number_in_words(value, with_cents=column.with_cents) for value in values]
+    spoken = [large_in_words(value, texts.language) or text for value, text in zip(values, exact, strict=True)]
+    chosen = spoken if len(set(spoken)) == len(set(exact)) else exact
+    return [with_unit(text, column.unit, texts.language) for text in chosen]

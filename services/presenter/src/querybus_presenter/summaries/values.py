@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
 
@@ -124,6 +125,43 @@ def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
         return f"{value:.2e}"
     text = f"{round(value, decimals):,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def large_in_words(value: Decimal, language: Language) -> str | None:
+    """Return a large number as people say it, with at most two decimals; None for one that is said in full.
+
+    >>> [large_in_words(Decimal(each), "en") for each in ("18445281.6", "41800000000", "999999")]
+    ['18.45 million', '41.8 billion', None]
+    >>> [large_in_words(Decimal(each), "zh") for each in ("18445281.6", "184452816", "99999")]
+    ['1,844.53万', '1.84亿', None]
+    """
+    for least, divisor, word in _LARGE[language]:
+        if abs(value) >= least:
+            return f"{number_in_words(round(value / divisor, DECIMALS_MAX))}{word}"
+    return None
+
+
+_LARGE: Final[Mapping[Language, tuple[tuple[Decimal, Decimal, str], ...]]] = {
+    "en": ((Decimal(10**9), Decimal(10**9), " billion"), (Decimal(10**6), Decimal(10**6), " million")),
+    "zh": ((Decimal(10**8), Decimal(10**8), "亿"), (Decimal(10**5), Decimal(10**4), "万")),
+}
+
+
+def with_unit(text: str, unit: str, language: Language) -> str:
+    """Return an amount with what it is in: a sign of money before it, everything else behind.
+
+    >>> with_unit("12", "€", "en"), with_unit("12", "CNY", "en"), with_unit("12", "%", "en"), with_unit("12万", "元", "zh")
+    ('€12', '12 CNY', '12%', '12万元')
+    """
+    if not unit:
+        return text
+    if unit in _MONEY_SIGNS:
+        return f"{unit}{text}"
+    parts_with_space = unit[0].isascii() and unit[0].isalpha() and not (language == "zh" and not unit.isascii())
+    return f"{text}{' ' if parts_with_space else ''}{unit}"
+
+
+_MONEY_SIGNS: Final = frozenset("€$£¥￥₹₩₽")
 
 
 def date_in_words(text: str, language: Language, grain: Grain = "day") -> str | None:

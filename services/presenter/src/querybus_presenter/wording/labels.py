@@ -138,3 +138,16 @@ def _of_alias(alias: str, catalog: Catalog) -> str | None:
     if not all(is_plain_word(word) for word in words.split()) or leaks(words, catalog, "en"):
         return None
     return words[0].upper() + words[1:]
+
+
+def distinct_names(shown: Sequence[str]) -> tuple[str, ...]:
+    """Return names by which the columns of a chart can be distinguished."""
+    names: list[str] = []
+    for column in shown:
+        count = 2
+        name = column
+        while name in names:
+            name = f"{column} ({count})"
+            count += 1
+        names.append(name)
+    return tuple(names)
