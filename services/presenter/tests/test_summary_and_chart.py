@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.messages import Result, ResultColumn, Scalar
-from querybus_presenter.charts.chart import asked_kind, chart
+from querybus.text.picture_words import picture_kind
+from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.kinds import BARS_KEPT, BARS_MAX, Kind
 from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.summaries.summary import summary
@@ -286,7 +287,7 @@ def test_of_many_bars_the_largest_are_drawn_and_that_is_said() -> None:
     ],
 )
 def test_a_person_may_ask_for_a_picture_by_name(question: str, kind: Kind | None) -> None:
-    assert asked_kind(question) is kind
+    assert picture_kind(question) == kind
 
 
 def asked(question: str, columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...], **more: Any) -> Any:

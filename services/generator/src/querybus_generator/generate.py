@@ -38,8 +38,9 @@ from querybus.sql.conditions.today import with_today
 from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
 from querybus.text.knowledge import Entry, answers_alone
+from querybus.text.picture_words import without_picture
 from querybus.text.vectors import Near
-from querybus_generator.conversation.turns import Turn, bind
+from querybus_generator.conversation.turns import Turn, bind, earlier_questions
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
 from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
@@ -53,6 +54,7 @@ from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
+from querybus_generator.steps.by_picture import answer_by_picture
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
@@ -243,6 +245,7 @@ STEPS: Final[tuple[Step, ...]] = (
     answer_by_change,
     answer_metrics_by_name,
     _refuse_change,
+    answer_by_picture,
     _read_in_its_thread,
     ask_which_connection,
     _reuse_verified,
@@ -439,13 +442,13 @@ def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | N
     """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
     catalog, language = subject.catalog, subject.envelope.language
     if turns:
-        earlier = tuple(turn.question for turn in turns)
+        earlier = earlier_questions(turns)
         followed = translate_in_thread(
-            subject.envelope.question, earlier, catalog, language=language, today=subject.today
+            without_picture(subject.envelope.question), earlier, catalog, language=language, today=subject.today
         )
         if isinstance(followed, Translated):
             return followed
-    return translate(subject.readable, catalog, language=language, today=subject.today)
+    return translate(without_picture(subject.readable), catalog, language=language, today=subject.today)
 
 
 def _read(reading: Translated, catalog: Catalog) -> Analysis:

@@ -111,6 +111,8 @@ def _turn(envelope: Envelope[Any]) -> Turn:
                 reply=body.reply,
                 enriched=envelope.enriched_question,
                 result=body.result,
+                query_id=envelope.query_id,
+                analysis=body.analysis,
                 about=body.clarification.about if body.clarification is not None else "",
             )
         case Drafted():

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus.core.messages import Result, Scalar
+from querybus.core.messages import Analysis, Result, Scalar
 from querybus.llm.dialogue import ChatMessage
+from querybus.text.picture_words import picture_wish, without_picture
 from querybus.text.tokens import CHARS_PER_TOKEN, token_estimate
 from querybus_generator.prompts.schema import quoted
 
@@ -43,11 +44,18 @@ class Turn:
     enriched: str | None = None
     result: Result | None = None
     about: str = ""
+    query_id: str = field(default="", compare=False)
+    analysis: Analysis = field(default_factory=Analysis, compare=False)
 
     @property
     def standing(self) -> str:
         """The question as it can be asked by itself."""
         return self.enriched or self.question
+
+
+def earlier_questions(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Return what was asked before, oldest first; a wish for another picture changes nothing of it."""
+    return tuple(without_picture(turn.question) for turn in turns if picture_wish(turn.question) is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Analysis, Asked, Concluded, Draft, Drafted, Origin, Trigger
 from querybus.text.knowledge import EntryKind
+from querybus.text.picture_words import without_picture
+from querybus_generator.conversation.turns import earlier_questions
 from querybus_generator.linking.linker import Prepared
 from querybus_generator.ports import History
 from querybus_generator.steps.classify import unsettled
@@ -44,9 +46,9 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
     defined, envelope = subject.prepared.defined, subject.envelope
     if defined is None:
         return subject
-    earlier = tuple(turn.question for turn in subject.turns)
+    earlier = earlier_questions(subject.turns)
     read = await asyncio.to_thread(
-        answer_question, envelope.question, earlier, defined, subject.today, envelope.language
+        answer_question, without_picture(envelope.question), earlier, defined, subject.today, envelope.language
     )
     if read is None:
         return subject

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from querybus.text.picture_words import picture_kind
 from querybus_presenter.charts.kinds import (
     LINE_POINTS_MIN,
     MONTH_FORMAT,
@@ -70,25 +71,6 @@ class Drawn:
 
 _TABLE: Final = Drawn(Kind.TABLE)
 
-_ASKED: Final = (
-    (Kind.HISTOGRAM, r"histogram|直方图|频率分布图"),
-    (Kind.HEATMAP, r"heat\s?map|热力图|热图"),
-    (Kind.SCATTER, r"scatter(?:\s?plots?|\s?charts?|\s?graphs?)?|bubble chart|散点图"),
-    (Kind.PIE, r"(?:pie|donut|doughnut)[\s-]?(?:chart|graph|plot|diagram)s?|饼状?图|圆饼图|环形图|饼形图"),
-    (Kind.AREA, r"area[\s-]?(?:chart|graph|plot)s?|面积图"),
-    (Kind.LINE, r"(?:line|trend)[\s-]?(?:chart|graph|plot|diagram)s?|折线图?|曲线图?|线图|趋势图"),
-    (Kind.BAR, r"(?:bar|column)[\s-]?(?:chart|graph|plot|diagram)s?|柱状图|柱形图|条形图|柱图"),
-    (Kind.NUMBER, r"big number|single number|数字卡片|大数字"),
-    (Kind.TABLE, r"(?:以|用|按|成|做成|显示为)\s*(?:表格|列表)|表格形式"),
-)
-_NAMED: Final = tuple(
-    (kind, re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)) for kind, words in _ASKED
-)
-_AS = re.compile(
-    r"\b(?:as|into|in|with|using|by means of)\s+(?:an?|the|some)?\s*(pie|donut|bars?|lines?|area|scatter|histogram|heat\s?map|table)"
-    r"(?:\s+please)?\s*(?:[.?!,;。]|$)",
-    re.IGNORECASE,
-)
 _SHARES = re.compile(
     r"\bshares?\b|\bpercent(?:age)?s?\b|\bproportions?\b|\bbreakdown\b|\bmake\s?up\b|占比|比例|份额|构成|百分比",
     re.IGNORECASE,
@@ -96,25 +78,10 @@ _SHARES = re.compile(
 _CUMULATIVE = re.compile(r"cumulative|running[\s_]total|accumulated|累计", re.IGNORECASE)
 
 
-def asked_kind(question: str) -> Kind | None:
-    """Return the kind of picture that a question asks for by name, or None.
-
-    >>> asked_kind("sales by city as a pie"), asked_kind("画成折线图"), asked_kind("which bar has the best wine?")
-    (<Kind.PIE: 'pie'>, <Kind.LINE: 'line'>, None)
-    """
-    for kind, pattern in _NAMED:
-        if pattern.search(question):
-            return kind
-    match = _AS.search(question)
-    if match is None:
-        return None
-    word = re.sub(r"\s", "", match[1].lower())
-    return {"donut": Kind.PIE, "bars": Kind.BAR, "lines": Kind.LINE}.get(word) or Kind(word)
-
-
 def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "") -> Drawn:
     """Return the picture of a result, titled by how the question was read; a table where no picture is clear."""
-    asked = asked_kind(question)
+    named = picture_kind(question)
+    asked = Kind(named) if named is not None else None
     if asked is Kind.TABLE:
         return _TABLE
     plot = _of_kind(asked, shape) if asked else None
