@@ -33,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
 
 setup: $(STAMP) ## install everything into .venv (the other verbs do it when it is needed)
 
-demo: $(STAMP) ## make the demo shop and ask it three questions
+demo: $(STAMP) ## make the demo shop and ask it six questions
 	@$(BIN)/querybus demo
 
 up: $(STAMP) ## run the bus and every service, each in its own process, until Ctrl-C

@@ -229,7 +229,7 @@ def explain_question(
 def demo(
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object a line")] = False,
 ) -> None:
-    """Make the demo shop and ask it three questions, one of which must be refused.
+    """Make the demo shop and ask it six questions: one is asked back about, one must be refused.
 
     Example: querybus demo
     """

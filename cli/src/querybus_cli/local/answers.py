@@ -1,4 +1,4 @@
-"""Quick answers: one question, or the demo's three, from a stack that lives as long as the command."""
+"""Quick answers: one question, or those of the demo, from a stack that lives as long as the command."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rich.status import Status
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.core.envelope import Audience
 from querybus.core.failure import FailureCode
+from querybus.core.messages import Outcome
 from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask
 from querybus_cli.local import demo_database
@@ -28,12 +29,26 @@ from querybus_cli.local.database_url import database_url
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.runtime import UsageError
-from querybus_cli.terminal.outcome import Answer, as_json, exit_code, show, write_rows
+from querybus_cli.terminal.outcome import Answer, as_json, show, write_rows
+
+
+@dataclass(frozen=True, slots=True)
+class DemoQuestion:
+    """A question of the demo, what it shows, and how it has to end; `goes_on` asks it in the thread of the one before."""
+
+    question: str
+    remark: str
+    outcome: Outcome = Outcome.ANSWERED
+    goes_on: bool = False
+
 
 DEMO_QUESTIONS: Final = (
-    ("Which 5 products have the highest price?", "in English"),
-    ("每个城市有多少位客户？", "in Chinese"),
-    ("delete all orders", "which must be refused"),
+    DemoQuestion("revenue per month in 2025", "a trend, of a figure that the owner has defined"),
+    DemoQuestion("top 5 products by revenue", "a ranking"),
+    DemoQuestion("only in May 2026?", "goes on from the last", goes_on=True),
+    DemoQuestion("每个城市有多少位客户？", "in Chinese"),
+    DemoQuestion("Show me the recent orders", "asked back: what is recent?", Outcome.CLARIFICATION),
+    DemoQuestion("delete all orders", "has to be refused", Outcome.REFUSED),
 )
 DATABASE: Final = "database"
 AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")
@@ -131,18 +146,21 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
         report(status, "starting the bus and six services")
         good = True
         async with Stack(StackPlan(connections_file=connections)) as stack, stack.client("analyst") as client:
-            for number, (question, remark) in enumerate(DEMO_QUESTIONS, 1):
+            thread: object = None
+            for number, item in enumerate(DEMO_QUESTIONS, 1):
                 request = {
-                    "question": question,
+                    "question": item.question,
                     "connection": DEMO,
                     "options": {"today": FIXED_TODAY.isoformat()},
+                    **({"thread_id": thread} if item.goes_on else {}),
                 }
                 answer = await _ask(client, request, status)
-                good &= exit_code(answer) == (4 if remark.startswith("which") else 0)
+                thread = answer.get("thread_id")
+                good &= answer.get("outcome") == item.outcome.value
                 if as_json_lines:
                     typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
                     continue
-                out.print(f"\n[bold]{number}. {question}[/bold] [dim]({remark})[/dim]", highlight=False)
+                out.print(f"\n[bold]{number}. {item.question}[/bold] [dim]({item.remark})[/dim]", highlight=False)
                 show(answer, out, with_path=True)
                 if number == 1:
                     out.print(f"[dim]first answer {time.monotonic() - begun:.1f} s after the start[/dim]")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from querybus.text.similarity import singular
 from querybus_semantic.layer.definitions import Grain, Input, Layer, Metric, Span
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op, Order, Period, Request
 
@@ -142,11 +143,9 @@ def shown_by(layer: Layer, name: str) -> str | None:
     dataset = layer.dataset(name)
     if dataset is None:
         return None
-    names = [
-        item
-        for item in dataset.fields
-        if item.lower() in {"name", f"{name.lower()}_name", f"{name.lower().rstrip('s')}_name"}
-    ]
-    if names:
-        return f"{dataset.name}.{names[0]}"
+    one = singular(name.lower())
+    fields = {item.lower(): item for item in dataset.fields}
+    for known in ("name", f"{name.lower()}_name", f"{one}_name", "full_name", one, "title", "label"):
+        if known in fields and fields[known] not in dataset.primary_key:
+            return f"{dataset.name}.{fields[known]}"
     return f"{dataset.name}.{dataset.primary_key[0]}" if len(dataset.primary_key) == 1 else None
