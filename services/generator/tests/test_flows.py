@@ -173,6 +173,22 @@ class TestDefinitions:
         history = KeptHistory(Turn("List recent orders", about="recent"))
         assert drafted(await run(asked("List recent orders by total"), model=SpokenModel(SAID), history=history))
 
+    async def test_what_was_chosen_for_a_word_holds_for_the_rest_of_the_thread(self):
+        history = KeptHistory(
+            Turn("List recent orders", about="recent"), Turn("List orders in the last 30 days?", sql="SELECT 1")
+        )
+        model = SpokenModel(SAID)
+        made = await run(asked("How many recent customers are there?"), model=model, history=history)
+        assert isinstance(made, Envelope)
+        assert made.enriched_question == "How many customers are there in the last 30 days?"
+        assert "in the last 30 days" in " ".join(drafted(made).notes)
+
+    async def test_the_translator_leaves_out_a_word_that_was_asked_about_before_and_says_so(self):
+        question = "How many shiny customers are there?"
+        assert concluded(await run(asked(question))).clarification is not None
+        body = drafted(await run(asked(question), history=KeptHistory(Turn("Which shiny customers?", about="shiny"))))
+        assert "shiny" in " ".join(body.analysis.assumptions)
+
     async def test_an_answer_to_a_clarification_is_not_asked_about_again(self):
         body = Asked(clarifies=Clarifies(query_id="q", option_id="1", action=OptionAction.ADD_FILTER))
         assert drafted(await run(asked("List recent orders", body=body), model=SpokenModel(SAID)))

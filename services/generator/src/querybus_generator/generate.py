@@ -9,6 +9,7 @@ configured or none can be reached, and says so when it cannot read a question: n
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final, cast
@@ -28,7 +29,6 @@ from querybus.core.messages import (
     Failed,
     Origin,
     Returned,
-    Trigger,
 )
 from querybus.core.options import Mode
 from querybus.core.stored.models import USUAL_PROMPTING
@@ -51,6 +51,7 @@ from querybus_generator.prompts.texts import Texts
 from querybus_generator.reply.doubts import DraftDoubt, doubts_of
 from querybus_generator.reply.own_dialect import in_own_dialect
 from querybus_generator.reply.read import SaidReply, read_reply
+from querybus_generator.steps.ask_about_words import ask_about_vague_terms
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
@@ -59,14 +60,12 @@ from querybus_generator.steps.choose_connection import Routed, ask_which_connect
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
-from querybus_generator.steps.vague_terms import Undefined, definition_of, readings, undefined_words
 from querybus_generator.steps.write_intent import write_intent
 from querybus_generator.subject import (
     GIVEN,
     Drafting,
     Subject,
     bare_words,
-    clarification,
     concluded_reply,
     drafted_envelope,
     not_read,
@@ -207,20 +206,6 @@ async def _reuse_verified(subject: Subject, body: Asked, _: History) -> Outgoing
     return _verified(subject, verified) if await asyncio.to_thread(subject.prepared.is_usable, verified) else subject
 
 
-async def _ask_about_vague_terms(subject: Subject, body: Asked, _: History) -> Outgoing | Subject:
-    if body.clarifies is not None:
-        return subject
-    undefined = _undefined(subject, subject.turns)
-    if isinstance(undefined, Undefined):
-        return clarification(
-            with_header(subject, classification=subject.envelope.classification or unsettled()),
-            Trigger.AMBIGUOUS_QUESTION,
-            undefined.word,
-            readings(undefined, subject.question, subject.envelope.language),
-        )
-    return replace(subject, notes=(*subject.notes, *undefined))
-
-
 async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
     """Draft by the model, else by the built-in translator; a clarified question with what was tried before."""
     if subject.model is None:
@@ -250,7 +235,7 @@ STEPS: Final[tuple[Step, ...]] = (
     ask_which_connection,
     _reuse_verified,
     answer_by_definition,
-    _ask_about_vague_terms,
+    ask_about_vague_terms,
 )
 """The steps before a new question is drafted; the first answer wins."""
 
@@ -263,19 +248,6 @@ def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:
     )
     subject = with_header(subject, classification=subject.envelope.classification or unsettled())
     return drafted_envelope(subject, draft, analysis, (subject.texts.note_verified,))
-
-
-def _undefined(subject: Subject, turns: tuple[Turn, ...]) -> Undefined | tuple[str, ...]:
-    """Return a word to ask about, or what is to be said of the words that somebody has defined."""
-    question = subject.question
-    said: list[str] = []
-    for word in undefined_words(question, subject.prepared.names):
-        defined = definition_of(word, question, subject.definitions)
-        if defined is not None:
-            said.append(fill(subject.texts.note_defined, {"word": defined[0], "meaning": defined[1]}))
-        elif not any(word.word.casefold() == turn.about.casefold() for turn in turns):
-            return word
-    return tuple(said)
 
 
 async def _again(subject: Subject, body: Returned, history: History) -> Outgoing | Failure:
@@ -428,14 +400,33 @@ async def _builtin(
     if is_third_language(subject.readable):
         return instead_of or other_language(subject)
     reading = await asyncio.to_thread(_read_in_thread, subject, turns)
+    assumed: tuple[str, ...] = ()
+    if isinstance(reading, NotRead) and _was_asked_about(reading, turns):
+        # Nobody is asked twice about a word: the best reading without it is given, and said.
+        assumed = (fill(subject.texts.note_left_out, {"word": reading.about, "question": reading.read_as}),)
+        reading = await asyncio.to_thread(
+            translate, reading.read_as, catalog, language=envelope.language, today=subject.today
+        )
     if isinstance(reading, NotRead):
         return instead_of or not_read(subject, reading)
     if _is_known(reading.sql, catalog, envelope.attempts):
         return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
     notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
     return drafted_envelope(
-        subject, Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN), _read(reading, catalog), notes
+        subject,
+        Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN),
+        _read(reading, catalog, assumed),
+        notes,
     )
+
+
+def _was_asked_about(reading: NotRead, turns: tuple[Turn, ...]) -> bool:
+    """Whether the thread has asked about the same words before, and there is a reading without them."""
+    asked = {word for turn in turns for word in _PARTING.split(turn.about.casefold())}
+    return bool(reading.about and reading.read_as) and asked.issuperset(_PARTING.split(reading.about.casefold()))
+
+
+_PARTING: Final = re.compile(r"[,，、]\s*")
 
 
 def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
@@ -451,12 +442,13 @@ def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | N
     return translate(without_picture(subject.readable), catalog, language=language, today=subject.today)
 
 
-def _read(reading: Translated, catalog: Catalog) -> Analysis:
+def _read(reading: Translated, catalog: Catalog, assumed: tuple[str, ...]) -> Analysis:
     return Analysis(
         links=reading.links,
         tables=tuple(dict.fromkeys(link.table for link in reading.links)),
         catalog_fingerprint=catalog.fingerprint,
         reading=reading.reading,
+        assumptions=assumed,
         confidence=reading.confidence,
     )
 

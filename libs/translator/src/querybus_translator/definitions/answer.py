@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -98,9 +99,25 @@ def answer_question(
             if options
             else None
         )
-    if isinstance(asked, Unread):
+    if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
     return _compiled(asked.request, asked.layer, defined, language, question)
+
+
+def _wants_lines(question: str, asked: Asked) -> bool:
+    """Whether single lines are asked for where all that is defined is how many there are: "show me the orders"."""
+    metrics = [asked.layer.metric(name) for name in asked.request.metrics]
+    counts = all(metric is not None and metric.expression.strip().upper().startswith("COUNT") for metric in metrics)
+    is_list = _LISTED.search(question) is not None and _COUNTED.search(question) is None
+    return is_list and counts and not asked.request.dimensions
+
+
+_LISTED: Final = re.compile(
+    r"^\s*(?:please\s+)?(?:show|list|give|display|find|get|which)\b|列出|显示|哪些|^给我", re.IGNORECASE
+)
+_COUNTED: Final = re.compile(
+    r"\b(?:number|count|how many|total)\b|多少|几|数量|总数|笔数|人数|数[？?。]*$", re.IGNORECASE
+)
 
 
 def _said(layer: Layer, name: str, language: Language) -> str:

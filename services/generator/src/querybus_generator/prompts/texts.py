@@ -45,6 +45,8 @@ class Texts:
     note_fallback: str
     note_verified: str
     note_defined: str
+    note_settled: str
+    note_left_out: str
     which_connection: str
     actions: str
 
@@ -110,6 +112,8 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_fallback",
         "note_verified",
         "note_defined",
+        "note_settled",
+        "note_left_out",
         "which_connection",
         "actions",
     )
@@ -128,6 +132,8 @@ def _check(texts: Texts) -> None:
     fill(texts.chat, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
+    fill(texts.note_settled, {"word": "x", "question": "x"})
+    fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.which_connection, {"connections": "x"})
     for action in OptionAction:
         texts.chosen(action)

@@ -7,8 +7,9 @@ and "big customers" are not. What the catalog calls by that word is exact as wel
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from querybus.core.catalog import Language
@@ -119,6 +120,31 @@ _PERIODS: Final[dict[Language, tuple[str, ...]]] = {
     "en": ("in the last 7 days", "in the last 30 days", "in the last 3 months"),
     "zh": ("最近7天", "最近30天", "最近3个月"),
 }
+
+
+def settled_reading(
+    word: Undefined, question: str, earlier: Sequence[tuple[str, str]], language: Language
+) -> str | None:
+    """Return the question as a word in it was meant before, or None where nobody has said that.
+
+    `earlier` are the thread's questions with the word that was asked about each, oldest first: what was asked next was
+    one of the readings that were offered.
+
+    >>> said = [("recent orders", "recent"), ("orders in the last 30 days?", "")]
+    >>> word = undefined_words("How many recent reviews are there?", ())[0]
+    >>> settled_reading(word, "How many recent reviews are there?", said, "en")
+    'How many reviews are there in the last 30 days?'
+    """
+    offered = readings(word, question, language)
+    for (asked, about), (chosen, _) in reversed(list(pairwise(earlier))):
+        if about.casefold() != word.word.casefold():
+            continue
+        for item in undefined_words(asked, ()):
+            if item.word.casefold() == about.casefold():
+                before = [text.rstrip(" ?？") for text in readings(item, asked, language)]
+                if chosen.rstrip(" ?？") in before:
+                    return offered[before.index(chosen.rstrip(" ?？"))]
+    return None
 
 
 def readings(word: Undefined, question: str, language: Language) -> tuple[str, ...]:
