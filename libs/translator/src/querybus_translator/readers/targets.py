@@ -7,11 +7,12 @@ asked for are the answer's columns.
 from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
-from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import Placed, Sketch
 
 _FIGURES = {
     Op.SUM: Aggregate.SUM,
@@ -290,6 +291,13 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return Measure(aggregate=Aggregate.COUNT, table=value.table)
     if column is None:
         return None
+    if sketch.is_flag(column) and not distinct:
+        # "How many emergency visits": those of which the flag says so.
+        is_denied = negation_before(sketch, place)
+        sketch.take(is_denied)
+        flag = Comparison(Measure(column), Operator.EQUAL, Literal(0 if is_denied is not None else 1))
+        sketch.conditions.append(Placed(place, flag))
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if (
         sketch.is_key(column)
         and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key

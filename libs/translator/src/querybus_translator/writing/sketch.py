@@ -12,6 +12,7 @@ from datetime import date
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Concept, Op, lexicon
+from querybus_translator.language.names import name_words
 from querybus_translator.language.periods import year_word
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.comparison import Candidate
@@ -93,6 +94,12 @@ class Sketch:
         if pick is None or pick.column is None or pick.value is not None:
             return None
         return ColumnRef(pick.table, pick.column)
+
+    def is_flag(self, column: ColumnRef) -> bool:
+        """Whether a column says yes or no of a row: by its type, or a whole number that is called so."""
+        named = self.index.column(column.table, column.column)
+        first = name_words(named.name)[:1]
+        return named.kind is ColumnKind.BOOLEAN or (named.kind is ColumnKind.INTEGER and first in (("is",), ("has",)))
 
     def table(self, place: int | None) -> int | None:
         pick = self.pick(place)

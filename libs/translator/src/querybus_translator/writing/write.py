@@ -265,6 +265,8 @@ class _Writer:
             kind = self._index.column(against.column.table, against.column.column).kind
             if kind is ColumnKind.TEXT:
                 return exp.Literal.string(str(value))
+            if kind is ColumnKind.BOOLEAN and value in (0, 1):
+                return exp.Boolean(this=value == 1)
         return exp.Literal.number(value)
 
 
