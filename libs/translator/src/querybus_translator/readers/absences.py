@@ -14,6 +14,7 @@ from querybus_translator.writing.form import (
     Comparison,
     Condition,
     Form,
+    Literal,
     Measure,
     Membership,
     Operator,
@@ -49,7 +50,11 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
                 return
             sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
-            sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.IS_NULL)))
+            is_never_empty = not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+            # "Without stock": a figure that is never empty is missing where it is nothing.
+            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(0))
+            missing_value = nothing if is_never_empty else Comparison(Measure(column), Operator.IS_NULL)
+            sketch.conditions.append(Placed(place, missing_value))
             return
         _negate_conditions(sketch, place, end, anchor)
         return

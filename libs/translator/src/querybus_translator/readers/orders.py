@@ -223,6 +223,22 @@ def read_groups(sketch: Sketch) -> None:
         sketch.take(place)
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
+        _ranked_by_count(sketch, place)
+
+
+def _ranked_by_count(sketch: Sketch, place: int) -> None:
+    """ "The departments by number of doctors": listed with their counts, most first."""
+    count = sketch.after(place)
+    listed = sketch.before(place)
+    if sketch.op(count) is not Op.COUNT or sketch.table(listed) is None or not sketch.is_free(listed):
+        return
+    if sketch.orderings or sketch.rankings or sketch.groups:
+        return
+    measures = _keys_from(sketch, place)
+    if len(measures) == 1 and measures[0].table not in (None, sketch.table(listed)):
+        _group(sketch, place, listed)
+        sketch.targets.append((count or place, measures[0]))
+        sketch.orderings = [Ordering(measures[0], descending=True)]
 
 
 def _counts_by(sketch: Sketch) -> bool:

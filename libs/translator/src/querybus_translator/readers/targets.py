@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
-from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 _FIGURES = {
     Op.SUM: Aggregate.SUM,
@@ -43,6 +43,10 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
+        if _is_deed(sketch, place, column):
+            sketch.take(place)
+            sketch.doubts += 0.05
+            continue
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
@@ -59,10 +63,39 @@ def read_targets(sketch: Sketch) -> None:
         _head(sketch)
     _listed_values(sketch)
     _joined_tables(sketch)
+    if _asks_amount(sketch) and not any(
+        measure.aggregate is not None or sketch.is_numeric(measure.column) for _, measure in sketch.targets
+    ):
+        # "How much did each insurer pay" is not answered by their names.
+        sketch.doubts += 1.0
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _asks_amount(sketch: Sketch) -> bool:
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    return any(words in said for words in _AMOUNTS)
+
+
+def _is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many tickets did we sell": the verb merely resembles the column that says when, and nobody asks when."""
+    word = sketch.nodes[place].text.lower()
+    pick = sketch.pick(place)
+    if sketch.chinese or sketch.kind(column) not in TEMPORAL or " " in word or pick is None or pick.score >= _SAID_MIN:
+        return False
+    said = {node.text.lower() for node in sketch.nodes}
+    if place and sketch.nodes[place - 1].text.lower() in _DETERMINERS:
+        return False
+    return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
+
+
+_SAID_MIN = 0.9
+_AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
+_DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
+_ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
+_AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever"})
 
 
 def _listed_values(sketch: Sketch) -> None:
@@ -85,9 +118,21 @@ def _swallowed_totals(sketch: Sketch) -> None:
     figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
     if sketch.rankings or (len(sketch.targets) != 1 and not figures):
         return
+    is_bare = len(sketch.targets) == 1 and not any(node.op in {Op.SHOW, Op.EACH} for node in sketch.nodes)
     for number, (place, measure) in enumerate(sketch.targets):
-        if measure.aggregate is None and sketch.is_numeric(measure.column) and sketch.says_sum(place):
+        if measure.aggregate is not None or not sketch.is_numeric(measure.column):
+            continue
+        # "Fees of the last three months": a figure that adds up, and no list is asked for.
+        if sketch.says_sum(place) or (is_bare and _adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
+
+
+def _adds_up(sketch: Sketch, measure: Measure) -> bool:
+    column = measure.column
+    if column is None or sketch.is_key(column):
+        return False
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return any(name[-1] in lexicon().additive for name in names)
 
 
 def _head(sketch: Sketch) -> None:

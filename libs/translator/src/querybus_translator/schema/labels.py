@@ -41,6 +41,28 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
     return key_columns(index, table)
 
 
+def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
+    """Return what people know the rows of a table by: its label, or its number with when, how much and in what state."""
+    named = labels(index, table, chinese=chinese)
+    if named != key_columns(index, table) or not named:
+        return named
+    own = index.table(table)
+    kinds = ((ColumnKind.DATE, ColumnKind.DATETIME), (ColumnKind.NUMBER, ColumnKind.INTEGER), (ColumnKind.TEXT,))
+    chosen: list[ColumnRef] = []
+    for some, most in zip(kinds, _KNOWN_BY, strict=True):
+        columns = [
+            ColumnRef(table, number)
+            for number, column in enumerate(own.columns)
+            if column.kind in some and not column.personal and not index.is_key(table, number)
+        ]
+        chosen += columns[:most]
+    return (*named, *chosen)
+
+
+_KNOWN_BY = (1, 2, 2)
+"""So many dates, figures and words stand beside a number."""
+
+
 def _rest(name: tuple[str, ...], table_words: frozenset[str]) -> int:
     """How many words of a label's name say more than the table and the label word do."""
     if is_han(name[-1]) and name[-1] not in lexicon().label_words:

@@ -15,7 +15,7 @@ from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
-from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.form import (
     Aggregate,
     AnyOf,
@@ -129,7 +129,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     plain = [target for target in targets if target.aggregate is None]
     counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
     if not targets and sketch.everything is None and not shown:
-        plain = _labels(sketch, anchor)
+        plain = [Measure(column) for column in known_by(sketch.index, anchor, chinese=sketch.chinese)]
         if not plain:
             return None
         targets = list(plain)
