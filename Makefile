@@ -95,7 +95,7 @@ faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that n
 kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(STAMP) ## one of them: bench-drafts, -executor, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -traces, -translator
+bench-%: $(STAMP) ## one of them: bench-answers, -drafts, -executor, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$*.py
 
 pictures: $(STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures

@@ -2,7 +2,7 @@
 
 Each is asked of the whole running product; an answer is right if the reference's columns are among its columns and the
 rows are the same. What is asked back is followed once: each option is asked, and one that leads to the right rows is
-counted as one click. Held against the reference SQL in `data/answers/questions.txt`, written by hand for this.
+counted as one click; options are asked in the question's thread, as a click does. Held against the reference SQL in `data/answers/questions.txt`, written by hand for this.
 """
 
 from __future__ import annotations
@@ -117,14 +117,18 @@ class Asked:
             is_sure = not notes and (confidence is None or confidence >= SURE_MIN)
             return "wrong while sure" if is_sure else "wrong, in doubt", said
         for option in answer.get("options") or ():
-            followed = await self._ask(question, str(option["question"]))
+            # A thread each: what was chosen before does not help the next option.
+            begun = await self._ask(question, question.text)
+            followed = await self._ask(question, str(option["question"]), thread=begun.get("thread_id"))
             if followed.get("outcome") == "answered" and self._fits(question, followed):
                 return "one click", said
         return "useless", said
 
-    async def _ask(self, question: Question, text: str) -> dict[str, Any]:
+    async def _ask(self, question: Question, text: str, *, thread: object = None) -> dict[str, Any]:
         options = {"today": FIXED_TODAY.isoformat(), "language": question.language, "page_size": 1_000}
-        request = {"question": text, "connection": question.database, "options": options}
+        request: dict[str, Any] = {"question": text, "connection": question.database, "options": options}
+        if thread is not None:
+            request["thread_id"] = thread
         return await ask(self._client, request, lambda _: None)
 
     def _fits(self, question: Question, answer: Mapping[str, Any]) -> bool:

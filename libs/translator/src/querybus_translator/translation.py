@@ -7,6 +7,7 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +23,8 @@ from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
 from querybus_translator.language.courtesy import without_courtesy
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.sentence import sentence
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.reading import Reading, read
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.index import CatalogIndex, index_of
@@ -30,6 +33,8 @@ from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Form, describe
 
 CONFIDENCE_MIN: Final = 0.72
+LIKELY_MIN: Final = 0.4
+"""From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
 EARLIER_MAX: Final = 8
@@ -50,13 +55,15 @@ class Translated:
 class NotRead:
     """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is.
 
-    `read_as` is the one of them that the question was understood as, but for the words that are not known.
+    `read_as` is the one of them that the question was understood as, but for the words that are not known. `likely` says
+    the best reading in words, where every word was read and only its sureness is missing.
     """
 
     trigger: Trigger
     about: str
     options: tuple[str, ...]
     read_as: str = ""
+    likely: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,18 @@ class QuestionRead:
 
 
 def translate(
-    question: str, catalog: Catalog, *, language: Language | None = None, today: date
+    question: str, catalog: Catalog, *, language: Language | None = None, today: date, accepted: bool = False
 ) -> Translated | NotRead:
-    """Return the SQL for a question about a catalog, or what of the question could not be read."""
+    """Return the SQL for a question about a catalog, or what of the question could not be read.
+
+    `accepted` says that its asker has seen the likely reading and wants it.
+    """
     index = index_of(catalog)
-    return answer_from(read_question(question, index, today), index, language or detect_language(question))
+    read = read_question(question, index, today)
+    best = read.readings[0] if read.readings and read.command is None else None
+    if accepted and best is not None and is_likely(best):
+        return _translated(read, index)
+    return answer_from(read, index, language or detect_language(question))
 
 
 def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
@@ -136,12 +150,29 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
         return QuestionRead(question, today, (), (), None, ())
-    defined, notes = _with_definitions(without_courtesy(question), index, today)
+    defined, notes = _with_definitions(_without_prefix(without_courtesy(question), index), index, today)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
     return QuestionRead(
         question, today, nodes, () if command is not None else read(nodes, index, today), command, notes
     )
+
+
+_UNDONE: Final = re.compile(
+    r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) un(?P<done>[a-z]{3,})\b", re.IGNORECASE
+)
+_UNDONE_BEFORE: Final = re.compile(r"\bun(?P<done>[a-z]{3,}) (?P<noun>[a-z]+)\b", re.IGNORECASE)
+
+
+def _without_prefix(question: str, index: CatalogIndex) -> str:
+    """Return "unpaid invoices" as "invoices that are not paid", where the catalog knows the one word and not the other."""
+
+    def written(match: re.Match[str]) -> str:
+        done = match["done"].lower()
+        is_known = not index.similar(f"un{done}") and (index.similar(done) or index.similar(base_form(done)))
+        return f"{match['noun']} that are not {done}" if is_known else match[0]
+
+    return _UNDONE_BEFORE.sub(written, _UNDONE.sub(written, question))
 
 
 def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:
@@ -200,6 +231,11 @@ def is_sure(best: Reading) -> bool:
     return best.confidence >= CONFIDENCE_MIN and not best.is_open
 
 
+def is_likely(best: Reading) -> bool:
+    """Return whether a reading takes every word, and may be offered."""
+    return best.confidence >= LIKELY_MIN and not best.judgement.unread and not best.judgement.undefined
+
+
 def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotRead | None:
     """Ask which of several meanings is meant, where nothing else is open."""
     if not read.readings or read.readings[0].judgement.unread:
@@ -231,7 +267,8 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
     about = (", " if language == "en" else "、").join(quoted)
     others = (option for option in suggest(index, tuple(tables), language) if again(option) is not None)
     options = tuple(dict.fromkeys((*near, *others)))[:OPTIONS_MAX]
-    return NotRead(trigger, about, options, read_as if read_as in options else "")
+    likely = sentence(best.form, index, language) if best is not None and is_likely(best) else ""
+    return NotRead(trigger, about, options, read_as if read_as in options else "", likely)
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:

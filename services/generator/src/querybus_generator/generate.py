@@ -432,14 +432,24 @@ _PARTING: Final = re.compile(r"[,，、]\s*")
 def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
     """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
     catalog, language = subject.catalog, subject.envelope.language
-    if turns:
+    accepted = _is_accepted(subject, turns)
+    if turns and not accepted:
         earlier = earlier_questions(turns)
         followed = translate_in_thread(
             without_picture(subject.envelope.question), earlier, catalog, language=language, today=subject.today
         )
         if isinstance(followed, Translated):
             return followed
-    return translate(without_picture(subject.readable), catalog, language=language, today=subject.today)
+    question = without_picture(subject.envelope.question if accepted else subject.readable)
+    return translate(question, catalog, language=language, today=subject.today, accepted=accepted)
+
+
+def _is_accepted(subject: Subject, turns: tuple[Turn, ...]) -> bool:
+    """Whether the reading that was offered is wanted: chosen as an option, or by asking the same question again."""
+    question, body = subject.envelope.question.strip().casefold(), subject.envelope.body
+    last = turns[-1] if turns else None
+    is_again = last is not None and last.result is None and last.question.strip().casefold() == question
+    return is_again or (isinstance(body, Asked) and body.clarifies is not None)
 
 
 def _read(reading: Translated, catalog: Catalog, assumed: tuple[str, ...]) -> Analysis:

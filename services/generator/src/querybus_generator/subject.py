@@ -39,6 +39,8 @@ from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.classify import classify
 from querybus_translator import NotRead, likely_sql
 
+OPTIONS_MAX: Final = 3
+
 SUBJECTS_SHOWN_MAX: Final = 8
 
 
@@ -160,6 +162,16 @@ def concluded_reply(subject: Subject, reply: str, analysis: Analysis) -> Envelop
 
 
 def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
+    """Ask back about a question; the best reading of all its words is the first option, to be taken by asking it again."""
+    if reading.likely and not reading.about:
+        question = subject.envelope.question
+        likely = Option(id="1", text=reading.likely, question=question, action=OptionAction.CHOOSE_SOURCE)
+        others = tuple(
+            Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
+            for number, text in enumerate(reading.options[: OPTIONS_MAX - 1], 2)
+        )
+        reply = fill(subject.texts.likely, {"reading": reading.likely.rstrip(".。")})
+        return clarification(subject, reading.trigger, "", (), reply=reply, options=(likely, *others))
     return clarification(subject, reading.trigger, reading.about, reading.options, read_as=reading.read_as)
 
 

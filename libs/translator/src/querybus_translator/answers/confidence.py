@@ -101,7 +101,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "keys_ambiguous": float(len(written.keys)),
         "ways_ambiguous": float(len(written.ways)),
         "behind_best": best_score - sketch.assignment.score,
-        "targets": float(len(form.targets)),
+        # What stands beside a number, so that people know it, is nothing that was asked for.
+        "targets": float(len(form.targets) - sketch.beside),
         "targets_implied": float(not sketch.targets),
         "conditions": float(len(form.where)),
         "is_grouped": float(bool(form.group)),

@@ -63,15 +63,20 @@ def read_targets(sketch: Sketch) -> None:
         _head(sketch)
     _listed_values(sketch)
     _joined_tables(sketch)
-    if _asks_amount(sketch) and not any(
-        measure.aggregate is not None or sketch.is_numeric(measure.column) for _, measure in sketch.targets
-    ):
+    if _asks_amount(sketch) and not any(_is_figure(sketch, measure) for _, measure in sketch.targets):
         # "How much did each insurer pay" is not answered by their names.
         sketch.doubts += 1.0
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _is_figure(sketch: Sketch, measure: Measure) -> bool:
+    column = measure.column
+    return measure.aggregate is not None or (
+        column is not None and sketch.is_numeric(column) and not sketch.is_key(column)
+    )
 
 
 def _asks_amount(sketch: Sketch) -> bool:

@@ -129,7 +129,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     plain = [target for target in targets if target.aggregate is None]
     counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
     if not targets and sketch.everything is None and not shown:
-        plain = [Measure(column) for column in known_by(sketch.index, anchor, chinese=sketch.chinese)]
+        plain = _known_by(sketch, anchor)
         if not plain:
             return None
         targets = list(plain)
@@ -287,8 +287,10 @@ def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
     return Comparison(_counting(comparison.left, anchor), comparison.operator, comparison.right)
 
 
-def _labels(sketch: Sketch, table: int) -> list[Measure]:
-    return [Measure(label) for label in labels(sketch.index, table, chinese=sketch.chinese)]
+def _known_by(sketch: Sketch, table: int) -> list[Measure]:
+    columns = known_by(sketch.index, table, chinese=sketch.chinese)
+    sketch.beside = len(columns) - len(labels(sketch.index, table, chinese=sketch.chinese))
+    return [Measure(column) for column in columns]
 
 
 def read_groups_of(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:

@@ -70,6 +70,7 @@ class Sketch:
     context: tuple[int, ...] = ()
     anchor: int | None = None
     everything: int | None = None
+    beside: int = 0
     hidden_tables: set[int] = field(default_factory=set[int])
     limit: int | None = None
     distinct: bool = False

@@ -46,6 +46,7 @@ class Texts:
     note_verified: str
     note_defined: str
     note_settled: str
+    likely: str
     note_left_out: str
     which_connection: str
     actions: str
@@ -113,6 +114,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_verified",
         "note_defined",
         "note_settled",
+        "likely",
         "note_left_out",
         "which_connection",
         "actions",
@@ -132,6 +134,7 @@ def _check(texts: Texts) -> None:
     fill(texts.chat, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
+    fill(texts.likely, {"reading": "x"})
     fill(texts.note_settled, {"word": "x", "question": "x"})
     fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.which_connection, {"connections": "x"})

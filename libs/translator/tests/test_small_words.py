@@ -1,0 +1,85 @@
+"""Small words that change what is counted: flags, un-, out of, how much; and what is offered where nothing but sureness lacks."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus_translator import NotRead, Translated, translate
+
+TODAY = date(2026, 6, 30)
+
+
+def column(name: str, kind: ColumnKind, *, nullable: bool = False) -> Column:
+    return Column(name=name, type=kind.value, kind=kind, nullable=nullable)
+
+
+GUESTS = Table(
+    name="guests",
+    columns=(column("guest_id", ColumnKind.INTEGER), column("name", ColumnKind.TEXT)),
+    primary_key=("guest_id",),
+)
+BOOKINGS = Table(
+    name="bookings",
+    columns=(
+        column("booking_id", ColumnKind.INTEGER),
+        column("guest_id", ColumnKind.INTEGER),
+        column("fee", ColumnKind.NUMBER),
+        column("nights", ColumnKind.INTEGER),
+        column("is_corporate", ColumnKind.BOOLEAN),
+        column("booked_on", ColumnKind.DATE),
+        column("settled_on", ColumnKind.DATE, nullable=True),
+    ),
+    primary_key=("booking_id",),
+    foreign_keys=(ForeignKey(columns=("guest_id",), referred_table="guests", referred_columns=("guest_id",)),),
+)
+INN = Catalog(connection="inn", dialect=Dialect.SQLITE, tables=(GUESTS, BOOKINGS))
+
+
+def sql(question: str) -> str:
+    read = translate(question, INN, language="en", today=TODAY)
+    assert isinstance(read, Translated), read
+    return read.sql
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("How many corporate bookings are there?", '"is_corporate" = TRUE'),
+        ("How many unsettled bookings are there?", '"settled_on" IS NULL'),
+        ("Which bookings are unsettled?", '"settled_on" IS NULL'),
+        ("Fees of the last three months", 'SUM("fee")'),
+    ],
+)
+def test_a_small_word_stands_in_the_statement(question: str, part: str) -> None:
+    assert part in sql(question)
+
+
+def test_a_verb_that_resembles_a_date_is_no_column_that_is_asked_for() -> None:
+    assert sql("How many corporate bookings did we book?").startswith("SELECT COUNT(*) FROM")
+    assert "booked_on" not in sql("How many corporate bookings did we book?")
+
+
+def test_rows_that_only_have_a_number_are_listed_with_what_people_know_them_by() -> None:
+    listed = sql("List all bookings")
+    assert all(f'"{name}"' in listed for name in ("booking_id", "booked_on", "fee", "nights"))
+    assert '"guest_id"' not in listed
+    assert sql("List all guests").count('"name"') == 1
+
+
+def test_an_amount_that_is_asked_for_and_not_found_is_asked_back() -> None:
+    assert isinstance(translate("How much did each guest book?", INN, language="en", today=TODAY), NotRead)
+
+
+def test_a_reading_of_every_word_is_offered_in_words_and_answered_once_it_is_accepted() -> None:
+    question = "List the guests by number of bookings"
+    read = translate(question, INN, language="en", today=TODAY)
+    assert isinstance(read, NotRead)
+    assert read.likely.startswith("Name of guests and number of bookings")
+    accepted = translate(question, INN, language="en", today=TODAY, accepted=True)
+    assert isinstance(accepted, Translated)
+    assert accepted.sql.endswith("ORDER BY COUNT(*) DESC")
+    unread = translate("How many zorbs are there?", INN, language="en", today=TODAY, accepted=True)
+    assert isinstance(unread, NotRead), "a word that was not read is never passed over"
