@@ -164,6 +164,18 @@ def test_an_answer_says_amounts_in_the_unit_of_their_column_and_counts_in_none()
     assert finish(body, known, language="zh").answer.columns[1].label.endswith("（元）")
 
 
+def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fault_of_the_person() -> None:
+    refused = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 401 (invalid_api_key)")
+    assert finish(refused).answer.message.endswith("Please tell your administrator.")
+    busy = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 503")
+    assert finish(busy).answer.message.endswith("Please try again later.")
+    harmful = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="DELETE")
+    by_model = (Attempt(origin=Origin.MODEL, sql="DELETE FROM cust_tbl"),)
+    assert "not allowed" in finish(harmful).answer.message
+    assert "not allowed" not in finish(harmful, attempts=by_model).answer.message
+    assert "not allowed" in finish(harmful, attempts=by_model, audience="analyst").answer.message
+
+
 # Completeness
 
 

@@ -7,6 +7,7 @@ generator phrased is shown, because it cannot be checked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -57,6 +58,7 @@ from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
+_REFUSED_KEY: Final = re.compile(r"HTTP 40[13]\b")
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -293,6 +295,12 @@ class _Context:
             if body.reply and self.may_say(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
+        if code is FailureCode.MODEL_UNAVAILABLE and _REFUSED_KEY.match(body.detail):
+            return texts.notes["model_refused"]
+        written_by = self.envelope.attempts[-1].origin if self.envelope.attempts else None
+        if code is FailureCode.SAFETY and self.is_business and written_by is Origin.MODEL:
+            # The model wrote something else than was asked; that is nothing to hold against the person.
+            return texts.notes["not_reading"]
         if code is FailureCode.SAFETY:
             kind = (body.refused_kind or "").strip()
             plain = texts.kinds.get(kind.upper(), texts.kinds["other"])
