@@ -207,6 +207,27 @@ async def test_rows_conclude_the_query_as_answered_with_the_attempt_marked_execu
     assert (concluded.attempts[-1].executed, concluded.attempts[-1].duration_ms) == (True, 1.5)
 
 
+async def test_a_ranking_whose_cut_parts_equal_rows_says_so_and_two_more_rows_are_all_that_is_asked_for() -> None:
+    sql = "SELECT `orders`.`id` AS `id` FROM `orders` ORDER BY `id` DESC LIMIT 2"
+
+    @dataclass
+    class Ranked(ShelfDatabase):
+        behind: Scalar = None
+
+        async def run(self, sql: str, **more: Any) -> Rows | Failure:
+            self.rows = [(1, 1), (self.behind, self.behind)] if "OFFSET 1" in sql else [(2,), (1,)]
+            return await super().run(sql, **more)
+
+    for behind, expected in ((1, True), (0, False)):
+        database = Ranked(behind=behind)
+        concluded = await answered(approved(sql), database)
+        assert concluded.body.result is not None
+        assert (concluded.body.result.cut_at_tie, len(database.asked), database.asked[1][1]) == (expected, 2, 2)
+    unsorted = ShelfDatabase(rows=[(2,), (1,)])
+    await answered(approved("SELECT `orders`.`id` AS `id` FROM `orders` LIMIT 2"), unsorted)
+    assert len(unsorted.asked) == 1
+
+
 async def test_a_column_of_personal_data_is_marked_unless_the_owner_shows_it_to_business_readers() -> None:
     mail = Column(name="mail", type="TEXT", kind=ColumnKind.TEXT, personal=True)
     known = CATALOG.model_copy(update={"tables": (CATALOG.tables[0].model_copy(update={"columns": (mail,)}),)})

@@ -27,6 +27,7 @@ from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows,
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
 from querybus_executor.results.second_draft import compared, with_second
+from querybus_executor.results.ties import is_cut_at_tie
 from querybus_executor.results.total import total_of
 from querybus_executor.results.value_suggestions import asked_back
 
@@ -95,7 +96,8 @@ async def execute(
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     body, result = await compared(envelope, outcome, result, database, refusal, left_seconds - (timer() - began))
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    result = _noted(result, verdict, policy)
+    is_tied = await is_cut_at_tie(body, result, outcome, database, refusal)
+    result = _noted(result, verdict, policy).model_copy(update={"cut_at_tie": is_tied})
     if outcome.truncated and envelope.options.count_total:
         left_seconds -= timer() - began
         total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)

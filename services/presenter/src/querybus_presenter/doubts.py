@@ -303,7 +303,7 @@ def _of_result(tree: exp.Expr | None, result: Result) -> Iterator[Doubt]:
         values = [found for row in result.rows if (found := number(row[place])) is not None]
         if _SHARE.search(column.name) and values and max(values) > (100 if _is_in_percent(tree, place) else 1):
             yield Doubt.SHARE_ABOVE_ONE
-    if isinstance(tree, exp.Select) and _is_cut_at_tie(tree, result):
+    if result.cut_at_tie or (isinstance(tree, exp.Select) and _is_cut_at_tie(tree, result)):
         yield Doubt.TIE
 
 

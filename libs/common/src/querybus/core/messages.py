@@ -367,6 +367,7 @@ class Result(Value):
     total_is_estimate: bool = False
     pages: PagesAddress | None = None
     warnings: tuple[str, ...] = ()
+    cut_at_tie: bool = Field(default=False, description="of a ranking: the row behind the last one has its figure")
 
 
 class Concluded(Value):
