@@ -190,8 +190,71 @@ def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
         )
 
 
-def write_weights(weights: dict[str, float]) -> Path:
-    """Write the weights into the translator's package."""
+def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[tuple[float, bool]]:
+    """Return the raw confidence of every reading that is answered with, and whether it is right."""
+    catalogs: dict[str, Catalog] = {}
+    found: list[tuple[float, bool]] = []
+    for row in rows:
+        path = data / folder / f"{row['db_id']}.sqlite"
+        catalog = (
+            catalogs.setdefault(row["db_id"], open_sqlite_catalog(path))
+            if row["db_id"] not in catalogs
+            else catalogs[row["db_id"]]
+        )
+        best = _best(row["question"], catalog)
+        if best is not None and best.confidence >= CONFIDENCE_MIN and not best.is_open:
+            got = run(path, best.written.sql)
+            found.append((best.confidence, compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]))
+    return found
+
+
+def calibration(found: Sequence[tuple[float, bool]]) -> dict[str, float]:
+    """Return intercept and slope by which the logit of a confidence becomes that of a share, by Newton's method."""
+    logits = [(math.log(confidence / (1 - confidence)), float(right)) for confidence, right in found]
+    intercept, slope = 0.0, 1.0
+    for _ in range(30):
+        chances = [_chance(intercept + slope * x) for x, _ in logits]
+        gradient = [sum(y - p for (_, y), p in zip(logits, chances, strict=True)),
+                    sum((y - p) * x for (x, y), p in zip(logits, chances, strict=True))]  # fmt: skip
+        weighed = [p * (1 - p) for p in chances]
+        matrix = [
+            [sum(weighed), sum(w * x for w, (x, _) in zip(weighed, logits, strict=True))],
+            [sum(w * x for w, (x, _) in zip(weighed, logits, strict=True)),
+             sum(w * x * x for w, (x, _) in zip(weighed, logits, strict=True))],
+        ]  # fmt: skip
+        step = solve(matrix, gradient)
+        intercept, slope = intercept + step[0], slope + step[1]
+    return {"intercept": round(intercept, 3), "slope": round(slope, 3)}
+
+
+def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Return the expected calibration error over ten bins of equal size, and the area under the curve."""
+    ranked = sorted(found)
+    size = max(1, math.ceil(len(ranked) / 10))
+    bins = [ranked[start : start + size] for start in range(0, len(ranked), size)]
+    error = sum(abs(sum(c for c, _ in part) - sum(r for _, r in part)) for part in bins) / len(ranked)
+    right, wrong = [c for c, r in ranked if r], [c for c, r in ranked if not r]
+    pairs = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
+    return error, pairs / (len(right) * len(wrong))
+
+
+def report_calibration(data: Path) -> dict[str, float]:
+    """Fit on the databases that the weights were not fitted on, and print what it does on the dev questions."""
+    train = json.loads((data / "questions_train.json").read_text(encoding="utf-8"))
+    held = answered(data, [row for row in train if is_held_out(row["db_id"])], "train_databases")
+    fitted = calibration(held)
+    dev = answered(data, json.loads((data / "questions_dev.json").read_text(encoding="utf-8")), "databases")
+    for name, found in (("held", held), ("dev", dev)):
+        said = [(_chance(fitted["intercept"] + fitted["slope"] * math.log(c / (1 - c))), r) for c, r in found]
+        (before, area), (after, _) = separation(found), separation(said)
+        print(
+            f"{name:5} {len(found):5} answered, calibration error {before:.3f} -> {after:.3f}, area under the curve {area:.3f}"
+        )
+    return fitted
+
+
+def write_weights(weights: dict[str, float], fitted: dict[str, float]) -> Path:
+    """Write the weights and the calibration into the translator's package."""
     target = Path(translator.__file__).parent / "words" / "confidence.toml"
     lines = [
         "# Weights of the facts about a reading, fitted on the developed part of the training questions by",
@@ -199,6 +262,10 @@ def write_weights(weights: dict[str, float]) -> Path:
         "",
         "[weights]",
         *(f"{name} = {weight}" for name, weight in weights.items()),
+        "",
+        "# From a confidence to how often such readings are right, fitted on the databases that were held out of the weights.",
+        "[calibration]",
+        *(f"{name} = {value}" for name, value in fitted.items()),
     ]
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return target
@@ -225,8 +292,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     weights = fit(result)
     for name, weight in weights.items():
         print(f"  {name:18} {weight:7.3f}")
+    fitted = report_calibration(given.data)
+    for name, value in fitted.items():
+        print(f"  {name:18} {value:7.3f}")
     if given.write:
-        print(write_weights(weights).name)
+        print(write_weights(weights, fitted).name)
     return 0
 
 

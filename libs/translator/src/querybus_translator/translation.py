@@ -18,6 +18,7 @@ from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import Link, Trigger
 from querybus.text.language import detect_language
 from querybus_translator.answers.clarify import choice_of
+from querybus_translator.answers.confidence import calibrated
 from querybus_translator.answers.follow import follow, follow_up
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
@@ -192,7 +193,7 @@ def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
     return Translated(
         sql=best.written.sql,
         reading=describe(best.form, index),
-        confidence=best.confidence,
+        confidence=calibrated(best.confidence),
         links=_links(read.nodes, best.sketch.assignment, index),
         notes=(*read.notes, *best.sketch.notes),
     )

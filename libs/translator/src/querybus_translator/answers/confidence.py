@@ -185,10 +185,24 @@ def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
     return round(confidence * 0.4**judgement.undefined, 4)
 
 
-@lru_cache(maxsize=1)
+def calibrated(confidence: float) -> float:
+    """Return how often readings of such a confidence were right, on databases that the weights were not fitted on."""
+    fitted = _fitted("calibration")
+    if not fitted:
+        return confidence
+    bounded = min(0.999, max(0.001, confidence))
+    total = fitted["intercept"] + fitted["slope"] * math.log(bounded / (1 - bounded))
+    return round(1 / (1 + math.exp(-total)), 4)
+
+
 def _weights() -> Mapping[str, float]:
+    return _fitted("weights")
+
+
+@lru_cache(maxsize=2)
+def _fitted(part: str) -> Mapping[str, float]:
     file = resources.files("querybus_translator").joinpath("words", "confidence.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8")).get("weights", {}) if file.is_file() else {}
+    return tomllib.loads(file.read_text(encoding="utf-8")).get(part, {}) if file.is_file() else {}
 
 
 def _unread(sketch: Sketch, form: Form) -> _Unread:
