@@ -82,6 +82,31 @@ def test_what_counts_compares_or_sorts_by_it_shows_nothing(sql: str):
     assert shown(sql, 2) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT l.x, c.city FROM customers AS c, LATERAL (SELECT c.email AS x) AS l", (CONTACT, None)),
+        ("SELECT x, city FROM customers AS c CROSS JOIN LATERAL (SELECT c.email AS x) AS l", (CONTACT, None)),
+        ("SELECT DISTINCT ON (city) name, email FROM customers", (NAME, CONTACT)),
+        ("SELECT array_agg(email), string_agg(name, ', ') FROM customers", (CONTACT, NAME)),
+        ("SELECT (c).email, c.city FROM customers AS c", (CONTACT, None)),
+        ("WITH q(x, y) AS (SELECT email, city FROM customers) SELECT x, x FROM q", (CONTACT, CONTACT)),
+        ("SELECT t.c3, t.c3 FROM customers AS t(c1, c2, c3, c4, c5)", (CONTACT, CONTACT)),
+        ("SELECT s.x, s.x FROM (SELECT email FROM customers) AS s(x)", (CONTACT, CONTACT)),
+        ("SELECT c, o FROM customers AS c, orders AS o", (CONTACT, None)),
+        ("SELECT row_to_json(c), o.amount FROM customers AS c, orders AS o", (CONTACT, None)),
+        ("SELECT lead(email) OVER (ORDER BY id), row_number() OVER (ORDER BY email) FROM customers", (CONTACT, None)),
+        ("SELECT email || '' AS city, nullif(city, email) FROM customers", (CONTACT, CONTACT)),
+        ("SELECT a.e, b.city FROM (SELECT id, email AS e FROM customers) AS a JOIN customers AS b USING (id)",
+         (CONTACT, None)),
+    ],
+)  # fmt: skip
+def test_no_way_of_writing_it_hides_a_personal_column_on_postgresql(sql: str, expected: tuple[Personal | None, ...]):
+    statement = parse(sql, Dialect.POSTGRESQL)
+    assert isinstance(statement, Statement), statement
+    assert personal_columns(statement.tree, CATALOG).of(2) == expected
+
+
 def test_where_the_columns_cannot_be_separated_all_count_as_personal():
     assert shown("SELECT * FROM customers AS c, unknown_one", 7) == (CONTACT,) * 7
 
@@ -92,3 +117,17 @@ def test_rows_are_masked_by_the_kind_of_each_column_and_masking_twice_is_masking
     once = masked_rows(rows, kinds)
     assert once == (("A. L.", "***", "Bern", None), ("王*", None, "Oslo", None), ("", "", "", None))
     assert masked_rows(once, kinds) == once
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COLUMNS('em.*') FROM customers",
+        "SELECT v FROM customers UNPIVOT (v FOR k IN (email, name))",
+        "SELECT * EXCLUDE (id, name, born, city) FROM customers",
+    ],
+)
+def test_on_duckdb_what_chooses_columns_by_pattern_is_masked_whole(sql: str) -> None:
+    statement = parse(sql, Dialect.DUCKDB)
+    if isinstance(statement, Statement):
+        assert personal_columns(statement.tree, CATALOG).of(1) == (CONTACT,)

@@ -12,6 +12,7 @@ from querybus.bus.log.journal import Entry, Journal, LogTooLong
 from querybus.core.envelope import Attempt, Envelope, Undecodable
 from querybus.core.messages import Asked, Concluded, Drafted, ForkedFrom
 from querybus.core.subjects import EventName
+from querybus.text.rows.masking import seen_result
 from querybus_generator.conversation.turns import MESSAGES_MAX, Turn
 
 QUESTIONS_READ_MAX: Final = MESSAGES_MAX // 2
@@ -110,7 +111,8 @@ def _turn(envelope: Envelope[Any]) -> Turn:
                 sql=body.sql,
                 reply=body.reply,
                 enriched=envelope.enriched_question,
-                result=body.result,
+                # A prompt may quote rows, and personal data is in no prompt.
+                result=None if body.result is None else seen_result(body.result, "business"),
                 query_id=envelope.query_id,
                 analysis=body.analysis,
                 about=body.clarification.about if body.clarification is not None else "",

@@ -90,6 +90,8 @@ def _outputs(tree: exp.Expr, catalog: Catalog, outside: tuple[Scope, ...], enter
         return tuple((one[0] or other[0], _worst((one[1], other[1]))) for one, other in pairs)
     if not isinstance(tree, exp.Select):
         return None
+    if any(tree.find_all(exp.Columns, exp.Pivot)):
+        return None
     scope = scope_of(tree, catalog)
     made: list[tuple[str, Personal | None]] = []
     for item in tree.expressions:
@@ -169,19 +171,44 @@ def _shown_parts(node: exp.Expr) -> Iterable[exp.Expr]:
 def _of_column(node: exp.Column, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Personal | None:
     name = node.name.lower()
     for level in (scope, *reversed(outside)):
-        owners = level.owners(node)
-        if not owners and not node.table:
-            owners = list(level.sources.values())
         kinds: list[Personal | None] = []
-        is_known = False
-        for owner in owners:
-            columns = _columns(owner, level, outside, entered)
+        is_known = is_hidden = is_itself = False
+        for alias, source in level.sources.items():
+            if node.table and alias != node.table.lower():
+                continue
+            columns = _columns(source, level, outside, entered)
             own: list[Personal | None] = [kind for column, kind in columns or () if column == name]
             is_known = is_known or bool(own)
             kinds += own
+            # A recursive table within itself has no columns yet: what it shows is seen at its beginning.
+            recursive = columns == () or (columns is None and _is_itself(level.select, alias))
+            is_itself = is_itself or recursive
+            is_hidden = is_hidden or (columns is None and not recursive)
         if is_known:
             return _worst(kinds)
-    return _personal_names(scope.select.root(), scope.catalog).get(name) if scope.catalog is not None else None
+        if not node.table and name in level.sources:
+            # A table's name in the place of a column is its whole row.
+            row = _columns(level.sources[name], level, outside, entered)
+            return "contact" if row is None else _worst(kind for _, kind in row)
+        if is_hidden:
+            return "contact"
+        if is_itself:
+            return None
+    # What a lateral join, a pivot, a table function or a list of names behind an alias gives cannot be followed.
+    return "contact"
+
+
+def _is_itself(select: exp.Select, alias: str) -> bool:
+    """Whether a source is the recursive table that the query is a part of: what it shows is seen at its beginning."""
+    around: set[str] = set()
+    above = select.parent
+    while above is not None:
+        if isinstance(above, exp.CTE):
+            around.add(above.alias.lower())
+        above = above.parent
+    return any(
+        table.alias_or_name.lower() == alias and table.name.lower() in around for table in select.find_all(exp.Table)
+    )
 
 
 def _worst(kinds: Iterable[Personal | None]) -> Personal | None:
