@@ -129,5 +129,5 @@ def test_rows_are_masked_by_the_kind_of_each_column_and_masking_twice_is_masking
 )
 def test_on_duckdb_what_chooses_columns_by_pattern_is_masked_whole(sql: str) -> None:
     statement = parse(sql, Dialect.DUCKDB)
-    if isinstance(statement, Statement):
-        assert personal_columns(statement.tree, CATALOG).of(1) == (CONTACT,)
+    assert isinstance(statement, Statement), statement
+    assert personal_columns(statement.tree, CATALOG).of(1) == (CONTACT,)
