@@ -79,6 +79,8 @@ class Figures:
     asked_again: int = 0
     """Items that were asked as more than one query."""
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
+    lost_after: dict[str, int] = field(default_factory=dict[str, int])
+    """The last events of the logs of what was lost, `nothing` for one that is empty."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -203,6 +205,11 @@ class Load:
             ),
             refused=sum(item.refusals for item in self.asked),
             outcomes=dict(outcomes),
+            lost_after=dict(
+                Counter(
+                    logs[query][-1].address.event.value if logs[query] else "nothing" for query in accepted - finished
+                )
+            ),
             **({} if self.written is None else asdict(self.written)),
             **({} if self.batched is None else asdict(self.batched)),
         )

@@ -272,8 +272,10 @@ def broken(row: Row, figures: Figures) -> list[str]:
     result = [
         f"{name} {values[name]}" for name, most in REQUIRED.items() if name not in row.allowed and values[name] > most
     ]
+    if figures.lost:
+        result.append(f"lost after {figures.lost_after}")
     if row.all_answered and figures.answered < figures.accepted:
-        result.append(f"answered {figures.answered} of {figures.accepted}")
+        result.append(f"answered {figures.answered} of {figures.accepted}, outcomes {figures.outcomes}")
     return result + [f"{name} 0: the fault did not bite" for name in row.must_see if not values[name]]
 
 

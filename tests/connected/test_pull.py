@@ -194,3 +194,20 @@ async def test_a_message_knows_its_sequence_delivery_and_the_last_one(bus, gatew
         await until(lambda: len(seen) == 5)
         await asyncio.sleep(0.2)
     assert seen == [(sequence, n, n == 5) for n in range(1, 6)]
+
+
+async def test_a_message_that_comes_again_while_it_is_worked_on_is_not_begun_twice(bus, gateway, monkeypatch):
+    async def nothing(_: Message) -> None:
+        """What keeps a message does not reach the server, as while the bus is away."""
+
+    monkeypatch.setattr(Message, "keep", nothing)
+    hands = Hands(seconds=2.6)
+    async with pulling(bus, hands, slots=4) as (_, connection):
+        await ask(gateway)
+        await until(lambda: len(hands.seen) == 1)
+        await until(lambda: hands.held == 0, 10)
+        info = await connection.jetstream().consumer_info("QUERYBUS", "generator")
+        assert info.num_ack_pending == info.num_pending == 0
+        assert info.delivered is not None
+        assert info.delivered.consumer_seq > 1, "it was not delivered again"
+    assert len(hands.seen) == 1

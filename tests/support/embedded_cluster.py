@@ -22,7 +22,7 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, EmbeddedNatsError, Membership, Sync, new_passwords
-from querybus.bus.admin.migrate import migrate
+from querybus.bus.admin.migrate import MigrateError, migrate
 from querybus.bus.admin.permissions import Outsider
 from querybus.bus.connection import OnError, connect
 from querybus.core.topology import Sizes, topology
@@ -83,7 +83,8 @@ class EmbeddedCluster:
     async def migrate(self) -> tuple[str, ...]:
         """Create or update streams, durables and buckets; return what was changed.
 
-        While the cluster chooses a leader nobody answers, so it is begun again: what is made already stays.
+        While the cluster chooses a leader nobody answers, or a server counts as away that has just come, so it is
+        begun again: what is made already stays.
         """
         until = time.monotonic() + READY_SECONDS_MAX
         connection = await self.connect("migrate")
@@ -91,9 +92,11 @@ class EmbeddedCluster:
             while True:
                 try:
                     return await migrate(connection, topology(self.sizes, self.tenants))
-                except TimeoutError:
-                    if time.monotonic() > until:
+                except (TimeoutError, MigrateError) as error:
+                    passes = isinstance(error, TimeoutError) or "no suitable peers" in str(error)
+                    if not passes or time.monotonic() > until:
                         raise
+                await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             await connection.close()
 

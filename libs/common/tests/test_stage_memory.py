@@ -140,6 +140,8 @@ class MemoryBus:
         self.last_sequence = last_sequence
         self.on_log: Entry | None = None
         self.began: Envelope[Any] | None = None
+        self.unreadable = 0
+        """How many reads of the log's end fail before one succeeds."""
         self.answers: list[Published | Exception] = []
         self.until_ms = 0
 
@@ -161,6 +163,9 @@ class MemoryBus:
         return Stored(self.last_sequence)
 
     async def last(self, address: Any) -> Entry | None:
+        if self.unreadable:
+            self.unreadable -= 1
+            raise BusTrouble("no leader")
         return self.on_log
 
     async def first(self, address: Any) -> Envelope[Any] | None:
@@ -435,6 +440,32 @@ async def test_a_redelivery_whose_log_has_not_moved_is_worked_on():
     bus.put(asked(), 7)
     await settlement(bus, Verb(a_draft(asked()))).handle(letter)
     assert len(bus.published) == 1
+
+
+async def test_a_redelivery_waits_for_a_bus_that_chooses_a_leader_and_is_not_given_back():
+    bus, verb, letter = MemoryBus(), Verb(a_draft(asked())), Letter(asked(), deliveries=2)
+    bus.put(asked(), 7)
+    bus.unreadable = 3
+    await settlement(bus, verb).handle(letter)
+    assert letter.end == ("ack", None)
+    assert len(bus.published) == len(verb.calls) == 1
+
+
+async def test_a_redelivery_gives_up_on_the_bus_when_the_time_of_its_query_is_over():
+    bus, verb, letter = MemoryBus(), Verb(), Letter(asked(), deliveries=2)
+    bus.unreadable = 1_000
+    now = [NOW]
+
+    def clock() -> int:
+        now[0] += 20_000
+        return now[0]
+
+    machine = settlement(bus, verb)
+    machine._clock = clock
+    await machine.handle(letter)
+    assert verb.calls == []
+    assert letter.end is not None
+    assert letter.end[0] == "nak"
 
 
 async def run_and_cancel(bus: MemoryBus, letter: Letter, **more: Any) -> None:

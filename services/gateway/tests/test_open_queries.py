@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from querybus.core.subjects import EventAddress, EventName
 from querybus_gateway.lifecycle.fair_queue import Turns
-from querybus_gateway.lifecycle.in_flight import ENDED_KEPT_MAX, UNRENDERED_MS_MAX, OpenQueries
+from querybus_gateway.lifecycle.in_flight import ENDED_KEPT_MAX, LATE_MS_MAX, UNRENDERED_MS_MAX, OpenQueries
 from querybus_gateway.lifecycle.waiters import NOTES_MAX, Waiters
 
 
@@ -40,9 +40,18 @@ def test_only_what_is_past_its_deadline_and_not_concluded_is_due() -> None:
 
 def test_a_conclusion_without_words_is_reported_after_a_long_while() -> None:
     queries = OpenQueries()
-    queries.note(at("q", EventName.CONCLUDED), 1, 100, 1_000)
+    queries.note(at("q", EventName.CONCLUDED), 1, 10 * UNRENDERED_MS_MAX, 1_000)
     assert queries.unrendered(1_000 + UNRENDERED_MS_MAX) == ()
     assert [item.query for item in queries.unrendered(1_001 + UNRENDERED_MS_MAX)] == ["q"]
+
+
+def test_a_conclusion_without_words_is_reported_soon_after_its_deadline() -> None:
+    queries = OpenQueries()
+    queries.note(at("in time", EventName.CONCLUDED), 1, 2_000, 1_000)
+    queries.note(at("expired", EventName.CONCLUDED), 2, 500, 2_500)
+    assert queries.unrendered(2_000 + LATE_MS_MAX) == ()
+    assert [item.query for item in queries.unrendered(2_001 + LATE_MS_MAX)] == ["in time"]
+    assert [item.query for item in queries.unrendered(2_501 + LATE_MS_MAX)] == ["in time", "expired"]
 
 
 def test_an_event_received_again_does_not_take_a_conclusion_back() -> None:

@@ -82,6 +82,10 @@ class Message:
         self.settled = False
         self.kept_at = 0.0
 
+    def renew(self, later: Message) -> None:
+        """Take the place of a later delivery of the same message."""
+        self._raw, self.deliveries, self.is_last_delivery = later._raw, later.deliveries, later.is_last_delivery
+
     async def ack(self, *, confirmed: bool = False) -> None:
         """Settle as done; `confirmed` waits for the server's word and gives up on it silently."""
         self.settled = True
@@ -269,6 +273,11 @@ class PullLoop:
         if current and self._outstanding:
             self._outstanding -= 1
         message = Message(raw, self.deliveries_max)
+        if (held := self._held(message)) is not None:
+            # The bus was away for longer than ack_wait: what is in hand goes on, and settles this delivery.
+            held.renew(message)
+            await self._pull()
+            return
         if len(self._running) >= self._slots:
             # Only an answer to a request from before a reconnect can come here.
             await message.nak(STOPPED_DELAY_SECONDS)
@@ -277,6 +286,10 @@ class PullLoop:
         task = loop.create_task(self._run(message))
         self._running[task] = message
         task.add_done_callback(self._ended)
+
+    def _held(self, message: Message) -> Message | None:
+        running = self._running.values()
+        return next((item for item in running if item.sequence == message.sequence and not item.settled), None)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         # A task that was cancelled before its first step never reaches its own `finally`.

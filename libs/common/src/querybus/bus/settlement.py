@@ -75,6 +75,7 @@ ANNOUNCE_AFTER_SECONDS: Final = 0.1
 """What a stage has done by then is known from its event; a note before that would cost more than it says."""
 PUBLISH_GRACE_MS: Final = 5_000
 """How long a publish is tried at least, also when the deadline has passed meanwhile."""
+_LAST_PAUSE_SECONDS: Final = 0.2
 _LAST_WORD_SECONDS_MAX: Final = 2.0
 _CANCEL_PAUSES_SECONDS: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 REASON_LENGTH_MAX: Final = 500
@@ -244,10 +245,11 @@ class Settlement:
     async def _work(self, work: _Work) -> Settled:
         message, envelope = work.message, work.envelope
         if message.deliveries > 1:
-            last = await self._bus.last(work.address)
+            last = await self._last(work)
             if last is not None and last.sequence > message.sequence:
                 return await self._was_first(work, is_own=self._is_own(work, last))
-        remaining_seconds = envelope.remaining_ms(work.started_at) / 1_000
+        now_ms = work.started_at if message.deliveries == 1 else self._clock()
+        remaining_seconds = envelope.remaining_ms(now_ms) / 1_000
         if self._proceeds:
             remaining_seconds = max(remaining_seconds, self._grace_seconds)
             if message.is_last_delivery:
@@ -257,7 +259,7 @@ class Settlement:
             return await self._publish(work, self._expired(envelope), "expired")
         note = asyncio.get_running_loop().call_later(self._announce_after_seconds, self._announce, work)
         try:
-            thought = await self._think_within(work, remaining_seconds)
+            thought = await self._think_within(work, remaining_seconds, now_ms)
         finally:
             note.cancel()
         match thought:
@@ -275,8 +277,22 @@ class Settlement:
                     await self._compare_with_first(work, result)
                 return await self._publish(work, result, "published")
 
-    async def _think_within(self, work: _Work, seconds: float) -> Envelope[Any] | Failure | _Ended:
-        delivery = Delivery(work.message.sequence, work.message.deliveries, work.started_at)
+    async def _last(self, work: _Work) -> Entry | None:
+        """Return the last event of the query's log. BusTrouble once the query's time is over.
+
+        While a cluster chooses a leader the message is held: one that is given back counts as a run that never ended.
+        """
+        until_ms = max(work.envelope.deadline_at, work.started_at + PUBLISH_GRACE_MS)
+        while True:
+            try:
+                return await self._bus.last(work.address)
+            except BusTrouble:
+                if self._clock() >= until_ms:
+                    raise
+            await asyncio.sleep(_LAST_PAUSE_SECONDS)
+
+    async def _think_within(self, work: _Work, seconds: float, now_ms: int) -> Envelope[Any] | Failure | _Ended:
+        delivery = Delivery(work.message.sequence, work.message.deliveries, now_ms)
         scope = asyncio.timeout(seconds)
         try:
             async with scope:

@@ -18,6 +18,8 @@ ENDED_KEPT_MAX: Final = 4_096
 UNRENDERED_MS_MAX: Final = 180_000
 """How long a conclusion may stay without `finished` before the sweeper words it from the template. Far above the
 time that all deliveries to the presenter take, so that only a conclusion whose death nobody noticed is meant."""
+LATE_MS_MAX: Final = 5_000
+"""The same once the query's deadline has passed: longer than the presenter may take then, so nobody waits for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,11 @@ class OpenQueries:
         return tuple(sorted(result, key=lambda item: item.deadline_at))
 
     def unrendered(self, now_ms: int) -> tuple[OpenQuery, ...]:
-        """Return the queries whose conclusion has waited for its words longer than UNRENDERED_MS_MAX."""
+        """Return the queries whose conclusion has waited too long for its words."""
         return tuple(
             item
             for item in self._open.values()
-            if item.concluded_at is not None and now_ms - item.concluded_at > UNRENDERED_MS_MAX
+            if item.concluded_at is not None
+            and now_ms
+            > min(item.concluded_at + UNRENDERED_MS_MAX, max(item.concluded_at, item.deadline_at) + LATE_MS_MAX)
         )

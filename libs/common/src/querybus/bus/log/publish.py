@@ -128,13 +128,22 @@ async def publish_event(
     }
     if sign is not None:
         wire[SIGNATURE_HEADER] = sign.sign(subject, identity, body)
-    try:
-        ack, retried = await _send(js, subject, body, wire, until_ms=until_ms, clock=clock)
-    except _Fenced as fenced:
-        return await _whose(js, subject, identity, input_sequence, fenced.retried)
-    if not ack.duplicate:
-        return Stored(ack.seq)
-    return Duplicate(ack.seq, retried) if ack.seq > input_sequence else FenceLost()
+    retried = False
+    while True:
+        try:
+            ack, retried = await _send(js, subject, body, wire, until_ms=until_ms, clock=clock, retried=retried)
+        except _Fenced as fenced:
+            retried = fenced.retried
+            whose = await _whose(js, address, identity, expected_last_sequence, retried=retried)
+            if whose is not None:
+                return whose
+            if clock() >= until_ms:
+                raise BusTrouble("not published: another write to the same log is on its way") from None
+            await asyncio.sleep(_PAUSE_SECONDS)
+            continue
+        if not ack.duplicate:
+            return Stored(ack.seq)
+        return Duplicate(ack.seq, retried) if ack.seq > input_sequence else FenceLost()
 
 
 async def publish_message(
@@ -177,9 +186,15 @@ class _Fenced(Exception):
 
 
 async def _send(
-    js: JetStreamContext, subject: str, data: bytes, headers: dict[str, str], *, until_ms: int, clock: Clock
+    js: JetStreamContext,
+    subject: str,
+    data: bytes,
+    headers: dict[str, str],
+    *,
+    until_ms: int,
+    clock: Clock,
+    retried: bool = False,
 ) -> tuple[PubAck, bool]:
-    retried = False
     while True:
         left = (until_ms - clock()) / 1_000
         try:
@@ -211,13 +226,19 @@ async def _send(
 
 
 async def _whose(
-    js: JetStreamContext, subject: str, identity: str, input_sequence: int, retried: bool
-) -> Duplicate | FenceLost:
+    js: JetStreamContext, address: EventAddress, identity: str, expected_last_sequence: int, *, retried: bool
+) -> Duplicate | FenceLost | None:
+    """Return who moved the log on, None if nobody has: then the server still holds a write that may yet be dropped.
+
+    A leader refuses for the fence also while an earlier write to the same log waits for its other replicas, this
+    event's own first try among them. If that leader dies, the write may be lost with it.
+    """
     # One replica checks the fence before the id, so an own earlier publish also answers "wrong last sequence".
-    last = await last_message(js, subject)
-    if last is None or last.seq is None or last.seq <= input_sequence:
-        return FenceLost()
-    return Duplicate(last.seq, retried) if (last.headers or {}).get(MESSAGE_ID) == identity else FenceLost()
+    last = await last_message(js, address.log_filter)
+    last_sequence = 0 if last is None else last.seq or 0
+    if last is not None and (last.headers or {}).get(MESSAGE_ID) == identity:
+        return Duplicate(last_sequence, retried)
+    return None if last_sequence == expected_last_sequence else FenceLost()
 
 
 def _named(error: Exception) -> str:
