@@ -34,7 +34,8 @@ from querybus.core.messages import Draft, Drafted, Failed, Origin
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import check_in_doubt
-from querybus_cli.evaluation.execution_match import is_ordered, matches, open_read_only, rows_of
+from querybus.text.rows.execution_match import is_ordered, matches
+from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_recovery.guidance import load_guidance

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from querybus.text.rows.execution_match import matches
 from querybus_cli.app import app
-from querybus_cli.evaluation.execution_match import matches
 from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, say
 

@@ -21,8 +21,8 @@ from querybus.core.subjects import EventAddress, EventName
 from querybus_gateway.admit import AskRequest, Chance, admit
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.batch_runner import BatchRunner
-from querybus_gateway.use_cases.batches import Batches, BatchRequest
+from querybus_gateway.use_cases.batches.batches import Batches, BatchRequest
+from querybus_gateway.use_cases.batches.runner import BatchRunner
 from querybus_gateway.use_cases.queries import Begun
 from querybus_gateway.use_cases.resources import Frame, Reply
 
@@ -223,8 +223,8 @@ class Rig:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr("querybus_gateway.use_cases.batch_runner.TICK_SECONDS", 0.01)
-    monkeypatch.setattr("querybus_gateway.use_cases.batches.FOLLOW_SECONDS", 0.002)
+    monkeypatch.setattr("querybus_gateway.use_cases.batches.runner.TICK_SECONDS", 0.01)
+    monkeypatch.setattr("querybus_gateway.use_cases.batches.batches.FOLLOW_SECONDS", 0.002)
     return Rig()
 
 

@@ -43,6 +43,12 @@ def create_key(
     trusted_proxy: Annotated[
         bool, typer.Option("--trusted-proxy", help="believe its header of the person that it asks for, at /openai/v1")
     ] = False,
+    owner: Annotated[
+        bool, typer.Option("--owner", help="an analyst who may see what the tenant's people asked, and make keys")
+    ] = False,
+    may_share_boards: Annotated[
+        bool, typer.Option("--may-share-boards", help="its boards may be opened by the tenant's others")
+    ] = False,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -65,6 +71,8 @@ def create_key(
             connections=tuple(connection) if connection else None,
             replace=replace,
             is_trusted_proxy=trusted_proxy,
+            is_owner=owner,
+            may_share_boards=may_share_boards,
         )
     )
     if json_output:
@@ -96,7 +104,9 @@ def list_keys(
         else:
             may_ask = "all connections" if item["connections"] is None else ", ".join(item["connections"])
             api = "" if item["has_key"] else "; over the bus only"
-            typer.echo(f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8} {may_ask}{api}")
+            role = "; owner" if item["role"] == "owner" else ""
+            who = f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8}"
+            typer.echo(f"{who} {may_ask}{api}{role}")
     if not json_output and not result:
         typer.echo("no credentials; make one with `querybus keys create`")
 

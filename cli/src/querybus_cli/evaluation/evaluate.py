@@ -33,7 +33,8 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from querybus.sql.reply.extract import extract
 from querybus.text.language import detect_language
-from querybus_cli.evaluation.execution_match import is_ordered, matches, open_read_only, rows_of
+from querybus.text.rows.execution_match import is_ordered, matches
+from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Purpose

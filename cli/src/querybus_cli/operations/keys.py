@@ -81,8 +81,12 @@ async def create(
     connections: tuple[str, ...] | None,
     replace: bool,
     is_trusted_proxy: bool = False,
+    is_owner: bool = False,
+    may_share_boards: bool = False,
 ) -> str:
-    """Make a credential and return its key; UsageError if the name is taken, or fits no subject."""
+    """Make a credential and return its key; UsageError if the name is taken, fits no subject, or an owner is no analyst."""
+    if is_owner and audience != "analyst":
+        raise UsageError("an owner is an analyst: add --audience analyst")
     for what, text in (("tenant", tenant), ("name", name)):
         if not is_token(text):
             raise UsageError(f"the {what} {text[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
@@ -97,6 +101,8 @@ async def create(
         connections=connections,
         key_sha256=key_hash(key),
         is_trusted_proxy=is_trusted_proxy,
+        role="owner" if is_owner else "member",
+        may_share_boards=may_share_boards,
     )
     async with registry(place) as known:
         for connection in connections or ():
@@ -119,6 +125,8 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
             "audience": path.audience,
             "connections": None if path.connections is None else list(path.connections),
             "has_key": bool(path.key_sha256),
+            "role": path.role,
+            "may_share_boards": path.may_share_boards,
         }
         for path in result
         if tenant is None or path.tenant == tenant

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
+from querybus.bus.log.endings import Endings
 from querybus.bus.log.journal import Journal
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
@@ -19,7 +20,7 @@ from querybus.bus.requests.calls import CallServer, Subscriber
 from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.stores.catalogs import CatalogStore
-from querybus.bus.stores.knowledge import KnowledgeStore, PreferenceStore
+from querybus.bus.stores.knowledge import BoardStore, KnowledgeStore, PreferenceStore, QualityStore
 from querybus.bus.stores.threads import ThreadStore
 from querybus.core.subjects import StageName
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
@@ -53,6 +54,7 @@ from querybus_gateway.http.compatible.antvis.paths import antvis_router
 from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
+from querybus_gateway.lifecycle.board_schedule import BoardSchedule
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.follow_mark import FollowMark
 from querybus_gateway.lifecycle.in_flight import OpenQueries
@@ -60,8 +62,14 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
 from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.settings import Settings
-from querybus_gateway.use_cases.batch_runner import BatchRunner
-from querybus_gateway.use_cases.batches import Batches
+from querybus_gateway.use_cases.admin import AdminCases
+from querybus_gateway.use_cases.admin.asked import AskedQuestions
+from querybus_gateway.use_cases.admin.evaluations import Evaluations
+from querybus_gateway.use_cases.admin.keys import Keys
+from querybus_gateway.use_cases.admin.personal import PersonalColumns
+from querybus_gateway.use_cases.batches.batches import Batches
+from querybus_gateway.use_cases.batches.boards import BoardCases
+from querybus_gateway.use_cases.batches.runner import BatchRunner
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
@@ -100,6 +108,8 @@ class Stores:
     catalogs: CatalogStore
     preferences: PreferenceStore
     batches: BatchStore
+    boards: BoardStore
+    quality: QualityStore
     open_queries: OpenQueries
     waiters: Waiters
     turns: Turns
@@ -120,6 +130,8 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
         catalogs=CatalogStore(broker),
         preferences=PreferenceStore(broker, follow=True),
         batches=BatchStore(broker),
+        boards=BoardStore(broker),
+        quality=QualityStore(broker),
         open_queries=open_queries,
         waiters=Waiters(),
         turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
@@ -163,6 +175,11 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
     )
 
 
+def boards_of(kept: Stores, queries: Queries, *, clock: Clock) -> BoardCases:
+    """Return the use case of boards, which the APIs and the schedule stand on."""
+    return BoardCases(queries, kept.boards, clock=clock, random_bits=system_random_bits)
+
+
 def use_cases_of(
     broker: BusBroker,
     kept: Stores,
@@ -175,14 +192,16 @@ def use_cases_of(
     metrics: Metrics,
 ) -> UseCases:
     """Return what every API is given."""
+    names = KnownConnections(kept.connections, clock=clock)
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
     catalogs, knowledge = Catalogs(kept.connections, kept.catalogs), KnowledgeStore(broker)
+    results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
     return UseCases(
         queries=queries,
         threads=queries.threads,
         thread_events=ThreadEvents(queries.threads, kept.waiters, clock=clock),
         batches=Batches(queries, kept.batches, clock=clock, random_bits=system_random_bits),
-        results=Results(queries, PageStore(broker), token_key=page_key, clock=clock),
+        results=results,
         charts=Charts(queries, pictures),
         confirmations=Confirmations(
             queries, log=kept.journal, events=kept.events, open_queries=kept.open_queries, clock=clock
@@ -199,8 +218,16 @@ def use_cases_of(
             kept.preferences,
             kept.connections,
             kept.catalogs,
+            kept.quality,
             clock=clock,
             on_wrong=metrics.contradicted,
+        ),
+        boards=boards_of(kept, queries, clock=clock),
+        admin=AdminCases(
+            AskedQuestions(Endings(broker), kept.quality, clock=clock),
+            Evaluations(queries, results, kept.quality, names, clock=clock, random_bits=system_random_bits),
+            PersonalColumns(names, kept.connections, kept.catalogs),
+            Keys(kept.credentials, names),
         ),
     )
 
@@ -288,6 +315,18 @@ def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop
     )
 
 
+def _runner(broker: BusBroker, kept: Stores, queries: Queries, *, clock: Clock) -> BatchRunner:
+    return BatchRunner(
+        queries,
+        kept.batches,
+        kept.journal,
+        BatchProgress(broker),
+        credentials=kept.credentials,
+        owner=f"{system_random_bits(64):016x}",
+        clock=clock,
+    )
+
+
 def loops(
     settings: Settings, broker: BusBroker, kept: Stores, queries: Queries, *, clock: Clock, metrics: Metrics
 ) -> list[Part | tuple[Part, ...]]:
@@ -323,15 +362,6 @@ def loops(
         jitter=system_jitter,
         on_answered=kept.waiters.finish,
     )
-    runner = BatchRunner(
-        queries,
-        kept.batches,
-        kept.journal,
-        BatchProgress(broker),
-        credentials=kept.credentials,
-        owner=f"{system_random_bits(64):016x}",
-        clock=clock,
-    )
     mark = FollowMark(CounterStore(broker), kept.open_queries, kept.journal.log_end)
     follower = kept.journal.follow(sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
     mark.attach(follower)
@@ -346,7 +376,8 @@ def loops(
         kept.credentials,
         kept.preferences,
         sweeper,
-        runner,
+        _runner(broker, kept, queries, clock=clock),
+        BoardSchedule(boards_of(kept, queries, clock=clock), kept.boards, kept.credentials, clock=clock),
     ]
 
 

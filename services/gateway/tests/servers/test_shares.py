@@ -14,7 +14,7 @@ from querybus.core.subjects import submit_subject
 from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.trace import Tracing
 from querybus_gateway.bus.api import BusApi
-from querybus_gateway.use_cases.batches import BATCHES_KEPT_MAX
+from querybus_gateway.use_cases.batches.batches import BATCHES_KEPT_MAX
 from querybus_gateway.use_cases.bundle import UseCases
 
 from .stack_of_tests import ApiStack, api_stack
@@ -95,7 +95,7 @@ async def test_one_credential_fills_its_own_share_of_the_submit_queue():
 
 @pytest.mark.connected
 async def test_a_tenant_keeps_so_many_batches_and_no_more(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("querybus_gateway.use_cases.batches.BATCHES_KEPT_MAX", 2)
+    monkeypatch.setattr("querybus_gateway.use_cases.batches.batches.BATCHES_KEPT_MAX", 2)
     async with api_stack() as stack, stack.http() as person, stack.http("other", "web") as stranger:
         answers = []
         for number in range(3):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +17,7 @@ from querybus.core.options import OptionCaps
 from querybus.core.subjects import is_token
 
 KEY_LENGTH_MAX = 300
+Role = Literal["member", "owner"]
 TOKEN_CREDENTIAL = "oidc"  # noqa: S105 - a name, no secret
 """The name of the credential that a token of the identity provider makes; it stands in no registry."""
 
@@ -36,6 +38,20 @@ class Credential(BaseModel):
         default=None, description="of a caller with a short-lived token: until when, in ms since the epoch"
     )
     is_trusted_proxy: bool = Field(default=False, description="whose header of the person it asks for is believed")
+    role: Role = Field(default="member", description="an `owner` sees what the tenant's people asked, and makes keys")
+    may_share_boards: bool = Field(default=False, description="whether its boards may be opened by the tenant's others")
+    made_by: str = Field(default="", description="the owner who made it; empty: made at the command line")
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it may do an owner's work, which shows statements and names."""
+        return self.role == "owner" and self.audience == "analyst"
+
+    def of_person(self, user: str) -> Credential:
+        """Return it as used for a person; what it may do as itself it may not do in the name of somebody else."""
+        if user == self.user:
+            return self
+        return self.model_copy(update={"user": user, "role": "member", "may_share_boards": False})
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,11 @@ def thread_event_filter(tenant: str, thread: str, event: EventName) -> str:
     return f"{ROOT}.event.{_safe(tenant, thread)}.*.{event}"
 
 
+def tenant_event_filter(tenant: str, event: EventName) -> str:
+    """Return the filter of one kind of event over all queries of a tenant."""
+    return f"{ROOT}.event.{_safe(tenant)}.*.*.{event}"
+
+
 def event_filter(event: EventName) -> str:
     """Return the filter of one kind of event over all tenants."""
     return f"{ROOT}.event.*.*.*.{event}"

@@ -92,6 +92,8 @@ CONNECTIONS: Final = "querybus_connections"
 KNOWLEDGE: Final = "querybus_knowledge"
 PREFERENCES: Final = "querybus_preferences"
 BATCHES: Final = "querybus_batches"
+BOARDS: Final = "querybus_boards"
+QUALITY: Final = "querybus_quality"
 WRITES: Final = "querybus_writes"
 CREDENTIALS: Final = "querybus_credentials"
 MODELS: Final = "querybus_models"
@@ -254,6 +256,8 @@ BUCKETS: Final = (
     Bucket(CONNECTIONS),
     Bucket(KNOWLEDGE, max_bytes=_GIB),
     Bucket(PREFERENCES),
+    Bucket(BOARDS),
+    Bucket(QUALITY),
     Bucket(BATCHES, max_bytes=_GIB, max_age_seconds=7 * _DAY),
     # Longer than any redelivery of an `approved` (72 hours in the stream), so that a write never runs again.
     Bucket(WRITES, max_age_seconds=30 * _DAY),
@@ -271,7 +275,19 @@ BACKED_UP: Final = (
     DEAD,
     *(
         f"KV_{name}"
-        for name in (THREADS, QUERY_THREADS, WRITES, CREDENTIALS, KNOWLEDGE, PREFERENCES, MODELS, BATCHES, LIMITS)
+        for name in (
+            THREADS,
+            QUERY_THREADS,
+            WRITES,
+            CREDENTIALS,
+            KNOWLEDGE,
+            PREFERENCES,
+            BOARDS,
+            QUALITY,
+            MODELS,
+            BATCHES,
+            LIMITS,
+        )
     ),
 )
 """The streams that a backup holds, in the order in which it takes them.
@@ -297,6 +313,8 @@ READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
         CONNECTIONS,
         KNOWLEDGE,
         PREFERENCES,
+        BOARDS,
+        QUALITY,
         BATCHES,
         CREDENTIALS,
         LIMITS,
@@ -312,7 +330,7 @@ READ_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
 """The buckets that a service reads."""
 
 WRITTEN_BUCKETS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BATCHES, CREDENTIALS, LIMITS, THREADS, QUERY_THREADS),
+    StageName.GATEWAY: (KNOWLEDGE, PREFERENCES, BOARDS, QUALITY, BATCHES, CREDENTIALS, LIMITS, THREADS, QUERY_THREADS),
     StageName.EXECUTOR: (CATALOG, CONNECTIONS, WRITES),
 }
 """The buckets that a service writes."""

@@ -48,9 +48,8 @@ class SessionToken(BaseModel):
         connections = credential.connections
         if self.connections is not None:
             connections = tuple(name for name in self.connections if connections is None or name in connections)
-        return credential.model_copy(
+        return credential.of_person(self.user).model_copy(
             update={
-                "user": self.user,
                 "audience": audience,
                 "connections": connections,
                 "is_trusted_proxy": False,

@@ -31,7 +31,7 @@ from querybus_gateway.bus import knowledge as bus_knowledge
 from querybus_gateway.bus import threads as bus_threads
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.batches import BatchRequest
+from querybus_gateway.use_cases.batches.batches import BatchRequest
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.followups.confirm import ConfirmRequest

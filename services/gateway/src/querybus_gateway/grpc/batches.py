@@ -14,7 +14,7 @@ from querybus_gateway.grpc.call import GrpcCall, Method
 from querybus_gateway.grpc.messages import message_of, options_json
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.batches import BatchRequest
+from querybus_gateway.use_cases.batches.batches import BatchRequest
 from querybus_gateway.use_cases.resources import Frame
 from querybus_gateway.v1 import batch_service_pb2 as v1
 

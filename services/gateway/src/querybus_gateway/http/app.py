@@ -35,6 +35,8 @@ from querybus_gateway.http import metrics as http_metrics
 from querybus_gateway.http import pages as http_pages
 from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
+from querybus_gateway.http.browser import admin as http_admin
+from querybus_gateway.http.browser import boards as http_boards
 from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.browser.reference import reference_routes
@@ -65,6 +67,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_metrics.router,
     http_threads.router,
     http_sign_in.router,
+    http_boards.router,
+    http_admin.router,
     http_batches.router,
 )
 

@@ -32,7 +32,7 @@ from querybus_gateway.http.request import (
 )
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.public.resources import BatchItemsView, BatchItemView, BatchView, RepairingView
-from querybus_gateway.use_cases.batches import Batches, BatchRequest
+from querybus_gateway.use_cases.batches.batches import Batches, BatchRequest
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 

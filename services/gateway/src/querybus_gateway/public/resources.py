@@ -269,6 +269,8 @@ class MeView(View):
     audience: Audience
     connections: list[str] | None = Field(description="null: all of the tenant's")
     may_run_sql: bool
+    is_owner: bool
+    may_share_boards: bool
     expires_at: int | None = Field(description="of a short-lived token: until when, in ms since the epoch")
     deadline_seconds_max: float
     rows_max: int

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.ports import Credentials
-from querybus_gateway.use_cases.batches import Batches
+from querybus_gateway.use_cases.admin import AdminCases
+from querybus_gateway.use_cases.batches.batches import Batches
+from querybus_gateway.use_cases.batches.boards import BoardCases
 from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
@@ -34,6 +36,8 @@ class UseCases:
     catalogs: Catalogs
     definitions: Definitions
     teaching: Teaching
+    boards: BoardCases
+    admin: AdminCases
     credentials: Credentials
     callers: Callers
     sign_in: SignIn

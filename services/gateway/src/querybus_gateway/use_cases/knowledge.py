@@ -22,7 +22,9 @@ from querybus.core.envelope import Envelope
 from querybus.core.messages import Finished, Outcome
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.stored.preferences import Preferences
+from querybus.core.stored.quality import QUESTION_LENGTH_MAX, Mark, Quality
 from querybus.ops.clock import Clock
+from querybus.ops.log import get_log
 from querybus.text.disclosure import leaks
 from querybus.text.knowledge import (
     APPROVED,
@@ -46,6 +48,8 @@ FEEDBACK: Final = "feedback"
 JUDGED_MAX: Final = 64
 """Connections of a tenant whose entries are remembered as judged."""
 INDEXES_MAX: Final = 16
+_log = get_log(__name__)
+
 _TROUBLE: Final = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
 _TOO_MUCH: Final = Problem(ProblemCode.TOO_LARGE, f"a connection keeps at most {ENTRIES_MAX} entries")
 
@@ -136,6 +140,12 @@ class PreferencesKept(Protocol):
     ) -> Preferences | None: ...
 
 
+class QualityKept(Protocol):
+    """What lies on the administration, by tenant and connection. Raises BusTrouble, a change TooLarge as well."""
+
+    async def change(self, tenant: str, name: str, alter: Callable[[Quality], Quality | None]) -> Quality | None: ...
+
+
 class KnownConnections(Protocol):
     """The connections. Raises BusTrouble."""
 
@@ -158,6 +168,7 @@ class Teaching:
         preferences: PreferencesKept,
         connections: KnownConnections,
         catalogs: KnownCatalogs,
+        quality: QualityKept,
         *,
         clock: Clock,
         on_wrong: Callable[[Envelope[Finished]], None] | None = None,
@@ -169,6 +180,7 @@ class Teaching:
         self._preferences = preferences
         self._connections = connections
         self._catalogs = catalogs
+        self._quality = quality
         self._clock = clock
         self._judged: dict[tuple[str, str], tuple[tuple[str, ConnectionPolicy], dict[str, str | None]]] = {}
         self._indexes: dict[tuple[Entry, ...], KnowledgeIndex] = {}
@@ -218,12 +230,16 @@ class Teaching:
 
         Nothing is taught where one of them does not fit the schema: the problem says which, why, and the nearest name.
         """
-        if credential.audience != "analyst":
-            return Problem(ProblemCode.SCOPE, "analysts teach")
+        is_suggestion = credential.audience != "analyst"
+        if is_suggestion and (len(request.terms) != 1 or request != TeachRequest(terms=request.terms)):
+            return Problem(ProblemCode.SCOPE, "analysts teach; others may suggest what one word means")
         try:
-            entries = request.entries(credential.user, self._clock(), source)
+            entries = request.entries(credential.user, self._clock(), SUGGESTION if is_suggestion else source)
         except ValueError:
             return Problem(ProblemCode.INVALID, "an entry is empty or too long")
+        if is_suggestion:
+            # Whether it fits is looked at when an analyst approves it: a refusal would say names of the schema.
+            return await self._grown(name, credential, entries)
         if request.definitions and (fault := await asyncio.to_thread(_bad_definition, entries)) is not None:
             return Problem(ProblemCode.INVALID, fault)
         unfit = await self._unfit(name, credential, entries)
@@ -299,6 +315,11 @@ class Teaching:
             by=credential.user,
             at=self._clock(),
         )
+        try:
+            await self._quality.change(credential.tenant, finished.connection, self._judged_as(finished, request, pair))
+        except (BusTrouble, TooLarge) as trouble:
+            # The owner's list is for looking at; what is taught below decides answers.
+            _log.warning("feedback.not_listed", query_id=query, reason=str(trouble))
         if request.verdict == "right":
             grown = await self._grown(finished.connection, credential, (pair,))
             return grown if isinstance(grown, Problem) else _said(query, request, grown["entries"])
@@ -317,6 +338,21 @@ class Teaching:
         except BusTrouble:
             return _TROUBLE
         return _said(query, request, len(left.entries) if left else 0)
+
+    def _judged_as(
+        self, finished: Envelope[Finished], request: FeedbackRequest, pair: Entry
+    ) -> Callable[[Quality], Quality]:
+        if request.verdict == "right":
+            return lambda quality: quality.without_mark(finished.query_id)
+        mark = Mark(
+            query_id=finished.query_id,
+            question=pair.key[:QUESTION_LENGTH_MAX],
+            language=finished.language,
+            sql=pair.text,
+            user=finished.user,
+            at=self._clock(),
+        )
+        return lambda quality: quality.with_mark(mark)
 
     async def preferences(self, credential: Credential) -> Json | Problem:
         """Return the caller's preferences."""

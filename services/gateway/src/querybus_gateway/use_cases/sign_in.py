@@ -193,6 +193,8 @@ def me(caller: Credential) -> Json:
         "audience": caller.audience,
         "connections": None if caller.connections is None else list(caller.connections),
         "may_run_sql": caller.audience == "analyst",
+        "is_owner": caller.is_owner,
+        "may_share_boards": caller.may_share_boards or caller.is_owner,
         "expires_at": caller.expires_at,
         "deadline_seconds_max": caller.caps.deadline_seconds,
         "rows_max": caller.caps.rows_max,

@@ -268,7 +268,7 @@ class Journal:
                         headers = message.headers or {}
                         status = headers.get("Status")
                         if status is None or message.data:
-                            entry = _entry_of(message)
+                            entry = entry_of(headers, message.data)
                             if entry is not None:
                                 entries.append(entry)
                         elif status == "204":
@@ -462,16 +462,15 @@ def _log_filter(tenant: str, thread: str, query: str) -> str:
     return EventAddress(token(tenant), token(thread), token(query), EventName.ASKED).log_filter
 
 
-def _entry_of(message: Msg) -> Entry | None:
+def entry_of(headers: Mapping[str, str], data: bytes) -> Entry | None:
     """Return the entry in a reply to a direct get."""
-    headers = message.headers or {}
     address = parse_event_subject(headers.get("Nats-Subject", ""))
     # A message of QUERYBUS_HISTORY names its origin: stream, sequence there, filters.
     origin = headers.get(ORIGINAL_SEQUENCE_HEADER, "").split(" ")
     sequence = origin[1] if len(origin) > 1 else headers.get("Nats-Sequence", "")
     if address is None or not sequence.isdigit():
         return None
-    return Entry(int(sequence), address, headers, message.data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))
+    return Entry(int(sequence), address, headers, data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))
 
 
 def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:

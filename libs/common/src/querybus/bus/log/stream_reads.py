@@ -79,9 +79,15 @@ async def all_below(connection: Client, stream: str, filtered: str) -> list[Kept
         sequence = some[-1].sequence + 1
 
 
-async def some_below(connection: Client, stream: str, filtered: str, *, sequence: int, most: int) -> list[Kept]:
-    """Return the first messages that the filter matches from a sequence on, at most MESSAGES_PER_REQUEST_MAX."""
-    request = {"seq": sequence, "next_by_subj": filtered, "batch": min(most, MESSAGES_PER_REQUEST_MAX)}
+async def some_below(
+    connection: Client, stream: str, filtered: str, *, sequence: int = 0, since: str = "", most: int
+) -> list[Kept]:
+    """Return the first messages that the filter matches from a sequence or an RFC 3339 time on.
+
+    At most MESSAGES_PER_REQUEST_MAX.
+    """
+    place: dict[str, object] = {"seq": sequence} if sequence else {"start_time": since}
+    request = place | {"next_by_subj": filtered, "batch": min(most, MESSAGES_PER_REQUEST_MAX)}
     return [kept async for kept in _batch(connection, stream, request)]
 
 

@@ -1,7 +1,9 @@
 // An answer as a card: sentence, picture, rows, how it was read, ways on.
 
 import { draw, kindsOf, switched } from "./chart.js";
+import { pinMenu } from "./boards.js";
 import { button, copy, download, h } from "./dom.js";
+import { teachWord } from "./admin.js";
 import { figure, isFigure, marked, shown, sorted } from "./values.js";
 
 const GOOD = ["answered", "prepared", "replied"];
@@ -287,6 +289,12 @@ function actions(answer, context) {
     { class: "bar actions" },
     isData ? [button(`✓ ${texts.right}`, judge("right")), button(`✗ ${texts.wrong}`, judge("wrong"))] : null,
     isData ? h("details", { class: "menu" }, h("summary", {}, texts.save), h("div", { class: "menu-items" }, saves.map(([text, act]) => button(text, act)))) : null,
+    isData && answer.question ? pinMenu(answer, context) : null,
+    button(texts.teachWord, () => {
+      const place = h("div", { class: "admin-form" });
+      context.root.getElementById(`answer-${answer.query_id}`).append(place);
+      return context.guarded(() => teachWord(place, context, answer.connection, context.me.audience === "analyst" ? texts.wordTaught : texts.wordSuggested));
+    }),
     button(texts.fork, () => context.fork(answer)),
     button(texts.link, async () => {
       await copy(context.linkTo(answer));

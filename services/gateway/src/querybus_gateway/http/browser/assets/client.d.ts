@@ -96,7 +96,41 @@ export interface Me {
   audience: "analyst" | "business";
   connections: string[] | null;
   may_run_sql: boolean;
+  is_owner: boolean;
+  may_share_boards: boolean;
   expires_at: number | null;
+}
+export interface Pin { id: string; question: string; connection: string; language: "en" | "zh"; query_id: string | null; asked_at: number | null }
+export interface Board {
+  id: string; name: string; is_own: boolean; is_shared: boolean; schedule: "on_opening" | "hourly" | "daily"; made_at: number; pins: Pin[];
+}
+export interface BoardChange { name?: string; is_shared?: boolean; schedule?: Board["schedule"]; pins?: string[] }
+export interface AskedBoard { id: string; is_own: boolean; asked: { pin: string; query_id: string | null; code: string | null; detail: string | null }[] }
+export interface Entry {
+  id: string; kind: string; source: string; at: number; key?: string | null; text?: string | null; by?: string | null; stale?: string | null;
+  reviewed_by?: string | null; reviewed_at?: number | null;
+}
+export interface Taught {
+  pairs?: { question: string; sql: string }[];
+  instructions?: string[];
+  terms?: Record<string, string>;
+  synonyms?: Record<string, string[]>;
+  definitions?: Record<string, Record<string, unknown>>;
+}
+export interface AskedQuestion {
+  kind: "wrong" | "failed" | "asked_back" | "refused" | "repaired"; question: string; language: "en" | "zh"; connection: string; count: number;
+  people: number; last_at: number; query_id: string; outcome: Outcome; code: string | null; message: string; sql: string | null;
+}
+export interface Evaluation {
+  id: string; at: number; by: string; right: number;
+  items: { question: string; verdict: "right" | "wrong" | "asked_back" | "refused" | "failed"; query_id: string }[];
+}
+export interface Key {
+  name: string; user: string; audience: Me["audience"]; connections: string[] | null; role: "member" | "owner"; is_trusted_proxy: boolean;
+  may_share_boards: boolean; made_by: string; rows_max: number; deadline_seconds_max: number; has_key: boolean; is_own: boolean;
+}
+export interface KeyRequest {
+  name: string; user: string; audience?: Me["audience"]; connections?: string[]; may_share_boards?: boolean; rows_max?: number; deadline_seconds?: number;
 }
 export interface Token { token: string; expires_at: number }
 export interface AskOptions {
@@ -146,6 +180,23 @@ export class QueryBus {
   connections(how?: { signal?: AbortSignal }): Promise<{ connections: { name: string; description: string }[] }>;
   definitions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Definitions>;
   suggestions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<{ connection: string; questions: string[] }>;
+  catalog(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<{ connection: string; tables: Record<string, unknown>[]; glossary: Record<string, string> }>;
+  knowledge(connection: string, how?: { kind?: string; signal?: AbortSignal }): Promise<{ connection: string; entries: Entry[] }>;
+  teach(connection: string, entries: Taught): Promise<{ connection: string; entries: number }>;
+  review(connection: string, entryId: string, verdict: "approve" | "reject"): Promise<{ connection: string; entries: number }>;
+  boards(how?: { signal?: AbortSignal }): Promise<{ boards: Board[] }>;
+  makeBoard(name: string): Promise<Board>;
+  changeBoard(id: string, change: BoardChange): Promise<Board>;
+  removeBoard(id: string): Promise<{ id: string }>;
+  pin(boardId: string, queryId: string): Promise<Board>;
+  askBoard(id: string): Promise<AskedBoard>;
+  askedQuestions(how?: { kind?: AskedQuestion["kind"]; connection?: string; days?: number; limit?: number; signal?: AbortSignal }): Promise<{ questions: AskedQuestion[]; since: number; read: number; is_partial: boolean }>;
+  evaluations(connection: string, how?: { signal?: AbortSignal }): Promise<{ connection: string; evaluations: Evaluation[] }>;
+  evaluate(connection: string, items: { question: string; query_id: string; gold_query_id: string }[]): Promise<Evaluation>;
+  personalColumns(connection: string, how?: { signal?: AbortSignal }): Promise<{ connection: string; shown_to_business: boolean; columns: { table: string; column: string; kind: "person_name" | "contact" }[] }>;
+  keys(how?: { signal?: AbortSignal }): Promise<{ keys: Key[] }>;
+  makeKey(request: KeyRequest): Promise<Key & { key: string }>;
+  revokeKey(name: string): Promise<{ name: string }>;
   me(how?: { signal?: AbortSignal }): Promise<Me>;
   token(request?: { user?: string; audience?: "business"; connections?: string[]; minutes?: number }): Promise<Token>;
   signIn(code: string): Promise<Token>;

@@ -175,6 +175,88 @@ export class QueryBus {
     return this.#json("GET", `/v1/connections/${part(connection)}/suggestions${search({ language })}`, { signal });
   }
 
+  /** What stands in a connection: labels, and for analysts names, types and keys. */
+  catalog(connection, { language, signal } = {}) {
+    return this.#json("GET", `/v1/connections/${part(connection)}/catalog${search({ language })}`, { signal });
+  }
+
+  /** What was taught about a connection; `kind` narrows it. */
+  knowledge(connection, { kind, signal } = {}) {
+    return this.#json("GET", `/v1/connections/${part(connection)}/knowledge${search({ kind })}`, { signal });
+  }
+
+  /** Teach `{pairs, instructions, terms, synonyms, definitions}`; whoever is no analyst suggests `{terms}` with one word. */
+  teach(connection, entries) {
+    return this.#json("POST", `/v1/connections/${part(connection)}/knowledge`, { body: entries, isRepeatable: true });
+  }
+
+  /** `verdict` is "approve" or "reject". */
+  review(connection, entryId, verdict) {
+    return this.#json("POST", `/v1/connections/${part(connection)}/knowledge/${part(entryId)}/review`, { body: { verdict } });
+  }
+
+  /** One's own boards, then those that others share. */
+  boards({ signal } = {}) {
+    return this.#json("GET", "/v1/boards", { signal });
+  }
+
+  makeBoard(name) {
+    return this.#json("POST", "/v1/boards", { body: { name } });
+  }
+
+  /** `{name, is_shared, schedule, pins}`; what is left out stays. */
+  changeBoard(id, change) {
+    return this.#json("PATCH", `/v1/boards/${part(id)}`, { body: change, isRepeatable: true });
+  }
+
+  removeBoard(id) {
+    return this.#json("DELETE", `/v1/boards/${part(id)}`, {});
+  }
+
+  /** Pin the question of an answered query. */
+  pin(boardId, queryId) {
+    return this.#json("POST", `/v1/boards/${part(boardId)}/pins`, { body: { query_id: queryId }, isRepeatable: true });
+  }
+
+  /** Ask all questions of a board again: `{asked: [{pin, query_id, code, detail}]}`. */
+  askBoard(id) {
+    return this.#json("POST", `/v1/boards/${part(id)}/ask`, { body: {} });
+  }
+
+  /** For owners: what people asked and did not get; kind, connection, days and limit narrow it. */
+  askedQuestions({ signal, ...filters } = {}) {
+    return this.#json("GET", `/v1/admin/questions${search(filters)}`, { signal });
+  }
+
+  /** For owners: the newest evaluations of a connection. */
+  evaluations(connection, { signal } = {}) {
+    return this.#json("GET", `/v1/admin/connections/${part(connection)}/evaluations`, { signal });
+  }
+
+  /** For owners: compare queries with those of their known statements: `[{question, query_id, gold_query_id}]`. */
+  evaluate(connection, items) {
+    return this.#json("POST", `/v1/admin/connections/${part(connection)}/evaluations`, { body: { items } });
+  }
+
+  /** For owners: which columns of a connection hold personal data. */
+  personalColumns(connection, { signal } = {}) {
+    return this.#json("GET", `/v1/admin/connections/${part(connection)}/personal-columns`, { signal });
+  }
+
+  /** For owners: the tenant's keys. */
+  keys({ signal } = {}) {
+    return this.#json("GET", "/v1/admin/keys", { signal });
+  }
+
+  /** For owners: `{name, user, audience, connections, ...}`; the `key` is in the answer this once. */
+  makeKey(request) {
+    return this.#json("POST", "/v1/admin/keys", { body: request });
+  }
+
+  revokeKey(name) {
+    return this.#json("DELETE", `/v1/admin/keys/${part(name)}`, {});
+  }
+
   /** Who is calling, and what it may do. */
   me({ signal } = {}) {
     return this.#json("GET", "/v1/me", { signal });

@@ -1,10 +1,13 @@
-// <querybus-chat>: ask, look, correct, go on. Attributes: url, token, connection, language (en, zh), theme (light, dark).
+// <querybus-chat>: ask, look, correct, go on. Attributes: url, token, connection, language (en, zh), theme (light, dark), show (which
+// of ask, boards and admin, and the first of them at the start; left out: all that the person may see).
 //
 // On the gateway's own page a person signs in with a key or a one-time link; a page of somebody else's sets `token` to a
 // short-lived token that its server made (docs/page.md).
 
+import { showBoards } from "./boards.js";
 import { answerCard } from "./card.js";
 import { newKey, QueryBus, QueryBusError, Unreachable } from "./client.js";
+import { showAdmin } from "./admin.js";
 import { button, h } from "./dom.js";
 import { TEXTS } from "./texts.js";
 
@@ -15,13 +18,16 @@ const DRAFT_KEPT = "querybus.draft";
 const SIGNED_IN_MINUTES = 720;
 const TURNS_AT_ONCE = 10;
 const QUESTION_LENGTH_MAX = 4_000;
+const VIEWS = ["ask", "boards", "admin"];
 
 class QueryBusChat extends HTMLElement {
-  static observedAttributes = ["token", "connection", "language", "theme"];
+  static observedAttributes = ["token", "connection", "language", "theme", "show"];
 
   #bus;
   #me = null;
   #thread = null;
+  #view = "ask";
+  #leaving = new AbortController();
   #running = null;
   #firstShown = 0;
   #shownQueries = new Set();
@@ -101,8 +107,85 @@ class QueryBusChat extends HTMLElement {
       if (error instanceof QueryBusError && error.status === 401) return this.#expired();
       return this.#showUnreachable();
     }
+    this.#view = this.#views[0];
     this.#showChat();
-    await this.#onHash();
+    if (this.#isOwnPage) await this.#onHash();
+    else await this.#go(this.#view);
+  }
+
+  get #views() {
+    const wanted = this.getAttribute("show")?.split(/\s+/).filter((name) => VIEWS.includes(name));
+    const views = wanted?.length ? wanted : VIEWS;
+    return this.#me?.is_owner ? views : views.filter((name) => name !== "admin");
+  }
+
+  /** Show another view; on a page of one's own it stands in the address. */
+  #go = async (view, what) => {
+    const hash = view === "ask" ? (what ? `#thread=${what}` : "") : view === "boards" ? (what ? `#board=${what}` : "#boards") : `#admin=${what ?? "questions"}`;
+    if (this.#isOwnPage) history.pushState(null, "", hash || location.pathname);
+    await this.#showView(view, what);
+  };
+
+  async #showView(view, what) {
+    this.#leaving.abort();
+    this.#leaving = new AbortController();
+    const chosen = this.#views.includes(view) ? view : this.#views[0];
+    const isOther = chosen !== this.#view;
+    this.#view = chosen;
+    if (chosen === "ask") {
+      if (isOther || !this.#log) this.#showChat();
+      return this.#openThread(what ?? null);
+    }
+    const place = h("div", { class: "columns" });
+    this.#show(this.#header(), place);
+    const show = chosen === "boards" ? showBoards : showAdmin;
+    await this.#guarded(() => show(place, { ...this.#context(), ...this.#elsewhere() }, what));
+  }
+
+  /** What a card outside of a conversation does: it goes on in the conversation. */
+  #elsewhere() {
+    const there = async (thread) => {
+      await this.#go("ask", thread);
+    };
+    return {
+      me: this.#me,
+      connections: this.#connections,
+      go: this.#go,
+      signal: this.#leaving.signal,
+      goOn: async (begin, said) => {
+        await there();
+        await this.#goOn(begin, said);
+      },
+      ask: async (question, connection) => {
+        await there();
+        const key = newKey();
+        await this.#goOn(() => this.#bus.submit(question, { connection, key, options: { language: detected(question, this.#language) } }), question);
+      },
+      run: async (sql, answer) => {
+        await there(answer.thread_id);
+        await this.#context().run(sql, answer);
+      },
+      fork: async (answer) => {
+        await there(answer.thread_id);
+        await this.#context().fork(answer);
+      },
+    };
+  }
+
+  #header(menu = null) {
+    const texts = this.#texts;
+    const views = this.#views;
+    const tabs = views.map((view) => button(texts.views[view], () => this.#go(view), { class: view === this.#view ? "tab chosen" : "tab", "aria-current": view === this.#view ? "page" : undefined }));
+    return h(
+      "header",
+      {},
+      menu,
+      h("h1", {}, "QueryBus"),
+      views.length > 1 ? h("nav", { class: "tabs", "aria-label": texts.viewsLabel }, tabs) : null,
+      h("span", { class: "space" }),
+      this.#languageButton(),
+      this.#isOwnPage ? button(texts.signOut, async () => (localStorage.removeItem(KEPT), this.#showSignIn("")), { class: "plain" }) : null,
+    );
   }
 
   #expired() {
@@ -206,16 +289,7 @@ class QueryBusChat extends HTMLElement {
       h("button", { type: "submit", class: "main" }, texts.ask),
     );
     const menu = h("button", { type: "button", class: "plain menu-button", "aria-label": texts.menu, onclick: () => drawer.classList.toggle("open") }, "☰");
-    const header = h(
-      "header",
-      {},
-      menu,
-      h("h1", {}, "QueryBus"),
-      h("span", { class: "space" }),
-      this.#languageButton(),
-      this.#isOwnPage ? button(texts.signOut, async () => (localStorage.removeItem(KEPT), this.#showSignIn("")), { class: "plain" }) : null,
-    );
-    this.#show(header, h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log", role: "log", "aria-live": "polite" }), form)));
+    this.#show(this.#header(menu), h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log", role: "log", "aria-live": "polite" }), form)));
     this.#listThreads();
     field.focus({ preventScroll: true });
   }
@@ -235,7 +309,7 @@ class QueryBusChat extends HTMLElement {
   }
 
   get #log() {
-    return this.shadowRoot.querySelector(".log");
+    return this.#view === "ask" ? this.shadowRoot.querySelector(".log") : null;
   }
 
   async #listThreads(cursor) {
@@ -286,9 +360,13 @@ class QueryBusChat extends HTMLElement {
   }
 
   #onHash = async () => {
-    if (!this.#log) return;
-    const wanted = this.#isOwnPage ? new URLSearchParams(location.hash.slice(1)) : new URLSearchParams();
+    if (!this.#me || !this.#isOwnPage) return;
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    for (const [key, view] of [["board", "boards"], ["boards", "boards"], ["admin", "admin"]]) {
+      if (wanted.has(key)) return this.#showView(view, wanted.get(key) || undefined);
+    }
     const thread = wanted.get("thread");
+    if (this.#view !== "ask") return this.#showView("ask", thread);
     if (thread !== this.#thread || !this.#log.children.length) await this.#openThread(thread);
     const card = wanted.get("answer");
     if (card) this.shadowRoot.getElementById(`answer-${card}`)?.scrollIntoView({ block: "start" });
@@ -427,6 +505,7 @@ class QueryBusChat extends HTMLElement {
     return {
       bus: this.#bus,
       base: BASE,
+      me: this.#me,
       root: this.shadowRoot,
       texts: this.#texts,
       language: this.#language,

@@ -36,7 +36,7 @@ def acting(credential: Credential, headers: Mapping[str, str]) -> Credential:
     person = next((headers[name] for name in PERSON_HEADERS if headers.get(name)), None)
     if person is None:
         return credential
-    return credential.model_copy(update={"user": f"{credential.user}/{person[:PERSON_LENGTH_MAX]}"})
+    return credential.of_person(f"{credential.user}/{person[:PERSON_LENGTH_MAX]}")
 
 
 @dataclass(frozen=True, slots=True)

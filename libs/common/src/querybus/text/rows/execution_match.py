@@ -1,59 +1,29 @@
-"""Execution match: whether two statements give the same rows on one SQLite file, as Spider's readers score it.
+"""Execution match: whether two results hold the same rows, as Spider's readers score it.
 
 Multisets of rows, in order only where the reference orders at its top; numbers equal within 1e-6 relative; columns may
-be permuted up to COLUMNS_PERMUTED_MAX of them. Statements are read-only and end after STEPS_MAX engine steps.
+be permuted up to COLUMNS_PERMUTED_MAX of them.
 """
 
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
-from pathlib import Path
 from typing import Any, Final
 
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-STEPS_MAX: Final = 40_000_000
 COLUMNS_PERMUTED_MAX: Final = 6
-_STEPS_WATCHED: Final = 100_000
 
-Rows = list[tuple[Any, ...]]
-
-
-def open_read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection that can only read the file; text that is no UTF-8 is read with replacements."""
-    opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    opened.text_factory = lambda data: data.decode("utf-8", "replace")
-    opened.execute("PRAGMA query_only=ON")
-    return opened
+Rows = Sequence[Sequence[Any]]
 
 
-def rows_of(opened: sqlite3.Connection, sql: str) -> Rows | sqlite3.Error:
-    """Return the rows of a statement, or the engine's error as a value."""
-    steps = 0
-
-    def watch() -> bool:
-        nonlocal steps
-        steps += _STEPS_WATCHED
-        return steps > STEPS_MAX
-
-    opened.set_progress_handler(watch, _STEPS_WATCHED)
-    try:
-        return opened.execute(sql).fetchall()
-    except sqlite3.Error as error:
-        return error
-    finally:
-        opened.set_progress_handler(None, 0)
-
-
-def is_ordered(sql: str) -> bool:
+def is_ordered(sql: str, dialect: str = "sqlite") -> bool:
     """Return whether the statement orders its rows at its top."""
     try:
-        return sqlglot.parse_one(sql, dialect="sqlite").args.get("order") is not None
+        return sqlglot.parse_one(sql, dialect=dialect).args.get("order") is not None
     except SqlglotError:
         return False
 

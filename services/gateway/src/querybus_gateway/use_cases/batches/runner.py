@@ -27,7 +27,7 @@ from querybus_gateway.admit import AskRequest
 from querybus_gateway.ports import Credentials, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.batches import BatchesKept, enriched_question, item_request
+from querybus_gateway.use_cases.batches.batches import BatchesKept, enriched_question, item_request
 from querybus_gateway.use_cases.queries import Begun
 from querybus_gateway.use_cases.resources import Reply
 

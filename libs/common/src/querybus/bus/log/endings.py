@@ -1,0 +1,38 @@
+"""How the queries of a tenant ended, from what QUERYBUS_HISTORY remembers: for looking at, not for deciding."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Final
+
+from querybus.bus.connection import Connected
+from querybus.bus.log.journal import Entry, entry_of
+from querybus.bus.log.stream_reads import some_below
+from querybus.core.subjects import EventName, tenant_event_filter, token
+from querybus.core.topology import HISTORY
+
+ENDINGS_PER_READ_MAX: Final = 256
+
+
+class Endings:
+    """The `finished` events of tenants."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def since(self, tenant: str, since_ms: int, after: int = 0) -> tuple[Sequence[Entry], int]:
+        """Return endings since a time, oldest first, and the place to go on behind (0: no more). BusTrouble.
+
+        ENDINGS_PER_READ_MAX at most; `after` is the place that the call before returned.
+        """
+        found = await some_below(
+            self._holder.connection,
+            HISTORY,
+            tenant_event_filter(token(tenant), EventName.FINISHED),
+            sequence=after + 1 if after else 0,
+            since=dt.datetime.fromtimestamp(since_ms / 1_000, dt.UTC).isoformat(),
+            most=ENDINGS_PER_READ_MAX,
+        )
+        entries = [entry for kept in found if (entry := entry_of(kept.headers, kept.data)) is not None]
+        return entries, found[-1].sequence if found and found[-1].pending else 0
