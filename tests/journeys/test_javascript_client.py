@@ -66,7 +66,11 @@ async def test_every_operation_works_in_node(stack: Stack, tmp_path: Path) -> No
     assert (said["turns"], said["threads"], said["isSame"]) == (2, True, True)
     assert said["chosen"] in {"answered", ""}
     assert said["me"] == ["analyst", "analyst", True]
+    assert said["board"] == ["daily", 1, 2, 1, "blorb"]
+    not_owner = [403, "scope", 32]
     assert said["refusals"] == {
+        "review": [404, "not_found", 32],
+        **dict.fromkeys(("owner", "keys", "evaluations", "personal"), not_owner),
         "unknown": [404, "not_found", 32],
         "nobody": [401, "unauthenticated", 32],
         "empty": [422, "question_empty", 32],

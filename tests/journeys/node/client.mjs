@@ -19,11 +19,26 @@ const asked = await bus.ask("Show the blorbs of everything", { connection: "shop
 const chosen = asked.options.length ? await bus.finished(await bus.clarify(asked.query_id, { optionId: asked.options[0].id })) : null;
 const token = await bus.token({ minutes: 1 });
 const me = await new QueryBus({ url: address, token: token.token }).me();
+const board = await bus.makeBoard("Node");
+await bus.pin(board.id, answer.query_id);
+await bus.changeBoard(board.id, { schedule: "daily" });
+const { asked: again } = await bus.askBoard(board.id);
+const { answer: pinned } = await bus.query(again[0].query_id, { waitSeconds: 20 });
+const { boards } = await bus.boards();
+await bus.removeBoard(board.id);
+const catalog = await bus.catalog("shop");
+await bus.teach("shop", { terms: { blorb: "an order" } });
+const { entries } = await bus.knowledge("shop", { kind: "term" });
 const refusals = {};
 for (const [name, act] of Object.entries({
   unknown: () => bus.query("nothing"),
   nobody: () => new QueryBus({ url: address, token: "qb.local.analyst.guess" }).me(),
   empty: () => bus.submit(""),
+  review: () => bus.review("shop", entries[0].id, "approve"),
+  owner: () => bus.askedQuestions({ days: 1 }),
+  keys: () => bus.keys(),
+  evaluations: () => bus.evaluations("shop"),
+  personal: () => bus.personalColumns("shop"),
   part: () => bus.refine(answer.query_id, { without: ["f9"] }),
 })) {
   try {
@@ -51,6 +66,7 @@ console.log(
     threads: threads.length > 0,
     isSame: first.id === second.id,
     chosen: chosen?.outcome ?? "",
+    board: [boards[0].schedule, boards[0].pins.length, pinned.rows.length, catalog.tables.length, entries[0].key],
     me: [me.user, me.audience, me.expires_at !== null],
     refusals,
   }),

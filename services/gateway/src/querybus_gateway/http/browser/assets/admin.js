@@ -3,7 +3,7 @@
 import { button, copy, h } from "./dom.js";
 import { readItems, outcomeOf } from "./evaluation.js";
 
-const TABS = ["questions", "suggestions", "evaluate", "keys", "personal"];
+const TABS = ["questions", "suggestions", "evaluate", "keys", "connections"];
 const KINDS = ["wrong", "failed", "asked_back", "refused", "repaired"];
 const DAYS = [1, 7, 30, 90];
 const ASKED_AT_ONCE = 3;
@@ -15,7 +15,7 @@ export async function showAdmin(place, context, tab) {
   const tabs = TABS.map((name) => button(texts.admin[name], () => go("admin", name), { class: name === chosen ? "tab chosen" : "tab", "aria-current": name === chosen ? "page" : undefined }));
   const content = h("div", { class: "admin-content" });
   place.replaceChildren(h("main", {}, h("div", { class: "log admin" }, h("nav", { class: "tabs", "aria-label": texts.adminLabel }, tabs), content)));
-  await { questions, suggestions, evaluate, keys, personal }[chosen](content, context);
+  await { questions, suggestions, evaluate, keys, connections }[chosen](content, context);
 }
 
 function connectionChoice(context, onchange) {
@@ -53,10 +53,11 @@ async function questions(place, context) {
         const more = h("div", { class: "admin-form" });
         const forms = { pair: () => pairForm(more, context, asked), word: () => wordForm(more, context, asked), metric: () => metricForm(more, context, asked) };
         const acts = Object.entries(forms).map(([name, open]) => button(words[name], open));
-        const said = h("div", {}, h("strong", {}, asked.question), h("p", { class: "quiet" }, asked.message), h("div", { class: "bar" }, acts, button(words.askIt, () => context.ask(asked.question, asked.connection))), more);
-        return row(words.kinds[asked.kind], `${asked.count}`, `${asked.people}`, when(context, asked.last_at), said);
+        const facts = [words.kinds[asked.kind], words.times(asked.count), words.asking(asked.people), when(context, asked.last_at), asked.connection];
+        const said = h("div", {}, h("strong", {}, asked.question), h("p", { class: "quiet" }, facts.join(" · ")), h("p", { class: "quiet" }, asked.message), h("div", { class: "bar" }, acts, button(words.askIt, () => context.ask(asked.question, asked.connection))), more);
+        return h("li", { class: "card" }, said);
       });
-      list.replaceChildren(table(words.questions, [words.kind, words.count, words.people, words.last, texts.askLabel], rows, words.nothing));
+      list.replaceChildren(rows.length ? h("ol", { class: "asked", "aria-label": words.questions }, rows) : h("p", { class: "quiet" }, words.nothing));
       if (found.is_partial) list.append(h("p", { class: "quiet" }, words.partial(found.read)));
     });
   await load();
@@ -90,10 +91,11 @@ function pairForm(more, context, asked) {
     context.guarded(async () => {
       const query = await bus.submit("", { operation: "run", sql: sql.value, connection: asked.connection });
       const answer = await bus.finished(query);
+      forget(bus, [query.thread_id]);
       seen.textContent = answer.columns.length ? `${texts.rows(answer.rows.length, answer.row_count)}: ${answer.rows.slice(0, 3).map((cells) => cells.join(", ")).join(" | ")}` : answer.message;
     }),
   );
-  saveForm(more, [h("label", { class: "wide" }, texts.askLabel, question), h("label", { class: "wide" }, texts.sql, sql), attempt, seen], { save: words.savePair, close: texts.close }, () =>
+  saveForm(more, [h("label", { class: "wide" }, words.question, question), h("label", { class: "wide" }, texts.sql, sql), attempt, seen], { save: words.savePair, close: texts.close }, () =>
     context.guarded(async () => {
       await bus.teach(asked.connection, { pairs: [{ question: question.value, sql: sql.value }] });
       more.replaceChildren(h("p", { class: "quiet", role: "status" }, words.taught));
@@ -216,11 +218,13 @@ async function evaluate(place, context) {
     const items = readItems(text.value);
     if (typeof items === "string") return context.say(words.itemFaults[items] ?? items);
     const asked = [];
+    const threads = [];
     const rest = items.map((item, place) => ({ ...item, place }));
     const work = async () => {
       for (let item = rest.shift(); item; item = rest.shift()) {
         const query = await bus.submit(item.question, { connection: choice.value });
         const gold = await bus.submit("", { operation: "run", sql: item.sql, connection: choice.value });
+        threads.push(query.thread_id, gold.thread_id);
         await bus.finished(query);
         await bus.finished(gold);
         asked.push({ place: item.place, item: { question: item.question.slice(0, 500), query_id: query.id, gold_query_id: gold.id } });
@@ -230,6 +234,7 @@ async function evaluate(place, context) {
     await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
     await bus.evaluate(choice.value, asked.sort((one, other) => one.place - other.place).map(({ item }) => item));
     state.textContent = "";
+    forget(bus, threads);
     await load();
   };
   const load = () =>
@@ -239,9 +244,14 @@ async function evaluate(place, context) {
       const { rows, fixed, broken } = outcomeOf(before, after);
       const head = before ? words.compared(before.right, after.right, after.items.length, fixed, broken) : words.first(after.right, after.items.length);
       const lines = rows.map(({ question, was, is, change }) => h("tr", { class: change }, h("td", {}, question), h("td", {}, was ? words.verdicts[was] : "–"), h("td", {}, words.verdicts[is])));
-      shown.replaceChildren(h("h3", {}, head), table(words.evaluate, [texts.askLabel, before ? when(context, before.at) : words.before, when(context, after.at)], lines, ""));
+      shown.replaceChildren(h("h3", {}, head), table(words.evaluate, [words.question, before ? when(context, before.at) : words.before, when(context, after.at)], lines, ""));
     });
   await load();
+}
+
+/** Take what was asked only to be compared out of one's conversations; where nothing can be deleted it stays. */
+async function forget(bus, threads) {
+  for (const thread of threads) await bus.deleteThread(thread).catch(() => {});
 }
 
 async function keys(place, context) {
@@ -252,7 +262,7 @@ async function keys(place, context) {
   const audience = h("select", {}, h("option", { value: "business" }, words.business), h("option", { value: "analyst" }, words.analyst));
   const most = h("input", { type: "number", min: 1 });
   const share = h("input", { type: "checkbox" });
-  const connections = context.connections.map((one) => h("input", { type: "checkbox", value: one.name, checked: true }));
+  const connections = context.connections.map((one) => h("input", { type: "checkbox", value: one.name, defaultChecked: true }));
   const made = h("div", { role: "status" });
   const list = h("div");
   const form = h(
@@ -292,7 +302,7 @@ async function keys(place, context) {
   await load();
 }
 
-async function personal(place, context) {
+async function connections(place, context) {
   const { bus, texts } = context;
   const words = texts.admin;
   const list = h("div");
@@ -300,13 +310,15 @@ async function personal(place, context) {
   place.replaceChildren(h("div", { class: "bar" }, choice), list);
   const load = () =>
     context.guarded(async () => {
-      const found = await bus.personalColumns(choice.value);
+      const [found, catalog] = await Promise.all([bus.personalColumns(choice.value), bus.catalog(choice.value)]);
+      const known = context.connections.find(({ name }) => name === choice.value);
+      const facts = [choice.value, known.description, known.dialect, words.access[known.access] ?? known.access, words.tables(catalog.tables.length)].filter(Boolean);
       const rows = found.columns.map(({ table: of, column, kind }) => {
         const command = `querybus connections review ${choice.value} --show ${of}.${column}`;
         const take = button(words.copyCommand, async () => (await copy(command), context.say(texts.copied)), { title: command });
         return row(`${of}.${column}`, words.personalKinds[kind], found.shown_to_business ? words.shownToAll : words.hidden, take);
       });
-      list.replaceChildren(h("p", { class: "quiet" }, words.personalHint), table(words.personal, [words.column, words.kind, words.state, ""], rows, words.nothingPersonal));
+      list.replaceChildren(h("p", {}, facts.join(" · ")), h("h3", {}, words.personal), h("p", { class: "quiet" }, words.personalHint), table(words.personal, [words.column, words.kind, words.state, ""], rows, words.nothingPersonal));
     });
   await load();
 }

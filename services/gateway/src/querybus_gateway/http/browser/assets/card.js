@@ -4,10 +4,13 @@ import { draw, kindsOf, switched } from "./chart.js";
 import { pinMenu } from "./boards.js";
 import { button, copy, download, h } from "./dom.js";
 import { teachWord } from "./admin.js";
+import { longTable } from "./long_table.js";
 import { figure, isFigure, marked, shown, sorted } from "./values.js";
 
 const GOOD = ["answered", "prepared", "replied"];
 const DATES = ["date", "datetime"];
+const ROWS_AT_ONCE = 1_000;
+const ROWS_SHOWN_MAX = 10_000;
 
 /** The card of an answer. `context` is what the page gives every card: see querybus.js. */
 export function answerCard(answer, context) {
@@ -88,17 +91,40 @@ function rows(answer, context) {
   let current = { rows: answer.rows, page: 1, page_size: answer.rows.length };
   const pages = answer.pages ? Math.max(1, Math.ceil(answer.row_count / Math.max(1, answer.rows.length))) : 1;
   let order = null;
+  let isLong = false;
+  let takeAway = () => {};
   const body = h("tbody");
   const head = h("tr");
   const foot = h("tr");
   const status = h("span", { class: "quiet", role: "status" });
   const fill = () => {
-    const isWhole = pages === 1;
+    const isWhole = pages === 1 || isLong;
     head.replaceChildren(...columns.map((column, place) => headed(column, place, isWhole)));
     const ordered = order === null ? current.rows : sorted(current.rows, order.place, order.isDown);
-    body.replaceChildren(...ordered.map((row) => h("tr", {}, row.map((cell, place) => celled(cell, columns[place])))));
-    status.textContent = pages > 1 ? texts.page(current.page, pages) : texts.rows(current.rows.length, answer.row_count);
+    const line = (row) => h("tr", {}, row.map((cell, place) => celled(cell, columns[place])));
+    takeAway();
+    takeAway = () => {};
+    if (isLong) takeAway = longTable(frame, body, ordered, line);
+    else body.replaceChildren(...ordered.map(line));
+    status.textContent = isWhole ? texts.rows(current.rows.length, answer.row_count) : texts.page(current.page, pages);
   };
+  /** Fetch as many rows as are shown at once, and scroll through them instead of turning pages. */
+  const showAll = button(texts.showAll(Math.min(answer.row_count, ROWS_SHOWN_MAX)), () =>
+    context.guarded(async () => {
+      const all = [];
+      for (let page = 1, more = true; more && all.length < ROWS_SHOWN_MAX; page++) {
+        const found = await context.bus.page(answer.query_id, { page, pageSize: ROWS_AT_ONCE });
+        all.push(...found.rows);
+        more = found.has_next;
+        status.textContent = texts.loading(all.length, answer.row_count);
+      }
+      current = { rows: all };
+      isLong = true;
+      order = null;
+      for (const item of [previous, next, showAll]) item.remove();
+      fill();
+    }),
+  );
   const celled = (cell, column) => h("td", { class: isFigure(column) ? "figure" : "" }, shown(cell, column, language, texts));
   const headed = (column, place, isSortable) => {
     const mark = order?.place === place ? (order.isDown ? " ↓" : " ↑") : "";
@@ -132,12 +158,13 @@ function rows(answer, context) {
   const next = h("button", { type: "button", disabled: pages === 1, onclick: pages > 1 ? turnTo(2) : null }, texts.next);
   const totals = pages === 1 && answer.rows.length > 1 && answer.reading?.groups.length && !answer.reading.limit ? totalOf(answer, language, texts) : null;
   if (totals) foot.append(...totals);
+  const frame = h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": texts.table }, h("table", {}, h("thead", {}, head), body, totals ? h("tfoot", {}, foot) : null));
   fill();
   return h(
     "section",
     { class: "rows", "aria-label": texts.table },
-    h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": texts.table }, h("table", {}, h("thead", {}, head), body, totals ? h("tfoot", {}, foot) : null)),
-    h("div", { class: "bar" }, status, answer.truncated ? h("span", { class: "quiet" }, texts.cut) : null, pages > 1 ? [previous, next] : null),
+    frame,
+    h("div", { class: "bar" }, status, answer.truncated ? h("span", { class: "quiet" }, texts.cut) : null, pages > 1 ? [previous, next, showAll] : null),
   );
 }
 

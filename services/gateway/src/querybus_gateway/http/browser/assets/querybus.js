@@ -108,9 +108,9 @@ class QueryBusChat extends HTMLElement {
       return this.#showUnreachable();
     }
     this.#view = this.#views[0];
+    if (!this.#isOwnPage || location.hash.length < 2) return this.#showView(this.#view);
     this.#showChat();
-    if (this.#isOwnPage) await this.#onHash();
-    else await this.#go(this.#view);
+    await this.#onHash();
   }
 
   get #views() {
@@ -289,7 +289,7 @@ class QueryBusChat extends HTMLElement {
       h("button", { type: "submit", class: "main" }, texts.ask),
     );
     const menu = h("button", { type: "button", class: "plain menu-button", "aria-label": texts.menu, onclick: () => drawer.classList.toggle("open") }, "☰");
-    this.#show(this.#header(menu), h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log", role: "log", "aria-live": "polite" }), form)));
+    this.#show(this.#header(menu), h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log chat", role: "log", "aria-live": "polite" }), form)));
     this.#listThreads();
     field.focus({ preventScroll: true });
   }
@@ -309,7 +309,7 @@ class QueryBusChat extends HTMLElement {
   }
 
   get #log() {
-    return this.#view === "ask" ? this.shadowRoot.querySelector(".log") : null;
+    return this.shadowRoot.querySelector(".log.chat");
   }
 
   async #listThreads(cursor) {
